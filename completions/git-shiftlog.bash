@@ -43,6 +43,12 @@ __git_shiftlog_browsers ()
 	echo "firefox google-chrome chromium konqueror opera w3m elinks links lynx dillo open start xdg-open"
 }
 
+# What the MCP server offers.
+__git_shiftlog_toolsets ()
+{
+	echo "conversations index logs rules auto all"
+}
+
 # The models with a known price.
 __git_shiftlog_models ()
 {
@@ -180,7 +186,7 @@ _git_shiftlog ()
 		__gitcomp "
 			--max-count= --skip= --since= --after= --until= --before= --author= --grep= --agent= --model=
 			--session= --rules-changed --no-merges --merges --first-parent --all --branches --tags --remotes --reverse --graph
-			--stat --patch --no-patch --oneline --decorate --decorate= --no-decorate --format= --pretty= --json --porcelain --date= --ref= --color --color= --help
+			--stat --patch --no-patch --oneline --decorate --decorate= --no-decorate --abbrev --abbrev= --no-abbrev --abbrev-commit --format= --pretty= --json --porcelain --date= --ref= --color --color= --help
 			"
 		;;
 	show,--*)
@@ -241,7 +247,7 @@ _git_shiftlog ()
 	stats,--*)
 		__gitcomp "
 			--by= --depth= --since= --after= --until= --before= --author= --grep= --agent= --model= --session= --no-merges
-			--merges --first-parent --all --branches --tags --remotes --words --lines --survival --no-cost --prices= --chart --json --csv
+			--merges --first-parent --all --branches --tags --remotes --words --lines --survival --exclude= --tools --unrecorded --no-cost --prices= --chart --json --csv
 			--color --color= --ref= --help
 			"
 		;;
@@ -265,7 +271,7 @@ _git_shiftlog ()
 		;;
 	export,--*)
 		__gitcomp "
-			--html --markdown --output= --force --full --session= --view= --no-thinking --no-tools --no-patch --title= --theme=
+			--html --markdown --output= --force --full --session= --view= --no-thinking --no-tools --images --no-patch --title= --theme=
 			--ref= --quiet --help
 			"
 		;;
@@ -286,6 +292,13 @@ _git_shiftlog ()
 	lsp,--*)
 		__gitcomp "--stdio --help"
 		;;
+	mcp,--toolset=*)
+		local cur_="${cur##--toolset=}"
+		case "$cur_" in
+		*,*) __gitcomp "$(__git_shiftlog_toolsets)" "${cur_%,*}," "${cur_##*,}" ;;
+		*) __gitcomp "$(__git_shiftlog_toolsets)" "" "$cur_" ;;
+		esac
+		;;
 	mcp,--*)
 		__gitcomp "--repo= --name= --toolset= --index= --help"
 		;;
@@ -300,7 +313,7 @@ _git_shiftlog ()
 			--json --dry-run --ref= --quiet --help"
 		;;
 	evidence,*)
-		__git_shiftlog_one_of "list attach show drop"
+		__git_shiftlog_one_of "list attach show drop pull"
 		;;
 	logs,--*)
 		__gitcomp "--limit= --target= --help"
@@ -311,13 +324,21 @@ _git_shiftlog ()
 	rules,--scope=*)
 		__gitcomp "home repo" "" "${cur##--scope=}"
 		;;
+	rules,--profile=*)
+		__gitcomp "current ai-sync" "" "${cur##--profile=}"
+		;;
 	rules,--*)
 		__gitcomp "
-			--dry-run --diff --verbose --json --only= --yes --force --adopt --follow --home= --scope= --description=
-			--no-always-apply --file= --exclude= --list --date= --ref= --color --color= --help
+			--dry-run --diff --verbose --json --only= --yes --force --adopt --follow --home= --scope= --profile=
+			--description= --no-always-apply --file= --exclude= --list --date= --ref= --color --color= --help
 			"
 		;;
 	rules,*)
+		if [ -n "$(__git_find_on_cmdline "show diff")" ]; then
+			__git_complete_revlist
+			__git_shiftlog_without_own_refs
+			return
+		fi
 		__git_shiftlog_one_of "status sync check diff init import add-rule remove-rule set reconfigure clean archive-skill restore-skill show"
 		;;
 	import,--*)
@@ -470,7 +491,7 @@ _git__shiftlog__log() {
 
     case "${cmd}" in
         git__shiftlog__log)
-            opts="-n -S -G -p -s -z -h --max-count --skip --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --rules-changed --reverse --graph --stat --patch --no-patch --oneline --decorate --no-decorate --pretty --format --json --porcelain --date --ref --color"
+            opts="-n -S -G -p -s -z -h --max-count --skip --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --rules-changed --reverse --graph --stat --patch --no-patch --oneline --decorate --no-decorate --abbrev --no-abbrev --abbrev-commit --pretty --format --json --porcelain --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -534,6 +555,10 @@ _git__shiftlog__log() {
                     ;;
                 --decorate)
                     COMPREPLY=($(compgen -W "short full auto no" -- "${cur}"))
+                    return 0
+                    ;;
+                --abbrev)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --format)
@@ -1388,7 +1413,7 @@ _git__shiftlog__stats() {
 
     case "${cmd}" in
         git__shiftlog__stats)
-            opts="-z -h --by --depth --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --words --lines --survival --no-cost --prices --chart --json --csv --ref --color"
+            opts="-z -h --by --depth --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --words --lines --survival --exclude --tools --unrecorded --no-cost --prices --chart --json --csv --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1436,6 +1461,10 @@ _git__shiftlog__stats() {
                     ;;
                 --session)
                     COMPREPLY=($(compgen -W "$(__git_shiftlog_sessions)" -- "${cur}"))
+                    return 0
+                    ;;
+                --exclude)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --prices)
@@ -1542,7 +1571,7 @@ _git__shiftlog__export() {
 
     case "${cmd}" in
         git__shiftlog__export)
-            opts="-o -f -q -h --html --markdown --output --force --full --session --view --no-thinking --no-tools --no-patch --title --theme --ref --quiet"
+            opts="-o -f -q -h --html --markdown --output --force --full --session --view --no-thinking --no-tools --images --no-patch --title --theme --ref --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1907,7 +1936,7 @@ _git__shiftlog__mcp() {
                     return 0
                     ;;
                 --toolset)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_toolsets)" -- "${cur}"))
                     return 0
                     ;;
                 --index)
@@ -2612,7 +2641,7 @@ _git__shiftlog__rules() {
 
     case "${cmd}" in
         git__shiftlog__rules)
-            opts="-n -v -z -y -h --dry-run --diff --verbose --json --date --ref --color --only --yes --force --adopt --follow --home --scope --description --no-always-apply --file --exclude --list"
+            opts="-n -v -z -y -h --dry-run --diff --verbose --json --date --ref --color --only --yes --force --adopt --follow --home --scope --profile --description --no-always-apply --file --exclude --list"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2640,6 +2669,10 @@ _git__shiftlog__rules() {
                     ;;
                 --scope)
                     COMPREPLY=($(compgen -W "home repo" -- "${cur}"))
+                    return 0
+                    ;;
+                --profile)
+                    COMPREPLY=($(compgen -W "current ai-sync" -- "${cur}"))
                     return 0
                     ;;
                 --description)

@@ -40,9 +40,15 @@ function __fish_git_shiftlog_formats
     printf '%s\n' oneline short medium full fuller reference email raw
 end
 
+# Words of a list, behind those that stand there.
+function __fish_git_shiftlog_listed
+    set -l begun (string replace -rf '^(?:--[a-z]+=)?(.*,).*$' '$1' -- (commandline -ct))
+    printf "$begun%s\n" $argv
+end
+
 # What is counted by.
 function __fish_git_shiftlog_stats_keys
-    printf '%s\n' agent model author branch commit day week month session path
+    __fish_git_shiftlog_listed agent model author branch commit day week month session path
 end
 
 # What branches are sorted by.
@@ -80,6 +86,11 @@ end
 # The browsers that 'git web--browse' knows.
 function __fish_git_shiftlog_browsers
     printf '%s\n' firefox google-chrome chromium konqueror opera w3m elinks links lynx dillo open start xdg-open
+end
+
+# What the MCP server offers.
+function __fish_git_shiftlog_toolsets
+    __fish_git_shiftlog_listed conversations index logs rules auto all
 end
 
 # The models with a known price.
@@ -155,9 +166,10 @@ for command in log grep search stats scan web why blame
     complete -c git-shiftlog-$command -n __fish_git_shiftlog_before_paths -a '(__fish_git_shiftlog_revisions)'
 end
 complete -c git-shiftlog-rules -f -n 'not __fish_git_shiftlog_has_one_of status sync check diff init import add-rule remove-rule set reconfigure clean archive-skill restore-skill show' -a 'status sync check diff init import add-rule remove-rule set reconfigure clean archive-skill restore-skill show'
+complete -c git-shiftlog-rules -f -n '__fish_git_shiftlog_has_one_of show diff' -a '(__fish_git_shiftlog_revisions)'
 complete -c git-shiftlog-index -f -n 'not __fish_git_shiftlog_has_one_of init validate scan watch status issues keys get' -a 'init validate scan watch status issues keys get'
 complete -c git-shiftlog-logs -f -n 'not __fish_git_shiftlog_has_one_of sync' -a 'sync'
-complete -c git-shiftlog-evidence -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop' -a 'list attach show drop'
+complete -c git-shiftlog-evidence -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop pull' -a 'list attach show drop pull'
 complete -c git-shiftlog-sync -f -a '(git remote 2>/dev/null)'
 complete -c git-shiftlog-sync -n __fish_git_shiftlog_needs_direction -a 'pull push'
 complete -c git-shiftlog-prices -f -a '(__fish_git_shiftlog_models)'
@@ -193,6 +205,7 @@ complete -c git-shiftlog-log -l decorate -d 'With --oneline and Git\'s formats, 
 full\t''
 auto\t''
 no\t''"
+complete -c git-shiftlog-log -l abbrev -d 'Abbreviate ids to at least this many digits' -r
 complete -c git-shiftlog-log -l format -l pretty -d 'Print each commit in this format' -r -f -a '(__fish_git_shiftlog_formats)'
 complete -c git-shiftlog-log -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
 complete -c git-shiftlog-log -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
@@ -215,6 +228,8 @@ complete -c git-shiftlog-log -s p -l patch -d 'Also print the change that the co
 complete -c git-shiftlog-log -s s -l no-patch -d 'Leave out the change that the commit made, which is the default'
 complete -c git-shiftlog-log -l oneline -d 'Print the abbreviated id and the subject'
 complete -c git-shiftlog-log -l no-decorate -d 'Print no names of refs'
+complete -c git-shiftlog-log -l no-abbrev -d 'Show ids in full'
+complete -c git-shiftlog-log -l abbrev-commit -d 'In Git\'s formats, abbreviate the id of the commit, too'
 complete -c git-shiftlog-log -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-log -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-log -s h -d 'Print this usage'
@@ -431,6 +446,7 @@ complete -c git-shiftlog-stats -l grep -d 'Only commits with a line in their mes
 complete -c git-shiftlog-stats -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-stats -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-stats -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
+complete -c git-shiftlog-stats -l exclude -d 'With --lines, leave out files that this pathspec matches (may be repeated)' -r
 complete -c git-shiftlog-stats -l prices -d 'Take prices from this file first' -r -F
 complete -c git-shiftlog-stats -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-stats -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
@@ -446,6 +462,8 @@ complete -c git-shiftlog-stats -l remotes -d 'Start from all remote-tracking bra
 complete -c git-shiftlog-stats -l words -d 'Count each answer in the recorded words'
 complete -c git-shiftlog-stats -l lines -d 'Count the lines that commits add instead, and who wrote them'
 complete -c git-shiftlog-stats -l survival -d 'With --lines, count how many of them are still there'
+complete -c git-shiftlog-stats -l tools -d 'Count the calls of tools instead, and how many failed'
+complete -c git-shiftlog-stats -l unrecorded -d 'Count the sessions that no commit has, too'
 complete -c git-shiftlog-stats -l no-cost -d 'Leave out costs'
 complete -c git-shiftlog-stats -l chart -d 'Draw a bar for each group'
 complete -c git-shiftlog-stats -l json -d 'Print one JSON object a line'
@@ -472,6 +490,7 @@ complete -c git-shiftlog-export -s f -l force -d 'Replace files that are there'
 complete -c git-shiftlog-export -l full -d 'Write whole sessions up to their commits'
 complete -c git-shiftlog-export -l no-thinking -d 'Leave out the model\'s thinking'
 complete -c git-shiftlog-export -l no-tools -d 'Leave out tool calls'
+complete -c git-shiftlog-export -l images -d 'Show pictures on pages: PNG, JPEG, GIF and WebP, of 2 MiB at most'
 complete -c git-shiftlog-export -l no-patch -d 'Leave out the changes that the commits made'
 complete -c git-shiftlog-export -s q -l quiet -d 'Do not say that secrets were removed'
 complete -c git-shiftlog-export -s h -d 'Print this usage'
@@ -506,7 +525,7 @@ complete -c git-shiftlog-lsp -s h -d 'Print this usage'
 
 complete -c git-shiftlog-mcp -l repo -d 'Serve the repository that this directory is in' -r -F
 complete -c git-shiftlog-mcp -l name -d 'Begin the names of tools with this word (shiftlog or claudit), or serve as apex-log-viewer-mcp or sync-ai-rules does' -r
-complete -c git-shiftlog-mcp -l toolset -d 'Offer these tools (a list of conversations, index, logs and rules, or auto, or all)' -r
+complete -c git-shiftlog-mcp -l toolset -d 'Offer these tools (a list of conversations, index, logs and rules, or auto, or all)' -r -f -a '(__fish_git_shiftlog_toolsets)'
 complete -c git-shiftlog-mcp -l index -d 'Serve the project index in this directory' -r -F
 complete -c git-shiftlog-mcp -s h -d 'Print this usage'
 
@@ -626,6 +645,8 @@ complete -c git-shiftlog-rules -l only -d 'Limit the command to this agent' -r
 complete -c git-shiftlog-rules -l home -d 'Use this directory instead of $HOME' -r -F
 complete -c git-shiftlog-rules -l scope -d 'Use the store of the home or of the repository (home or repo)' -r -f -a "home\t''
 repo\t''"
+complete -c git-shiftlog-rules -l profile -d 'With init, write to the places of this profile (current or ai-sync)' -r -f -a "current\t''
+ai-sync\t''"
 complete -c git-shiftlog-rules -l description -d 'Describe the new rule' -r
 complete -c git-shiftlog-rules -l file -d 'Take the text of the new rule from this file' -r -F
 complete -c git-shiftlog-rules -l exclude -d 'Keep the new rule from these agents' -r

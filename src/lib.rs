@@ -1,30 +1,39 @@
 //! Keeps the conversation with a coding agent beside the commit it produced, as git notes.
 //!
-//! The rooms, each using only those above it (a test checks it):
+//! The rooms. Each uses only those in lines above its own (a test reads this table and checks it):
 //!
 //! | room | what it is about |
 //! | --- | --- |
 //! | [`compare`], [`error`], [`hex`], [`outside`], [`path`], [`progress`] | how two texts differ; errors with hints; bytes as hex digits; cleaning text of other people; paths to values in JSON; how far long work has come |
 //! | [`git`], [`transcript`], [`redact`] | a Git repository; a parsed conversation; removing secrets from text |
 //! | [`notes`], [`archive`], [`agent`] | notes as bytes; stored transcripts; each agent's files, hooks and transcripts |
-//! | [`managed`] | adding our part to files of other programs, and removing it |
-//! | [`told`] | the instruction files that an agent reads: finding, storing and comparing them |
+//! | [`managed`], [`told`] | editing files of other programs so that the edit can be undone; the instruction files that an agent reads |
 //! | [`record`] | records of sessions on commits, and reading them |
-//! | [`capture`] | hooks: running sessions, choosing those of a commit, recording them, pending files |
-//! | [`replay`] | which edit of a session wrote a line |
-//! | [`stats`] | counting commits, turns, tokens and their cost |
-//! | [`find`] | searching recorded conversations: by pattern, and by words |
-//! | [`evidence`], [`import`], [`index`], [`remap`], [`migrate`], [`resume`], [`rules`], [`setup`] | what was observed beside a commit; past sessions; the project's index; rewritten history; records of earlier tools; resuming a session; rules and skills for agents; what `init` sets up |
-//! | [`share`], [`upkeep`] | exchange with remotes, purging; checking and repairing |
+//! | [`capture`], [`find`], [`stats`] | hooks: running sessions, choosing those of a commit, recording them, pending files; searching recorded conversations; counting commits, turns, tokens and their cost |
+//! | [`replay`], [`evidence`], [`import`], [`index`], [`remap`], [`migrate`], [`resume`], [`rules`], [`setup`] | which edit of a session wrote a line; what was observed beside a commit; past sessions; the project's index; rewritten history; records of earlier tools; resuming a session; rules and skills for agents; what `init` sets up |
+//! | [`share`] | exchange with remotes, purging |
+//! | [`upkeep`] | checking and repairing |
 //! | [`pretty`] | a record as text: human, `--format`, porcelain, JSON, Markdown, HTML |
-//! | [`export`] | conversations as pages and documents, for files and for browsers |
-//! | [`cli`] | the terminal: exit codes, messages, colour, pager |
+//! | [`export`], [`cli`] | conversations as pages and documents, for files and for browsers; the terminal: exit codes, messages, colour, pager |
 //! | [`mcp`], [`lsp`], [`web`] | the MCP server for agents; the language server for editors; pages for a browser |
 //! | [`command`] | one file per command: its options, and a `run` that reads like a recipe |
 //!
-//! To follow `git shiftlog show HEAD` to the bytes: `src/bin/git-shiftlog.rs`, [`command::dispatch`], [`command::show`],
-//! [`record::Reader`], [`notes`], [`archive`]. To follow a hook's payload to the bytes: `src/bin/git-shiftlog--hook.rs`,
-//! [`command::hook`], [`capture::hook`], [`capture::Recorder`], [`archive`], [`notes`].
+//! # From `git shiftlog show HEAD` to the bytes
+//!
+//! 1. `src/bin/git-shiftlog.rs` calls [`command::dispatch::run`], which finds [`command::show`].
+//! 2. [`record::Reader::note`] gets the note of the commit from [`notes`] and parses it.
+//! 3. [`record::Reader::each_conversation`] gets the bytes of each record from [`archive::Archive`] and has the parser of
+//!    the session's [`agent`] make messages of them.
+//! 4. [`pretty`] prints them.
+//!
+//! # From a hook's payload to the bytes
+//!
+//! 1. `src/bin/git-shiftlog--hook.rs` calls [`command::hook::run`], which has [`agent::Payload`] parse the payload.
+//! 2. [`capture::hook`] gets it. What the agent said is recorded when a commit was made: [`capture::commit`] finds and
+//!    chooses the sessions. (A commit that Git's `post-commit` tells of enters here.)
+//! 3. [`capture::Recorder`] reads what is new in each transcript and has [`redact`] remove secrets before anything else.
+//! 4. [`archive::Archive::add`] stores it.
+//! 5. [`record::Record`] says what was stored, and [`notes::edit`] writes that line to the commit.
 
 #![warn(missing_docs)]
 
@@ -49,9 +58,7 @@ pub mod told;
 pub mod record;
 
 pub mod capture;
-
 pub mod find;
-pub mod replay;
 pub mod stats;
 
 pub mod evidence;
@@ -59,18 +66,19 @@ pub mod import;
 pub mod index;
 pub mod migrate;
 pub mod remap;
+pub mod replay;
 pub mod resume;
 pub mod rules;
 pub mod setup;
 
 pub mod share;
+
 pub mod upkeep;
 
 pub mod pretty;
 
-pub mod export;
-
 pub mod cli;
+pub mod export;
 
 pub mod lsp;
 pub mod mcp;

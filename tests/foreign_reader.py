@@ -7,9 +7,9 @@ Needs Python 3 (its standard library), git, and the zstd command. In a repositor
 writes three files for each record of the commit's note: <number>.record, the line; <number>.increment, what the record
 added; and <number>.session, the whole session up to the record, as the agent had it. For each instruction file of a
 record whose text is kept it writes <number>.rules.<entry>, and for each evidence whose text is stored
-evidence.<number>.
+evidence.<number>. For each document of an earlier tool it writes earlier.<number>, the session of the document.
 """
-import base64, hashlib, json, pathlib, re, sqlite3, subprocess, sys
+import base64, gzip, hashlib, json, pathlib, re, sqlite3, subprocess, sys
 
 # Notes, the archive, segments, increments.
 
@@ -38,15 +38,72 @@ def start(record):
     keeps = [header["keep"] for header, _ in chain(record["through"], record["since"])]
     return min([len(transcript(record["since"]))] + keeps)
 
+EVIDENCE = b'{"shiftlog":1,"evidence":'
+
+def read(object):
+    """Returns the content of a blob; nothing if there is none."""
+    return subprocess.run(["git", "cat-file", "blob", object], capture_output=True).stdout
+
+def note(commit, ref="shiftlog"):
+    return subprocess.run(["git", "notes", "--ref=" + ref, "show", commit], capture_output=True).stdout
+
 def records(commit):
-    for line in run("git", "notes", "--ref=shiftlog", "show", commit).split(b"\n"):
-        if line.startswith(b'{"shiftlog":') and not line.startswith(b'{"shiftlog":1,"evidence":'):
-            yield line, json.loads(line)
+    for line in note(commit).split(b"\n"):
+        if line.startswith(b'{"shiftlog":') and not line.startswith(EVIDENCE):
+            record = unpurged(json.loads(line))
+            if record:
+                yield line, record
 
 def evidence(commit):
-    for line in run("git", "notes", "--ref=shiftlog", "show", commit).split(b"\n"):
-        if line.startswith(b'{"shiftlog":1,"evidence":'):
-            yield json.loads(line)
+    for line in note(commit).split(b"\n"):
+        if line.startswith(EVIDENCE):
+            each = json.loads(line)
+            mark = mark_of(each["blob"])
+            if mark:
+                each.update(blob=mark["became"], size=mark["bytes"], sha256=mark["sha256"])
+            if not is_removed(each["evidence"], each["sha256"]):
+                yield each
+
+# Purge marks.
+
+def mark_of(segment):
+    """Returns the last mark of a segment that was removed or replaced, perhaps more than once."""
+    mark = segment and read(f"refs/shiftlog/purged:segments/{segment[:2]}/{segment}")
+    mark = json.loads(mark) if mark else None
+    return mark and (mark_of(mark["became"]) or mark)
+
+def is_removed(agent, session):
+    coded = lambda word: re.sub(rb"^\.|[^A-Za-z0-9_.-]", lambda byte: b"%%%02X" % byte[0][0], word.encode()).decode()
+    names = (f"{coded(agent)}~{coded(name)}" for name in (session, session.split(".")[0]))
+    return any(read(f"refs/shiftlog/purged:sessions/{name}") for name in names)
+
+def unpurged(record):
+    """Returns what is left of a record; None if nothing is."""
+    since, through = mark_of(record["since"]), mark_of(record["through"])
+    if since:
+        record["since"] = since["became"]
+    if through:
+        record.update(through=through["became"], bytes=through["bytes"], sha256=through["sha256"])
+    for file in record.get("rules", []):
+        text = mark_of(file.get("text"))
+        if text:
+            file.update(text=text["became"], bytes=text["bytes"], sha256=text["sha256"])
+    is_empty = record["through"] in (None, record["since"]) or is_removed(record["agent"], record["session"])
+    return None if is_empty else record
+
+# Documents of earlier tools.
+
+def earlier(text):
+    """Returns the sessions of the documents in a note."""
+    text, at = text.decode(errors="replace"), 0
+    while at < len(text):
+        try:
+            value, at = json.JSONDecoder().raw_decode(text, at)
+            if isinstance(value, dict) and "checksum" in value:
+                yield value["checksum"], gzip.decompress(base64.b64decode(value["transcript"]))
+        except ValueError:
+            pass
+        at = text.find("\n", at) + 1 or len(text)
 
 # Documents.
 
@@ -154,7 +211,7 @@ def main(commit, directory):
         assert (record["bytes"], record["sha256"]) == (len(whole), digest), f"record {number} tells of another transcript"
         (directory / f"{number}.increment").write_bytes(whole[start(record):])
         for entry, file in enumerate(record.get("rules", [])):
-            if "text" in file:
+            if file.get("text"):
                 text = transcript(file["text"])
                 assert (file["bytes"], file["sha256"]) == (len(text), hashlib.sha256(text).hexdigest()), file["path"]
                 (directory / f"{number}.rules.{entry}").write_bytes(text)
@@ -172,5 +229,11 @@ def main(commit, directory):
             text = transcript(each["blob"])
             assert (each["size"], each["sha256"]) == (len(text), hashlib.sha256(text).hexdigest()), each["name"]
             (directory / f"evidence.{number}").write_bytes(text)
+
+    migrated = {checksum for _, record in records(commit) for checksum in record.get("earlier", [])}
+    documents = [each for ref in ("shiftlog", "claude-conversations") for each in earlier(note(commit, ref))]
+    for number, (checksum, text) in enumerate(each for each in documents if each[0] not in migrated):
+        assert checksum == "sha256:" + hashlib.sha256(text).hexdigest(), f"document {number}"
+        (directory / f"earlier.{number}").write_bytes(text)
 
 main(*sys.argv[1:])

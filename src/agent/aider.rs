@@ -30,7 +30,7 @@ const FILE: &str = ".aider.chat.history.md";
 const MAX_BYTES: u64 = 64 << 20;
 /// How long a chat goes on at most.
 const LONGEST_SECS: i64 = 3 * 24 * 60 * 60;
-/// What stands before the time at which a chat began.
+/// The words before the time at which a chat began.
 const HEAD: &str = "# aider chat started at ";
 
 impl Agent for Aider {
@@ -163,7 +163,7 @@ struct Reader {
     is_chat: bool,
 }
 
-/// What a line belongs to.
+/// The part of a chat that a line belongs to.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Block {
     Prompt,
@@ -206,6 +206,14 @@ impl Parser for Reader {
                 if !self.is_chat {
                     continue;
                 }
+                let is_first = open.as_ref().is_none_or(|(before, _)| *before != Block::Prompt);
+                if let Some(command) = typed.filter(|typed| is_first && is_command(typed)) {
+                    close(&mut open, &mut messages);
+                    let mut message = self.message(Block::Prompt, span);
+                    (message.role, message.parts) = (Role::System, vec![Part::Notice(command.to_owned())]);
+                    messages.push(message);
+                    continue;
+                }
                 if open.as_ref().is_none_or(|(before, _)| *before != block) {
                     if block == Block::Answer && text.is_empty() {
                         continue;
@@ -224,6 +232,14 @@ impl Parser for Reader {
         close(&mut open, &mut messages);
         messages
     }
+}
+
+/// Says whether a typed line is a command to aider that says nothing to a model.
+fn is_command(typed: &str) -> bool {
+    const PROMPTS: &[&str] = &["ask", "code", "architect", "context"];
+    let name = typed.strip_prefix('/').and_then(|rest| rest.split_whitespace().next()).unwrap_or_default();
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    is_name && !PROMPTS.contains(&name)
 }
 
 impl Reader {
@@ -251,13 +267,7 @@ impl Reader {
         let is_id = id.len() >= 7 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         let command = is_id.then(|| format!("git commit -m {}", outside::shell(subject)))?;
         message.parts.push(Part::ToolCall(tool::call(id, "shell", json!({ "command": command }))));
-        let text = text.to_owned();
-        message.parts.push(Part::ToolResult(ToolResult {
-            call_id: id.to_owned(),
-            text,
-            is_error: false,
-            sub_agent: None,
-        }));
+        message.parts.push(Part::ToolResult(ToolResult::new(id, text, false)));
         Some(message)
     }
 }

@@ -229,7 +229,7 @@ fn part(block: &Value<'_>, role: Role) -> Option<Part> {
             let run = field(block, "run").unwrap_or(&Value::Null);
             let (text, is_error) = answer(run);
             let call_id = string(block, "toolUseID").unwrap_or_default();
-            Part::ToolResult(ToolResult { call_id, text, is_error, sub_agent: None })
+            Part::ToolResult(ToolResult::new(call_id, text, is_error))
         }
         ("image", _) => Part::Attachment(json::attachment("image", block)),
         _ => return None,

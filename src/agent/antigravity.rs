@@ -29,12 +29,12 @@ const HANDLERS: &[Handler] = &[
 ];
 
 const REQUEST: &str = "USER_REQUEST";
-/// What it puts into a prompt that nobody typed.
+/// The tags of text that Antigravity adds to a prompt.
 const NOISE: &[&str] = &["ADDITIONAL_METADATA", "USER_SETTINGS_CHANGE"];
 /// How it tells that another model was chosen.
 const MODEL: &str = "`Model Selection` from ";
 
-/// Where it writes a conversation; the first has everything in full.
+/// The files of a conversation, below its folder; only the first has all texts in full.
 const LOGS: &[&str] = &["transcript_full.jsonl", "transcript.jsonl"];
 
 /// The instruction files that it reads. Rules that are for some paths count whether or not they were needed.
@@ -157,7 +157,7 @@ fn plainly(args: serde_json::Value) -> serde_json::Value {
     args.into()
 }
 
-/// What is known of a conversation so far.
+/// The state of parsing a conversation.
 #[derive(Default)]
 struct Steps {
     model: Option<String>,
@@ -200,7 +200,7 @@ impl Steps {
                 let is_error = text(step, "status").is_some_and(|status| status.eq_ignore_ascii_case("error"));
                 let text = content.to_owned();
                 message.role = Role::User;
-                message.parts.push(Part::ToolResult(ToolResult { call_id, text, is_error, sub_agent: None }));
+                message.parts.push(Part::ToolResult(ToolResult::new(call_id, text, is_error)));
             }
             _ => return None,
         }

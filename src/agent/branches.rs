@@ -1,4 +1,5 @@
-//! Transcripts whose records name the record before them: what was taken back is on a branch that nobody went on with.
+//! Transcripts whose records name the record before them: finding the records that were taken back, which are those of
+//! branches that the conversation did not go on with.
 
 use std::collections::HashMap;
 
@@ -6,7 +7,7 @@ use crate::transcript::Message;
 
 /// A message with its place in the tree of records.
 pub struct Node {
-    /// What the record says.
+    /// The content of the record.
     pub message: Message,
     /// The id of the record.
     pub record_id: Option<String>,

@@ -79,7 +79,7 @@ impl Agent for Continue {
 
     fn restoration(&self, session: Recorded<'_>, _: &Path) -> Result<Option<Restoration>> {
         let id = session.session_id;
-        let Some(folder) = folder().filter(|_| outside::is_plain_id(id) && id != INDEX) else { return Ok(None) };
+        let Some(folder) = folder().filter(|_| id != INDEX) else { return Ok(None) };
         let native = self.native(session.transcript).into_owned();
         let files = vec![(folder.join(format!("{id}.json")), Content::Transcript(native))];
         let words = ["cn", "--fork", id].map(str::to_owned).to_vec();
@@ -144,7 +144,7 @@ fn read(record: &Value<'_>, inner: &Value<'_>, span: Range<usize>) -> Option<Mes
         }
         "tool" => {
             let call_id = string(inner, "toolCallId").unwrap_or_default();
-            let result = ToolResult { call_id, text: words(inner), is_error: false, sub_agent: None };
+            let result = ToolResult::new(call_id, json::content(inner), false);
             message.parts.push(Part::ToolResult(result));
         }
         _ => return None,
@@ -152,16 +152,8 @@ fn read(record: &Value<'_>, inner: &Value<'_>, span: Range<usize>) -> Option<Mes
     (!message.parts.is_empty()).then_some(message)
 }
 
-/// Returns the words of a message: a string, or parts.
-fn words(inner: &Value<'_>) -> String {
-    if let Some(words) = text(inner, "content") {
-        return words.to_owned();
-    }
-    list(inner, "content").iter().filter_map(|part| text(part, "text")).collect::<Vec<_>>().join("\n")
-}
-
 fn said(inner: &Value<'_>) -> Option<Part> {
-    Some(words(inner)).filter(|words| !words.trim().is_empty()).map(Part::Text)
+    Some(json::content(inner)).filter(|words| !words.trim().is_empty()).map(Part::Text)
 }
 
 /// Returns what a tool answered; calls that are not over have nothing yet.
@@ -173,5 +165,5 @@ fn result(state: &Value<'_>) -> Option<ToolResult> {
     }
     let texts: Vec<&str> = list(state, "output").iter().filter_map(|item| json::text(item, "content")).collect();
     let call_id = string(state, "toolCallId").unwrap_or_default();
-    Some(ToolResult { call_id, text: texts.join("\n"), is_error, sub_agent: None })
+    Some(ToolResult::new(call_id, texts.join("\n"), is_error))
 }

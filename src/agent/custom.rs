@@ -1,4 +1,4 @@
-//! An agent that is described in Git's config, for those that nobody has written a file for here.
+//! An agent that is described in Git's config, for agents without a file in this room.
 //!
 //! It writes one JSON object a line. Which members say what is told by a format such as
 //! `role=message.role text=message.content time=timestamp cwd=cwd`.
@@ -39,7 +39,7 @@ pub struct Custom {
     resume: Option<String>,
 }
 
-/// Where the members of a record are.
+/// The paths of a record's members.
 #[derive(Clone, Debug, Default)]
 struct Format {
     role: Vec<String>,

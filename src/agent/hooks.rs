@@ -9,7 +9,7 @@ pub struct HookFile {
     pub shape: Shape,
     /// The hooks that the agent should run.
     pub handlers: &'static [Handler],
-    /// What the user has to do besides, in one sentence.
+    /// One sentence for the user: what else is needed before the hooks run.
     pub remark: Option<&'static str>,
 }
 
@@ -33,7 +33,7 @@ pub enum Shape {
     Own(fn(&Commands<'_>) -> String, bool),
 }
 
-/// Where in a JSON file the hooks are, and what one looks like.
+/// The place and the form of hooks in a JSON file.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// The member that holds the events; `None` if they are at the top.

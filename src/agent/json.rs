@@ -7,7 +7,7 @@ use std::path::Path;
 use bstr::ByteSlice as _;
 use serde_json_borrow::Value;
 
-use crate::transcript::Attachment;
+use crate::transcript::{Attachment, Picture, Tokens};
 
 /// How much of a file is read where only its beginning matters.
 const HEAD_BYTES: u64 = 256 * 1024;
@@ -114,6 +114,26 @@ pub fn number(record: &Value<'_>, key: &str) -> u64 {
     field(record, key).and_then(Value::as_u64).unwrap_or(0)
 }
 
+/// Returns the text of a message's `content`: a string, or parts.
+pub fn content(message: &Value<'_>) -> String {
+    if let Some(words) = text(message, "content") {
+        return words.to_owned();
+    }
+    list(message, "content").iter().filter_map(|part| text(part, "text")).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the tokens of an answer, as several agents name them: what came from the cache is part of `inputTokens`.
+pub fn usage(record: &Value<'_>) -> Tokens {
+    let cached = number(record, "cacheReadTokens");
+    Tokens {
+        input: number(record, "inputTokens").saturating_sub(cached),
+        output: number(record, "outputTokens"),
+        cache_read: cached,
+        cache_write: number(record, "cacheWriteTokens"),
+        ..Tokens::default()
+    }
+}
+
 /// Says whether a member is `true`.
 pub fn flag(record: &Value<'_>, key: &str) -> bool {
     field(record, key).and_then(Value::as_bool).unwrap_or(false)
@@ -137,16 +157,19 @@ pub fn time(record: &Value<'_>, key: &str) -> Option<i64> {
 pub fn attachment(kind: &str, block: &Value<'_>) -> Attachment {
     let source = field(block, "source").filter(|source| source.is_object()).unwrap_or(block);
     let find = |keys: &[&str]| keys.iter().find_map(|key| text(block, key).or_else(|| text(source, key)));
-    let size_bytes = find(&["data", "url"]).and_then(content_bytes);
+    let content = find(&["data", "url"]);
+    let size_bytes = content.and_then(content_bytes);
     let name = find(&["filename", "title", "name", "media_type", "mediaType", "mimeType", "mime"]);
-    Attachment { kind: kind.to_owned(), name: name.filter(|name| *name != kind).map(str::to_owned), size_bytes }
+    let name = name.filter(|name| *name != kind).map(str::to_owned);
+    Attachment { kind: kind.to_owned(), name, size_bytes, picture: content.and_then(Picture::of) }
 }
 
 /// Returns what an image is that is given by its path or by an address with its content.
 pub fn image(place: &str) -> Attachment {
     let name = Some(place).filter(|place| !place.starts_with("data:")).and_then(|path| path.rsplit(['/', '\\']).next());
-    let size_bytes = Some(place).filter(|place| place.starts_with("data:")).and_then(content_bytes);
-    Attachment { kind: "image".into(), name: name.map(str::to_owned), size_bytes }
+    let content = Some(place).filter(|place| place.starts_with("data:"));
+    let (size_bytes, picture) = (content.and_then(content_bytes), content.and_then(Picture::of));
+    Attachment { kind: "image".into(), name: name.map(str::to_owned), size_bytes, picture }
 }
 
 /// Returns how many bytes a content has that stands in a record as base64, or as an address with base64 in it.
@@ -165,8 +188,9 @@ mod tests {
     #[test]
     fn what_is_no_text_has_a_name_and_a_size() {
         let read = |block: &str| read_line(block.as_bytes(), |block| Some(attachment("image", block)));
-        let named =
-            |name: &str, size_bytes| Some(Attachment { kind: "image".into(), name: Some(name.into()), size_bytes });
+        let named = |name: &str, size_bytes| {
+            Some(Attachment { name: Some(name.into()), size_bytes, ..Attachment::from("image") })
+        };
         let claude = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGVsbG8="}}"#;
         assert_eq!(read(claude), named("image/png", Some(5)));
         assert_eq!(read(r#"{"filename":"a.png","url":"data:image/png;base64,aGVsbG8h"}"#), named("a.png", Some(6)));

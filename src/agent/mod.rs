@@ -130,7 +130,7 @@ pub enum Sign {
     Name,
 }
 
-/// What a hook of an agent reports.
+/// The event that a hook of an agent reports.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Event {
     /// A session begins, or is taken up again.
@@ -169,7 +169,7 @@ pub struct Found {
     pub transcript: PathBuf,
 }
 
-/// A session as it is recorded.
+/// A session as it is recorded. All ids in it are plain; see [`crate::outside::is_plain_id`].
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded<'a> {
     /// The session's id.
@@ -190,7 +190,7 @@ pub struct Restoration {
     pub commands: Vec<Vec<String>>,
 }
 
-/// What a file that takes part in a restoration gets.
+/// The content of a file that a restoration writes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Content {
     /// A transcript, which must not replace one that says more.
@@ -245,6 +245,12 @@ pub trait Agent: Sync {
     /// Reads the records of a transcript, or of a part of one that begins at a line start.
     fn parse(&self, transcript: &[u8]) -> Vec<Message> {
         self.parser().parse(transcript)
+    }
+
+    /// Returns a file as an edit has found it, by the record of the edit's result, if the agent writes that down.
+    fn file_before(&self, record: &[u8]) -> Option<String> {
+        let _ = record;
+        None
     }
 
     /// Returns how the texts of messages stand in a transcript that begins like this. What the agent's program has put

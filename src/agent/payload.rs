@@ -1,10 +1,13 @@
 //! What an agent's hook gets on standard input, read as leniently as agents write it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{json, tool};
+
+/// How many words of a command are looked at for paths.
+const MAX_WORDS: usize = 200;
 
 /// A hook's payload: a JSON object whose keys differ in spelling from agent to agent.
 #[derive(Clone, Debug, Default)]
@@ -183,6 +186,18 @@ impl Payload {
         .or_else(at_top)
     }
 
+    /// Returns the paths that the tool call names: absolute ones, and those that its command goes to from `directory`.
+    pub fn places(&self, directory: &Path) -> Vec<PathBuf> {
+        let texts = self.input().and_then(Value::as_object).into_iter().flat_map(Map::values).filter_map(Value::as_str);
+        let named = texts.filter(|text| text.starts_with('/')).map(PathBuf::from);
+        let command = self.command().unwrap_or_default();
+        let is_between = |c: char| c.is_whitespace() || ";&|()'\"=".contains(c);
+        let words: Vec<&str> = command.split(is_between).filter(|word| !word.is_empty()).take(MAX_WORDS).collect();
+        let is_place = |at: usize| at > 0 && ["cd", "-C"].contains(&words[at - 1]);
+        let places = words.iter().enumerate().filter(|(at, word)| word.starts_with('/') || is_place(*at));
+        named.chain(places.map(|(_, word)| directory.join(expand_home(word)))).collect()
+    }
+
     /// Says whether the payload tells what the tool was called with.
     pub fn tells_input(&self) -> bool {
         self.input().is_some() || self.command().is_some()
@@ -285,6 +300,19 @@ mod tests {
         let windows = Payload::parse(br#"{"workspace_roots":["/c:/Users/dev/app"]}"#);
         assert_eq!(windows.directory(), Some("c:/Users/dev/app".into()));
         assert_eq!(Payload::parse(br#"{"transcript_path":""}"#).transcript(), None, "an empty path is no path");
+    }
+
+    #[test]
+    fn a_call_names_where_it_works() {
+        let places = |input: &str| {
+            let payload = format!("{{\"tool_input\":{input}}}");
+            Payload::parse(payload.as_bytes()).places(Path::new("/over"))
+        };
+        let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
+        assert_eq!(places(r#"{"file_path":"/over/app/a.txt","content":"a/b"}"#), paths(&["/over/app/a.txt"]));
+        let command = r#"{"command":"cd app && git -C \"/srv/b\" commit -m x; (cd ../c)"}"#;
+        assert_eq!(places(command), paths(&["/over/app", "/srv/b", "/over/../c"]));
+        assert_eq!(places(r#"{"command":"ls -la"}"#), paths(&[]));
     }
 
     proptest! {

@@ -9,15 +9,15 @@ use super::place;
 /// Whether an agent runs the hooks of a working tree.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Permission {
-    /// It runs them without being asked.
+    /// The agent runs them without asking the user.
     NotNeeded,
     /// Somebody has allowed it. Says where that stands.
     Given(String),
-    /// It does not run them.
+    /// The agent does not run them.
     Missing {
-        /// What stands in the way.
+        /// The reason.
         what: String,
-        /// What to do about it.
+        /// A hint for the user.
         fix: String,
     },
     /// Its files do not tell. Says what it depends on.
@@ -30,7 +30,7 @@ pub fn read(path: &Path) -> Option<Value> {
     jsonc_parser::cst::CstRootNode::parse(&text, &jsonc_parser::ParseOptions::default()).ok()?.to_serde_value()
 }
 
-/// The largest file that is read of a working tree, whoever has made it.
+/// The largest file of a working tree that is read.
 const MAX_BYTES: u64 = 256 << 10;
 /// How deep objects and lists in it may be nested.
 const MAX_DEPTH: usize = 64;

@@ -4,7 +4,10 @@
 //! written data. The extension's events and where sessions are kept are from reference alone.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use serde_json_borrow::Value;
 
@@ -81,9 +84,14 @@ impl Agent for Pi {
         paths.filter(is_here).filter_map(found).collect()
     }
 
+    fn repeated_bytes(&self, transcript: &Path, deadline: Instant) -> Option<u64> {
+        transcript.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        repeated_bytes(BufReader::new(File::open(transcript).ok()?), deadline)
+    }
+
     fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
         let Recorded { session_id, transcript, .. } = session;
-        let (Some(sessions), true) = (sessions(), outside::is_plain_id(session_id)) else { return Ok(None) };
+        let Some(sessions) = sessions() else { return Ok(None) };
         let head = json::find(transcript, |record| {
             let head = header(record)?;
             Some((string(head, "timestamp")?, string(head, "cwd").unwrap_or_default()))
@@ -161,6 +169,31 @@ fn id_of(path: &Path) -> Option<String> {
 
 fn header<'v>(record: &'v Value<'v>) -> Option<&'v Value<'v>> {
     (text(record, "type") == Some("session")).then_some(record)
+}
+
+/// Returns the length of what a transcript repeats of the session that its first record names as the one that it was forked
+/// from: the entries that are older than that record. `None` if it repeats nothing.
+fn repeated_bytes(mut transcript: impl BufRead, deadline: Instant) -> Option<u64> {
+    let (mut begun, mut at, mut end) = (None, 0, None);
+    let mut line = Vec::new();
+    while Instant::now() < deadline {
+        line.clear();
+        match transcript.read_until(b'\n', &mut line).ok()? {
+            0 => return end,
+            length => at += length as u64,
+        }
+        let time = |record: &Value<'_>| text(record, "timestamp")?.parse::<jiff::Timestamp>().ok();
+        match begun {
+            None => {
+                let first =
+                    |record: &Value<'_>| time(header(record)?).filter(|_| text(record, "parentSession").is_some());
+                begun = Some(json::read_line(&line, first)?);
+            }
+            Some(begun) if json::read_line(&line, time).is_some_and(|time| time < begun) => end = Some(at),
+            Some(_) => return end,
+        }
+    }
+    None
 }
 
 /// Returns a transcript as if it had been made in `directory`: its first record says where.
@@ -291,9 +324,9 @@ fn read_message(inner: &Value<'_>, message: &mut Message) {
         }
         "toolResult" => {
             let call_id = string(inner, "toolCallId").unwrap_or_default();
-            let (text, is_error) = (words(inner), flag(inner, "isError"));
+            let (text, is_error) = (json::content(inner), flag(inner, "isError"));
             message.role = Role::User;
-            message.parts.push(Part::ToolResult(ToolResult { call_id, text, is_error, sub_agent: None }));
+            message.parts.push(Part::ToolResult(ToolResult::new(call_id, text, is_error)));
         }
         // What the person ran by hand, for the model to see.
         "bashExecution" => {
@@ -302,18 +335,10 @@ fn read_message(inner: &Value<'_>, message: &mut Message) {
             let text = string(inner, "output").unwrap_or_default();
             message.role = Role::User;
             message.parts.push(Part::ToolCall(tool::call(&*call_id, "bash", inner.into())));
-            message.parts.push(Part::ToolResult(ToolResult { call_id, text, is_error, sub_agent: None }));
+            message.parts.push(Part::ToolResult(ToolResult::new(call_id, text, is_error)));
         }
         _ => {}
     }
-}
-
-/// Returns the words of a message: a string, or parts.
-fn words(inner: &Value<'_>) -> String {
-    if let Some(words) = text(inner, "content") {
-        return words.to_owned();
-    }
-    list(inner, "content").iter().filter_map(|part| text(part, "text")).collect::<Vec<_>>().join("\n")
 }
 
 fn parts(inner: &Value<'_>) -> Vec<Part> {

@@ -106,9 +106,7 @@ impl Agent for Qwen {
 
     fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
         let Recorded { session_id, transcript, sub_agents } = session;
-        let is_named_well =
-            outside::is_plain_id(session_id) && sub_agents.iter().all(|(id, _)| outside::is_plain_id(id));
-        let Some(root) = root().filter(|_| is_named_well) else { return Ok(None) };
+        let Some(root) = root() else { return Ok(None) };
         let project = root.join("projects").join(encode(directory));
         // It refuses a session whose records say that they are from elsewhere.
         let moved = |text: &[u8]| Content::Transcript(records::moved(text, directory));
@@ -229,12 +227,11 @@ fn result(part: &Value<'_>, record: &Value<'_>) -> Option<Part> {
     let answer = field(response, "response")?;
     let texts = ["output", "error"].iter().filter_map(|key| text(answer, key));
     let status = at(record, &["toolCallResult", "status"]).and_then(Value::as_str);
-    Some(Part::ToolResult(ToolResult {
-        call_id: string(response, "id").unwrap_or_default(),
-        text: texts.collect::<Vec<_>>().join("\n"),
-        is_error: matches!(status, Some("error" | "cancelled")) || field(answer, "error").is_some(),
-        sub_agent: None,
-    }))
+    Some(Part::ToolResult(ToolResult::new(
+        string(response, "id").unwrap_or_default(),
+        texts.collect::<Vec<_>>().join("\n"),
+        matches!(status, Some("error" | "cancelled")) || field(answer, "error").is_some(),
+    )))
 }
 
 /// Returns the tokens of an answer. Of some models `candidatesTokenCount` has the thoughts in it and of others not: the

@@ -13,7 +13,7 @@ use crate::outside;
 
 /// How long the agent may hold its database before we give up.
 const BUSY: Duration = Duration::from_secs(1);
-/// What a database file begins with.
+/// The first bytes of a database file.
 pub const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// Opens an agent's database. A connection that only reads writes no checkpoint either.

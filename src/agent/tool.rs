@@ -159,12 +159,50 @@ fn edits(input: &Value) -> Vec<Edit> {
     let path = path_of(input);
     let changes = all(|words| words.changes).find_map(|key| input.get(key)?.as_array());
     match changes.filter(|changes| !changes.is_empty()) {
-        None => path.map(|path| edit(path, input)).into_iter().collect(),
+        None => match input.get("diff").and_then(Value::as_str).zip(path.as_deref()) {
+            Some((diff, path)) if has_blocks(diff) => block_edits(path, diff),
+            _ => path.map(|path| edit(path, input)).into_iter().collect(),
+        },
         Some(changes) => {
             let change = |change: &Value| Some(edit(path_of(change).or_else(|| path.clone())?, change));
             changes.iter().filter_map(change).collect()
         }
     }
+}
+
+/// Says whether a line is one of those around a block, such as `<<<<<<< SEARCH`.
+fn is_mark(line: &str, word: &str) -> bool {
+    let signs = line.trim_end().strip_suffix(word).map(str::trim_end);
+    signs.is_some_and(|signs| signs.len() >= 3 && signs.bytes().all(|byte| b"<>-+".contains(&byte)))
+}
+
+fn has_blocks(diff: &str) -> bool {
+    diff.lines().any(|line| is_mark(line, "SEARCH"))
+}
+
+/// Returns the edits of a text of blocks: what to search for, a line of `=`, and what to put there.
+fn block_edits(path: &str, diff: &str) -> Vec<Edit> {
+    let mut edits: Vec<Edit> = Vec::new();
+    // The texts of a block that is not finished.
+    let mut open: Option<(String, Option<String>)> = None;
+    for line in diff.lines() {
+        match &mut open {
+            _ if is_mark(line, "SEARCH") => open = Some((String::new(), None)),
+            Some((old, Some(new))) if is_mark(line, "REPLACE") => {
+                let (old, new) = (std::mem::take(old), std::mem::take(new));
+                edits.push(Edit { path: path.to_owned(), old: Some(old), new: Some(new) });
+                open = None;
+            }
+            Some((_, new @ None)) if line.trim_end() == "=======" => *new = Some(String::new()),
+            Some((old, new)) => {
+                let text = new.as_mut().unwrap_or(old);
+                text.push_str(line);
+                text.push('\n');
+            }
+            None => {}
+        }
+    }
+    edits
 }
 
 fn patch_of(input: &Value) -> Option<&str> {
@@ -232,6 +270,16 @@ mod tests {
         assert_eq!(command("shell", json!("{\"command\":[\"git\",\"commit\",\"-m\",\"x\"]}")), expected);
         assert_eq!(command("run_command", json!({ "CommandLine": "git commit -m x" })), expected);
         assert_eq!(command("SlashCommand", json!({ "command": "/review" })), None);
+    }
+
+    #[test]
+    fn blocks_tell_what_is_replaced() {
+        let edit = |old: &str, new: &str| Edit { path: "a.rs".into(), old: Some(old.into()), new: Some(new.into()) };
+        let diff = "------- SEARCH\none\n=======\n1\ntwo\n+++++++ REPLACE\n\n<<<<<<< SEARCH\nx = y\n=======\n>>>>>>> REPLACE\n";
+        let read = |diff: &str| call("1", "replace_in_file", json!({ "path": "a.rs", "diff": diff })).edits;
+        assert_eq!(read(diff), [edit("one\n", "1\ntwo\n"), edit("x = y\n", "")]);
+        let unknown = [Edit { path: "a.rs".into(), old: None, new: None }];
+        assert_eq!(read("-one\n+1\n"), unknown, "the path is known in any case");
     }
 
     #[test]

@@ -25,9 +25,9 @@ const HANDLERS: &[Handler] = &[
     Handler { event: "post_cascade_response_with_transcript", matcher: None, timeout_secs: 0 },
 ];
 
-/// What is an answer in a step, not a part of the question.
+/// The members of a step that hold an answer, not a part of the question.
 const ANSWERS: &[&str] = &["output", "content", "exit_code"];
-/// Where a step names a path.
+/// The members of a step that name a path.
 const PLACES: &[&str] = &["cwd", "path", "search_directory", "search_path"];
 
 /// The instruction files that it reads. Rules that are for some paths count whether or not they were needed.
@@ -169,5 +169,5 @@ fn result(step: &Value<'_>, inner: &Value<'_>, call_id: String) -> Option<ToolRe
     let is_error = text(step, "status") == Some("error") || flag(inner, "user_rejected") || code.unwrap_or(0) != 0;
     let text = ["output", "content"].iter().find_map(|key| string(inner, key));
     let is_answered = text.is_some() || code.is_some() || is_error;
-    is_answered.then(|| ToolResult { call_id, text: text.unwrap_or_default(), is_error, sub_agent: None })
+    is_answered.then(|| ToolResult::new(call_id, text.unwrap_or_default(), is_error))
 }

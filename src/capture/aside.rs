@@ -81,6 +81,10 @@ impl<'a> Increment<'a> {
 ///
 /// `is_redacted` says whether there is a redactor, `kept_bytes` how much of the stored transcript was unchanged before
 /// the failed attempt.
+///
+/// # Errors
+///
+/// The warning for the user, if no file could be written either.
 pub(super) fn put_aside(
     state: &State,
     is_redacted: bool,
@@ -88,44 +92,46 @@ pub(super) fn put_aside(
     progress: &Progress,
     kept_bytes: u64,
     error: Error,
-) -> Error {
+) -> Result<Error> {
     let stored = &progress.stored;
     let from = match kept_bytes < stored.bytes {
         true => SegmentEnd { bytes: kept_bytes, raw: None, ..stored.clone() },
         false => stored.clone(),
     };
-    let mut capture = increment.capture(from.clone());
-    let bytes = match &increment.transcript {
+    let capture = increment.capture(from.clone());
+    let until = increment.until;
+    let in_transcript = increment.transcript.clone().map(|path| Unredacted { path, until });
+    let keep = |capture: Capture, bytes: &[u8]| pending::keep(state, &Pending::Capture(capture), bytes);
+    let keep_in_transcript = |capture: Capture| keep(Capture { transcript: in_transcript.clone(), ..capture }, b"");
+    let kept = match &in_transcript {
         // Unredacted words must not be written to disk.
-        Some(path) if !is_redacted => {
-            capture.transcript = Some(Unredacted { path: path.clone(), until: increment.until });
-            Ok(Vec::new())
-        }
-        path => {
-            let until = increment.until;
+        Some(_) if !is_redacted => keep_in_transcript(capture),
+        named => {
             let bytes = match increment.reading.position(&from) {
-                Ok(start) if path.is_some() && until.saturating_sub(start) > MAX_ASIDE_BYTES => {
+                Ok(start) if named.is_some() && until.saturating_sub(start) > MAX_ASIDE_BYTES => {
                     Err(Error::new(Kind::Busy, "it is long"))
                 }
                 start => start.and_then(|start| increment.reading.bytes(start, until)),
             };
-            match (bytes, path) {
+            match bytes {
+                // A disk that has no room for the words may have room for the name of the file that has them.
+                Ok(bytes) => keep(capture.clone(), &bytes).or_else(|error| match named {
+                    Some(_) => keep_in_transcript(capture),
+                    None => Err(error),
+                }),
                 // It is long, or the deadline passed before it was redacted.
-                (Err(error), Some(path)) if error.kind() == Kind::Busy => {
-                    capture.transcript = Some(Unredacted { path: path.clone(), until: increment.until });
-                    Ok(Vec::new())
-                }
-                (bytes, _) => bytes,
+                Err(error) if named.is_some() && error.kind() == Kind::Busy => keep_in_transcript(capture),
+                Err(error) => Err(error),
             }
         }
     };
-    match bytes.and_then(|bytes| pending::keep(state, &Pending::Capture(capture), &bytes)) {
-        Ok(path) => with_pending_hint(error, &path),
-        Err(second) => Error::other(format!(
-            "session {} is not stored: {error}; nor could it be kept in a file: {second}",
-            increment.key
-        ))
-        .hint("it is stored with the next commit if the agent still has its transcript then"),
+    match kept {
+        Ok(path) => Ok(with_pending_hint(error, &path)),
+        Err(second) => {
+            let what = format!("{error}; nor could it be kept in a file: {second}");
+            let error = Error::other(format!("session {} is not stored: {what}", increment.key));
+            Err(error.hint("it is stored with the next commit if the agent still has its transcript then"))
+        }
     }
 }
 

@@ -38,7 +38,13 @@ pub enum Leave<'k> {
 
 /// Makes a recorder for a command. Waits for other hooks and commands to finish, then stores what is pending.
 pub fn recorder<'r>(repo: &'r Repository, notes_ref: &str) -> Recorder<'r> {
-    within(repo, notes_ref, COMMAND_TIMEOUT, COMMAND_TIMEOUT, Leave::Nothing)
+    let mut recorder = within(repo, notes_ref, COMMAND_TIMEOUT, COMMAND_TIMEOUT, Leave::Nothing);
+    if recorder.hindrance().is_none()
+        && let Err(error) = recorder.record_after_the_end()
+    {
+        recorder.warn(error);
+    }
+    recorder
 }
 
 /// Makes a recorder for a hook. Its deadline is `shiftlog.hookTimeout`; pending commits of `leave` are left to the
@@ -119,7 +125,7 @@ fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
             }
             Pending::Commit(commit) => store_commit(recorder, commit).map(|()| true),
             Pending::Capture(capture) => match agent::named(&capture.agent) {
-                Ok(_) if is_lost(capture, &path) => {
+                Ok(agent) if is_lost(agent, capture, &path) => {
                     recorder.warn(was_deleted(&format!("{}/{}", capture.agent, capture.session)));
                     Ok(false)
                 }
@@ -157,13 +163,13 @@ fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
 
 /// Says whether the words of a pending file are only in a transcript that was deleted, or that has been out of reach for as
 /// long as sessions are kept.
-fn is_lost(capture: &Capture, path: &Path) -> bool {
+fn is_lost(agent: &dyn Agent, capture: &Capture, path: &Path) -> bool {
     let kept = Duration::from_secs(KEEP_SECS.unsigned_abs());
     let is_old = || {
         path.metadata().and_then(|file| file.modified()).is_ok_and(|time| time.elapsed().is_ok_and(|age| age > kept))
     };
     let unredacted = capture.transcript.as_ref().filter(|_| capture.record.is_none());
-    unredacted.is_some_and(|unredacted| match reach(&unredacted.path) {
+    unredacted.is_some_and(|unredacted| match reach(agent, &unredacted.path) {
         Reach::There => false,
         Reach::Deleted => true,
         Reach::Away => is_old(),
@@ -226,7 +232,7 @@ fn store_capture(
     };
     recorder.recover_progress(&key, progress);
     let mut reading = match &capture.transcript {
-        Some(unredacted) if reach(&unredacted.path) != Reach::There => {
+        Some(unredacted) if reach(agent, &unredacted.path) != Reach::There => {
             let message = format!("the transcript '{}' is out of reach", unredacted.path.display());
             return Err(Error::new(Kind::Busy, message));
         }

@@ -43,14 +43,16 @@ pub struct CommitFacts {
     pub paths: Vec<BString>,
     /// The committer time of the first parent, in seconds since the epoch.
     pub parent_time: i64,
+    /// Whether a session that ran the commit was recorded on it before, while those that are candidates now had to wait.
+    pub is_runner_recorded: bool,
 }
 
 /// Returns the positions in `candidates` of the sessions to record on the commit.
 ///
 /// Chosen are the sessions that ran the commit, and those that edited a path which it changes. If there is none: the
 /// only session of this worktree that was prompted since the parent commit, unless it edited other paths; if several
-/// were prompted, none is chosen. That last rule does not hold for squashes and merges, and for a merge edits do not
-/// count.
+/// were prompted, none is chosen. That last rule does not hold for squashes, merges and commits on which the session that
+/// ran them was recorded before, and for a merge edits do not count.
 pub fn choose(commit: &CommitFacts, candidates: &[Candidate<'_>]) -> Vec<usize> {
     let changed: HashSet<&Path> = commit.paths.iter().filter_map(|path| path.to_path().ok()).collect();
     let has_edited = |candidate: &Candidate<'_>| {
@@ -58,7 +60,7 @@ pub fn choose(commit: &CommitFacts, candidates: &[Candidate<'_>]) -> Vec<usize> 
     };
     let qualifies = |candidate: &Candidate<'_>| candidate.has_run_it || has_edited(candidate);
     let chosen = positions(candidates, qualifies);
-    if !chosen.is_empty() || commit.kind != CommitKind::Plain {
+    if !chosen.is_empty() || commit.is_runner_recorded || commit.kind != CommitKind::Plain {
         return chosen;
     }
     let is_prompted = |candidate: &Candidate<'_>| {
@@ -121,7 +123,8 @@ mod tests {
 
     fn chosen_for(kind: CommitKind, sessions: &[(bool, bool, Tally)]) -> Vec<usize> {
         let paths = vec!["src/a.rs".into(), "b".into()];
-        let change = CommitFacts { kind, worktree: Some("/repo".into()), paths, parent_time: 100 };
+        let worktree = Some("/repo".into());
+        let change = CommitFacts { kind, worktree, paths, parent_time: 100, is_runner_recorded: false };
         let evidence = |(has_run_it, is_in_worktree, tally): &'_ (bool, bool, Tally)| {
             (*has_run_it, *is_in_worktree, tally.clone())
         };

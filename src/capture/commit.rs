@@ -13,6 +13,7 @@ use super::sessions::{
     KEEP_SECS, close_abandoned, find_runners, named_by_environment, recent_unreported, save_changed,
 };
 use super::state::{AwaitedResult, LiveSession, Patience, State};
+use super::told;
 use crate::agent;
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
@@ -81,6 +82,7 @@ pub fn leave_to_agent(location: &Location) -> Result<bool> {
             worktree,
             runners,
             call_id: None,
+            is_of_sub_agent: false,
             transcript_bytes: None,
         };
         keep_commit(&state, &new_commit, &sessions, &[])?;
@@ -136,6 +138,8 @@ pub(super) struct NewCommit {
     pub runners: Vec<SessionKey>,
     /// The id of the tool call that ran `git commit`.
     pub call_id: Option<String>,
+    /// Whether a sub-agent made that call.
+    pub is_of_sub_agent: bool,
     /// The length of each session's transcript when the commit was made, by the session's name; `None` if the commit was
     /// made just now.
     pub transcript_bytes: Option<BTreeMap<String, u64>>,
@@ -151,6 +155,7 @@ impl NewCommit {
             worktree: repo.worktree().map(Path::to_owned),
             runners,
             call_id: None,
+            is_of_sub_agent: false,
             transcript_bytes: None,
         }
     }
@@ -167,6 +172,7 @@ impl NewCommit {
             worktree: pending.worktree.clone().or_else(|| repo.worktree().map(Path::to_owned)),
             runners: pending.runners.iter().filter_map(key).collect(),
             call_id: None,
+            is_of_sub_agent: false,
             transcript_bytes: Some(pending.transcript_bytes.clone()),
         }
     }
@@ -256,7 +262,8 @@ fn record_live_sessions(recorder: &mut Recorder<'_>, commit_id: ObjectId, kind: 
 ///
 /// # Errors
 ///
-/// [`Kind::Busy`] if the transcript of a session could not be read within the deadline; the others are recorded.
+/// [`Kind::Busy`] if the transcript of a session could not be read within the deadline, or what it said can be kept
+/// nowhere; the others are recorded.
 pub(super) fn record_commit(
     recorder: &mut Recorder<'_>,
     new_commit: &NewCommit,
@@ -269,24 +276,44 @@ pub(super) fn record_commit(
         recorder.state.log(&format!("no session recorded on {commit_id}: no session made this merge"));
         return Ok(());
     }
-    let (increments, outcome) = unrecorded_increments(recorder, new_commit, sessions);
+    if let Some(parent_id) = commit.parent_ids.first()
+        && let Err(error) = recorder.take_over_records(*parent_id, sessions)
+    {
+        recorder.state.log(&format!("warning: {error}"));
+    }
+    let (increments, mut outcome) = unrecorded_increments(recorder, new_commit, sessions);
     let chosen = choose_sessions(recorder, new_commit, &commit, kind, sessions, &increments);
-    let call_id = new_commit.call_id.as_deref();
+    let (call_id, hex) = (new_commit.call_id.as_deref(), commit_id.to_string());
     for (index, (live, increment)) in sessions.iter_mut().zip(increments).enumerate() {
         let mut has_result = false;
         if let Some(mut increment) = increment.filter(|_| chosen.contains(&index)) {
             increment.commit_ids.extend(&new_commit.commit_ids);
             has_result = increment.survey.results.iter().any(|result| Some(&*result.call_id) == call_id);
-            increment.rules = recorder.told(live, &increment, new_commit);
+            increment.rules = told::told(recorder, live, &increment, new_commit.time);
             recorder.record_increment(&mut increment, &mut live.progress);
+            if recorder.waiting.contains(&live.key().to_string()) {
+                outcome = Err(Error::new(Kind::Busy, format!("{} could not be kept", live.key())));
+            }
             recorder.record_sub_agents(Some(commit_id), live)?;
             // The next words follow this commit, not an earlier one.
             live.awaited_result = None;
+            let is_answered = || increment.survey.results.iter().any(|result| result.tells_of_making(&hex));
+            if !live.is_told_by_hooks() && !is_answered() {
+                let is_of_sub_agent = false;
+                live.awaited_result =
+                    Some(AwaitedResult { commit: hex.clone(), call: None, is_of_sub_agent, is_unsure: true });
+            }
         }
+        if has_result {
+            live.answered_commit = Some(hex.clone());
+        }
+        // A commit may be looked at again because another session had to wait.
+        let is_answered = live.answered_commit.as_ref() == Some(&hex);
         // Of a session that must wait, the result is awaited once the commit is recorded.
-        if new_commit.runners.contains(&live.key()) && !has_result && !recorder.must_wait(&live.key()) {
-            let (commit, call) = (commit_id.to_string(), call_id.map(str::to_owned));
-            live.awaited_result = Some(AwaitedResult { commit, call });
+        if new_commit.runners.contains(&live.key()) && !is_answered && !recorder.must_wait(&live.key()) {
+            let (commit, call) = (hex.clone(), call_id.map(str::to_owned));
+            let is_of_sub_agent = new_commit.is_of_sub_agent;
+            live.awaited_result = Some(AwaitedResult { commit, call, is_of_sub_agent, is_unsure: false });
         }
         tell_left_out(recorder, live);
     }
@@ -341,7 +368,11 @@ fn unrecorded_increments<'r>(
                 recorder.state.log(&format!("warning: {name}: {error}"));
                 // A missing file, or one that is not a transcript, is not waited for.
                 let had_words = limit.flatten().is_some_and(|length| length > 0);
-                let is_away = error.kind() == Kind::Missing && had_words && reach(&live.transcript) == Reach::Away;
+                let is_away = || {
+                    let agent = agent::find(&live.agent);
+                    agent.is_some_and(|agent| reach(agent, &live.transcript) == Reach::Away)
+                };
+                let is_away = error.kind() == Kind::Missing && had_words && is_away();
                 let may_pass = (matches!(error.kind(), Kind::Other | Kind::Storage) || is_away) && is_recent;
                 if error.kind() == Kind::Busy || may_pass {
                     recorder.waiting.insert(name);
@@ -377,6 +408,7 @@ fn choose_sessions(
         paths: Vec::new(),
         parent_time: parent.map_or(i64::MIN, |parent| parent.committer.time.seconds),
         worktree: new_commit.worktree.clone(),
+        is_runner_recorded: is_runner_recorded(new_commit),
     };
     // Changed paths matter only for sessions that did not run the commit.
     if increments.iter().flatten().any(|increment| !has_run_it(increment)) {
@@ -398,6 +430,12 @@ fn choose_sessions(
         });
     }
     choose::choose(&facts, &candidates).into_iter().map(|chosen| positions[chosen]).collect()
+}
+
+/// Says whether a session that ran the commit was recorded when others had to wait: only those are in the pending file then.
+fn is_runner_recorded(new_commit: &NewCommit) -> bool {
+    let Some(waiting) = &new_commit.transcript_bytes else { return false };
+    new_commit.runners.iter().any(|runner| !waiting.contains_key(&runner.to_string()))
 }
 
 /// Returns the merge at HEAD, if Git has just made it without asking for a message: then `post-merge` is the only hook

@@ -7,9 +7,10 @@ use super::commit::{NewCommit, keep_commit, kind_of_move, record_commit};
 use super::pending::{self, PendingCommit};
 use super::process;
 use super::recorder::Recorder;
+use super::rewritten;
 use super::sessions::{KEEP_SECS, close_abandoned, new_live, save_changed};
 use super::state::{AwaitedResult, LiveSession, Patience};
-use crate::agent::{Agent, Event, Payload};
+use crate::agent::{self, Agent, Event, Payload};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
 use crate::git::{ObjectId, ReflogEntry, Repository};
@@ -51,9 +52,14 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
         recorder.state.forget_settled(Time::now().seconds - KEEP_SECS);
     }
     let moves = moves_of_head(recorder, &mut sessions[position]);
+    // What the call amended is judged before the call is recorded, and carried beside that.
+    let amends = rewritten::uncarried_amends(recorder, &moves);
     if event == Event::AfterTool
         && let Err(error) = after_tool(recorder, &mut sessions, position, &moves, payload)
     {
+        recorder.warn(error);
+    }
+    if let Err(error) = amends.and_then(|amends| rewritten::after_rewrite(recorder, "amend", &amends)) {
         recorder.warn(error);
     }
     let live = &mut sessions[position];
@@ -86,6 +92,7 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
             recorder.warn(error);
         }
     }
+    crate::git::fault_point("settled");
     save_changed(recorder, &before, &sessions)
 }
 
@@ -151,6 +158,16 @@ impl ToolCall<'_> {
         self.payload.call_id().map(str::to_owned)
     }
 
+    fn is_of_sub_agent(&self) -> bool {
+        self.payload.sub_agent().is_some()
+    }
+
+    /// Returns what a session waits for whose commit the call has made.
+    fn awaited(&self, commit_id: ObjectId) -> AwaitedResult {
+        let (commit, call) = (commit_id.to_string(), self.call_id());
+        AwaitedResult { commit, call, is_of_sub_agent: self.is_of_sub_agent(), is_unsure: false }
+    }
+
     /// Says whether the result of the call names a commit.
     fn names(&self, commit_id: ObjectId) -> bool {
         self.payload.response_mentions(&commit_id.to_hex_with_len(7).to_string())
@@ -190,13 +207,19 @@ fn after_tool(
     let is_alone = sessions.iter().filter(|live| live.worktree == worktree && !live.is_over).count() == 1;
     let key = sessions[position].key();
     let (commits, has_pending) = commits_of_call(recorder, &key, moves);
+    let is_known_to_git_hooks = agent::find(&key.agent).is_some_and(|agent| !agent.variables().is_empty());
     let call = ToolCall { payload, key, is_alone, head: recorder.repo.head()?.commit_id };
     // A call of the session that ended before the sub-agent's hook ran may have been taken for the one that committed.
-    if payload.sub_agent().is_some()
+    if call.is_of_sub_agent()
         && let Some(awaited) = sessions[position].awaited_result.as_mut()
         && payload.response_mentions(awaited.commit.get(..7).unwrap_or(&awaited.commit))
     {
-        awaited.call = call.call_id();
+        (awaited.call, awaited.is_of_sub_agent) = (call.call_id(), true);
+    } else if call.is_of_sub_agent()
+        && let Some(head) = call.head.filter(|head| call.names(*head))
+        && recorder.has_record(head, &call.key)?
+    {
+        sessions[position].awaited_result = Some(call.awaited(head));
     }
     let last = commits.iter().rposition(|commit| call.may_have_made(commit.commit_id));
     let mut undone = Vec::new();
@@ -204,7 +227,11 @@ fn after_tool(
         let is_last = last == Some(index);
         let hex = commit.commit_id.to_string();
         if let Some(awaited) = sessions[position].awaited_result.as_mut().filter(|awaited| awaited.commit == hex) {
-            awaited.call = call.call_id();
+            // The result of this call belongs to the last of its commits. An earlier one was made by a call whose hook could
+            // not do anything, and waits for the result of that call.
+            if is_last {
+                (awaited.call, awaited.is_of_sub_agent) = (call.call_id(), call.is_of_sub_agent());
+            }
             continue;
         }
         match &commit.pending {
@@ -212,7 +239,14 @@ fn after_tool(
             Some(_) if last.is_none_or(|last| index > last) => continue,
             // `post-commit` runs here and left this commit to no session, so no session of ours made it.
             None if has_pending && !call.names(commit.commit_id) => continue,
-            None if !call.has_made(&commit) && recorder.state.is_examined(commit.commit_id) => continue,
+            // `post-commit` gave this commit to no session. Somebody may have made it between two calls, whatever words the
+            // command has, if `post-commit` knows the calls of this agent.
+            None if recorder.state.is_examined(commit.commit_id)
+                && !call.names(commit.commit_id)
+                && (is_known_to_git_hooks || !call.has_made(&commit)) =>
+            {
+                continue;
+            }
             // What was said about an undone commit belongs to the commit that the call made in its place.
             Some((path, pending)) if !is_last && call.has_undone(recorder.repo, commit.commit_id, pending) => {
                 undone.push((commit.commit_id, path.clone()));
@@ -267,8 +301,10 @@ fn record_commit_of_call(
     if let Some(note) = note.filter(|note| pending.is_none() || has_session(note)) {
         if has_made && is_last {
             let live = &mut sessions[position];
-            live.awaited_result = ends_with_record(live, &note)
-                .then(|| AwaitedResult { commit: commit.commit_id.to_string(), call: call.call_id() });
+            // Whoever records a commit of another session takes along what has been answered meanwhile.
+            let is_answered = live.answered_commit == Some(commit.commit_id.to_string());
+            let may_wait = !is_answered && ends_with_record(live, &note);
+            live.awaited_result = may_wait.then(|| call.awaited(commit.commit_id));
         }
         return Ok(());
     }
@@ -286,6 +322,7 @@ fn record_commit_of_call(
     }
     new_commit.commit_ids.extend(undone);
     new_commit.call_id = call.call_id().filter(|_| pending.is_none() || is_last);
+    new_commit.is_of_sub_agent = call.is_of_sub_agent();
     let outcome = record_commit(recorder, &new_commit, sessions);
     if pending.is_none() && outcome.as_ref().is_err_and(|error| error.kind() == Kind::Busy) {
         // Where Git's hooks do not run, nobody else has written the commit down.

@@ -1,6 +1,6 @@
 //! The work of hooks: keep track of running sessions, choose those that led to a commit, store their words, record them.
 //!
-//! The payload of an agent's hook enters at [`hook`], which parses it with `agent` and updates [`State`]. A commit
+//! The payload of an agent's hook, which `agent` has parsed, enters at [`hook`], which updates [`State`]. A commit
 //! enters at [`commit`]: `sessions` finds the sessions that may belong to it, and `choose` chooses among them.
 //! [`Recorder`] reads each session's increment (`reading`), archives it, and writes the note. What cannot be stored is
 //! kept in a file (`aside`, `pending`), which the next hook or command stores (`catch_up`).
@@ -17,7 +17,7 @@ mod elsewhere;
 pub mod hook;
 mod late;
 mod left_out;
-mod parts;
+pub(crate) mod parts;
 pub(crate) mod paths;
 pub(crate) mod pending;
 pub(crate) mod process;
@@ -31,10 +31,13 @@ mod stamp;
 mod standing;
 pub(crate) mod state;
 mod told;
+mod unseen;
 
 pub use self::catch_up::{Leave, hook_recorder, hook_timeout, recorder};
+pub use self::late::awaits_words;
 pub use self::recorder::{Recorder, Report};
 pub use self::sessions::is_checked_out;
 pub use self::spoken::{Spoken, spoken};
 pub use self::standing::{PendingFile, Standing, standing, waiting};
 pub use self::state::{Lock, State};
+pub use self::unseen::{Unseen, other_worktrees, unseen};

@@ -3,6 +3,8 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use crate::agent::Agent;
+
 /// Where a transcript is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Reach {
@@ -15,11 +17,13 @@ pub(super) enum Reach {
     Away,
 }
 
-/// Finds out where a transcript is.
-pub(super) fn reach(transcript: &Path) -> Reach {
+/// Finds out where an agent's transcript is.
+pub(super) fn reach(agent: &dyn Agent, transcript: &Path) -> Reach {
     match transcript.metadata().map_err(|error| error.kind()) {
         // A session in a database is named below the database's file.
         Ok(_) | Err(ErrorKind::NotADirectory) => Reach::There,
+        // A session can be many files, none of which has its name.
+        Err(ErrorKind::NotFound) if agent.stored_bytes(transcript).is_some() => Reach::There,
         Err(ErrorKind::NotFound) if transcript.ancestors().nth(1).is_some_and(Path::is_dir) => Reach::Deleted,
         Err(_) => Reach::Away,
     }

@@ -11,9 +11,10 @@ use super::State;
 use super::aside::{Increment, keep_unread, put_aside, with_pending_hint};
 use super::left_out::{LeftOut, MAX_LINE_BYTES};
 use super::pending::{self, Capture, Pending};
+use super::reach::{Reach, reach};
 use super::reading::{Extent, Reading, Redaction, SessionContext};
 use super::stamp::size_and_mtime;
-use super::state::{LiveSession, Lock, Patience, Progress, SegmentEnd};
+use super::state::{LiveSession, Lock, Progress, SegmentEnd};
 use crate::agent::{self, Agent};
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
@@ -129,6 +130,16 @@ impl<'r> Recorder<'r> {
             let directory = live.worktree.as_deref().unwrap_or(Path::new("."));
             let Some(found) = agent.transcript(&live.session, directory) else { return Ok(None) };
             live.transcript = found;
+        }
+        let is_at_any_length = limit.is_none_or(|limit| limit == u64::MAX);
+        if is_at_any_length
+            && live.progress.stored.segment.is_none()
+            && reach(agent, &live.transcript) == Reach::Deleted
+        {
+            // So do some that name it in those hooks. If somebody has deleted it, the log says why nothing is recorded.
+            let (key, path) = (live.key(), live.transcript.display());
+            self.state.log(&format!("warning: {key}: cannot read the transcript '{path}': it is not there"));
+            return Ok(None);
         }
         let left_out = &mut live.progress.left_out;
         if left_out.as_ref().is_some_and(|left_out| left_out.is_all(agent, &live.transcript)) {
@@ -294,8 +305,8 @@ impl<'r> Recorder<'r> {
         let (kept, stored) = (increment.reading.kept_bytes(), progress.stored.clone());
         if self.must_wait(&increment.key) {
             let error = Error::new(Kind::Busy, format!("{} waits for an earlier capture", increment.key));
-            let error = put_aside(&self.state, self.redaction.is_ok(), increment, progress, kept, error);
-            return self.state.log(&format!("warning: {error}"));
+            let warning = put_aside(&self.state, self.redaction.is_ok(), increment, progress, kept, error);
+            return self.state.log(&format!("warning: {}", warning.unwrap_or_else(|unkept| unkept)));
         }
         let outcome = self.archive_increment(increment, progress).and_then(|record| {
             let Some(record) = record else { return Ok(()) };
@@ -310,8 +321,12 @@ impl<'r> Recorder<'r> {
         });
         if let Err(error) = outcome {
             let kept = if progress.stored == stored { kept } else { progress.stored.bytes };
-            let error = put_aside(&self.state, self.redaction.is_ok(), increment, progress, kept, error);
-            self.warn(error);
+            let warning = put_aside(&self.state, self.redaction.is_ok(), increment, progress, kept, error);
+            if warning.is_err() {
+                // The file of its commit must stay, or the words would go to the next one.
+                self.waiting.insert(increment.key.to_string());
+            }
+            self.warn(warning.unwrap_or_else(|unkept| unkept));
         }
     }
 
@@ -407,6 +422,24 @@ impl<'r> Recorder<'r> {
         progress.size_and_mtime = increment.size_and_mtime.filter(|_| increment.until == increment.reading.end());
     }
 
+    /// Takes over how far sessions are recorded from the note of the commit before, if a process was killed after it had
+    /// written that note and before it wrote our state. Otherwise the next commit would get the same words once more.
+    pub(super) fn take_over_records(&self, parent_id: ObjectId, sessions: &mut [LiveSession]) -> Result<()> {
+        let Some(note) = notes::get(self.repo, &self.notes_ref, parent_id)? else { return Ok(()) };
+        for record in Note::read_lines(&note).records() {
+            let goes_on =
+                |live: &&mut LiveSession| live.key() == record.key() && live.progress.recorded.segment == record.since;
+            let Some(live) = sessions.iter_mut().find(goes_on) else { continue };
+            let archived = Progress::archived(&self.archive, &record.key())?;
+            // Anyone can write a record, but it ends where our archive ends.
+            if archived.stored.segment.as_ref() == Some(&record.through) {
+                let recorded = archived.stored.clone();
+                live.progress = Progress { recorded, ..archived };
+            }
+        }
+        Ok(())
+    }
+
     /// Restores `progress` from the archive and the notes if our state on disk was lost.
     ///
     /// Costs one tree lookup for a session that the archive does not have, which is the usual case. Otherwise reads
@@ -428,63 +461,5 @@ impl<'r> Recorder<'r> {
                 }
             }
         }
-    }
-
-    /// Extends the record that waits for a tool result, if the transcript has that result now. Then returns what the
-    /// session has said since, as [`Recorder::unrecorded`] does, with the same `limit`.
-    ///
-    /// `patience` says whether the result can still be written. If no result names the call or the commit, the first one
-    /// counts as soon as it cannot.
-    ///
-    /// `has_next_commit` says that a further commit was made, which gets the words behind the result.
-    ///
-    /// # Errors
-    ///
-    /// If the transcript cannot be read.
-    pub(super) fn extend_awaited_record(
-        &mut self,
-        live: &mut LiveSession,
-        patience: Patience,
-        has_next_commit: bool,
-        limit: Option<u64>,
-    ) -> Result<Option<Increment<'r>>> {
-        let increment = self.unrecorded(live, limit)?;
-        let Some(awaited) = live.awaited_result.clone() else { return Ok(increment) };
-        // Once there is a further prompt, the result is written or never will be, and the first one is another call's.
-        let is_next_turn = increment.as_ref().is_some_and(|increment| increment.survey.tally.turns > 0);
-        let may_guess = patience != Patience::Turn && !is_next_turn;
-        let first = || increment.as_ref()?.survey.results.first().filter(|_| may_guess);
-        let wanted = increment.as_ref().and_then(|increment| increment.survey.result_of(&awaited));
-        let until = wanted.or_else(first).map(|result| result.end);
-        if until.is_some() || is_next_turn || patience == Patience::Over {
-            live.awaited_result = None;
-        }
-        let (Some(until), Some(commit_id)) = (until, self.repo.parse_id(&awaited.commit)) else { return Ok(increment) };
-        let Some(mut increment) = increment else { return Ok(None) };
-        // Archived text is not split again, so all of it goes with this commit. A rendered transcript is kept whole if
-        // possible, because its last line is about the whole document.
-        let is_whole = !has_next_commit && agent::named(&live.agent)?.is_rendered(&live.transcript);
-        let until = if is_whole { increment.until } else { until.max(increment.reading.kept()) };
-        increment.commit_ids.push(commit_id);
-        increment.commit_ids.extend(self.amended_since(commit_id, &increment.key, increment.since.segment.as_deref()));
-        increment.end_at(until)?;
-        // The increment begins where the existing record ends, so the two records are joined.
-        self.record_increment(&mut increment, &mut live.progress);
-        self.unrecorded(live, limit)
-    }
-
-    /// Returns HEAD if `commit_id` was amended to it: a different commit whose note has a record of this session that
-    /// ends with the same segment.
-    pub(super) fn amended_since(
-        &self,
-        commit_id: ObjectId,
-        key: &SessionKey,
-        through: Option<&str>,
-    ) -> Option<ObjectId> {
-        let head = self.repo.head().ok()?.commit_id.filter(|head| *head != commit_id)?;
-        let note = notes::get(self.repo, &self.notes_ref, head).ok()??;
-        let has_it =
-            Note::parse(&note).records().any(|record| record.key() == *key && Some(&*record.through) == through);
-        has_it.then_some(head)
     }
 }

@@ -13,7 +13,7 @@ use super::recorder::Recorder;
 use super::state::write_private;
 use super::{State, pending};
 use crate::error::{Error, Kind, Result};
-use crate::git::{Commit, ObjectId, Order, Range, Rebase, RebaseStep, Repository};
+use crate::git::{Commit, ObjectId, Order, Range, Rebase, RebaseStep, ReflogEntry, Repository};
 use crate::notes;
 use crate::record::{Note, Reader, Unit, merge_proven};
 
@@ -192,6 +192,24 @@ pub(super) fn keep_amended(recorder: &mut Recorder<'_>, old: ObjectId, new: Obje
     }
     let rewritten = Rewrite { command: "amend".to_owned(), pairs: vec![(old, new)], ..Rewrite::default() };
     keep_rewrite(recorder, &rewritten, Error::new(Kind::Busy, "cannot carry notes: a notes ref is locked"))
+}
+
+/// Returns the amends among moves of HEAD whose notes nobody has carried: Git's hooks did not run there, or are hidden from
+/// the agent that amended.
+///
+/// # Errors
+///
+/// If the notes cannot be read.
+pub(super) fn uncarried_amends(recorder: &Recorder<'_>, moves: &[ReflogEntry]) -> Result<Vec<Pair>> {
+    let has_note = |id: ObjectId| Ok(notes::get(recorder.repo, &recorder.notes_ref, id)?.is_some());
+    let mut pairs: Vec<Pair> = Vec::new();
+    for entry in moves.iter().filter(|entry| ReflogEntry::is_amend_message(entry.message.as_bstr())) {
+        let follows = pairs.iter().any(|(_, new)| *new == entry.old_id);
+        if !has_note(entry.new_id)? && (follows || has_note(entry.old_id)?) {
+            pairs.push((entry.old_id, entry.new_id));
+        }
+    }
+    Ok(pairs)
 }
 
 /// Keeps pairs in a file for the next command, and warns.

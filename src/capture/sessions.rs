@@ -177,6 +177,7 @@ pub(crate) fn new_live(key: &SessionKey, transcript: PathBuf) -> LiveSession {
         progress: crate::capture::state::Progress::default(),
         sub_agents: BTreeMap::new(),
         awaited_result: None,
+        answered_commit: None,
     }
 }
 
@@ -216,17 +217,31 @@ pub(super) fn named_by_environment(state: &State, worktree: Option<&Path>, known
 }
 
 /// Returns the sessions that have run the `git commit` whose hook this process is: those that the environment names, or
-/// the session whose agent is an ancestor of this process.
+/// the session whose agent is an ancestor of this process. A sub-agent may have an id and hooks of its own, and no transcript:
+/// what it does belongs to the session of the same process that has one.
 pub(super) fn find_runners(sessions: &[LiveSession]) -> Vec<SessionKey> {
     let named = agent::all().filter_map(session_in_environment);
     // A variable may be inherited from another agent that started this one.
-    let is_known = |key: &SessionKey| sessions.iter().any(|live| live.key() == *key && may_be_running(live));
-    let named: Vec<SessionKey> = named.filter(is_known).collect();
+    let known = |key: SessionKey| sessions.iter().find(|live| live.key() == key && may_be_running(live));
+    let (named, without): (Vec<_>, Vec<_>) = named.filter_map(known).partition(|live| has_transcript(live));
     if !named.is_empty() {
-        return named;
+        return named.into_iter().map(LiveSession::key).collect();
     }
     let ancestors = process::ancestors_among(sessions.iter().filter_map(|live| live.process));
     let has_ancestor = |live: &&LiveSession| live.process.is_some_and(|process| ancestors.contains(&process));
     // One agent process can have had several sessions in turn; the latest is the active one.
-    sessions.iter().filter(has_ancestor).max_by_key(|live| live.seen).map(LiveSession::key).into_iter().collect()
+    let latest = sessions.iter().filter(has_ancestor).max_by_key(|live| (has_transcript(live), live.seen));
+    match latest.filter(|latest| has_transcript(latest) || without.is_empty()) {
+        Some(latest) => vec![latest.key()],
+        None => without.into_iter().map(LiveSession::key).collect(),
+    }
+}
+
+/// Says whether a session has a transcript. An agent may write it only after the first hooks of the session have run.
+fn has_transcript(live: &LiveSession) -> bool {
+    let is_there = || {
+        let directory = live.worktree.as_deref().unwrap_or(Path::new("."));
+        agent::find(&live.agent).is_some_and(|agent| agent.transcript(&live.session, directory).is_some())
+    };
+    !live.transcript.as_os_str().is_empty() || is_there()
 }

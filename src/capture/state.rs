@@ -124,6 +124,14 @@ pub struct AwaitedResult {
     pub commit: String,
     /// The id of the tool call, once the agent's hook has named it.
     pub call: Option<String>,
+    /// Whether a sub-agent made the call: then the result is in the sub-agent's transcript, and what the session's own says of
+    /// the commit is another one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_of_sub_agent: bool,
+    /// Whether another process may have made the commit, since no hook tells which session did: then only a result that
+    /// tells of making it counts.
+    #[serde(default, rename = "unsure", skip_serializing_if = "std::ops::Not::not")]
+    pub is_unsure: bool,
 }
 
 /// Whether an awaited result can still be written. An agent may write it after the hooks for its tool and its turn have run.
@@ -182,6 +190,9 @@ pub struct LiveSession {
     /// The commit whose tool result is still to come.
     #[serde(default, rename = "open")]
     pub awaited_result: Option<AwaitedResult>,
+    /// The last commit, in hex, whose record has got the result of its tool call.
+    #[serde(default, rename = "answered", skip_serializing_if = "Option::is_none")]
+    pub answered_commit: Option<String>,
 }
 
 impl LiveSession {

@@ -6,7 +6,6 @@ use std::time::Instant;
 use sha2::{Digest as _, Sha256};
 
 use super::aside::Increment;
-use super::commit::NewCommit;
 use super::recorder::Recorder;
 use super::state::LiveSession;
 use crate::agent;
@@ -30,65 +29,64 @@ enum Kept {
     All,
 }
 
-impl Recorder<'_> {
-    /// Returns the instruction files that a session had read, and stores their texts. `None` if they are not known: then
-    /// the commit is recorded without them.
-    pub(super) fn told(&self, live: &LiveSession, increment: &Increment<'_>, new_commit: &NewCommit) -> Option<Told> {
-        let may_store = self.hindrance().is_none() && !self.must_wait(&increment.key);
-        let is_fresh = new_commit.time >= Time::now().seconds - FRESH_SECS;
-        if !may_store || !is_fresh || self.purged.bars(&increment.key) {
-            return None;
-        }
-        let kept = self.kept();
-        let agent = agent::find(&live.agent)?;
-        let instructions = agent.instructions().filter(|_| kept != Kept::Nothing)?;
-        let top = live.worktree.as_deref().or_else(|| self.repo.worktree())?;
-        let edited = &increment.survey.tally.edited_paths;
-        let (directory, names) = (live.directory.as_deref(), agent.instruction_names(top));
-        let home = std::env::var_os("HOME").map(PathBuf::from);
-        let above = agent.instructions_above().zip(home.as_deref());
-        let search = Search { top, directory, edited, instructions: &instructions, names: &names, above };
-        let redactor = (*self.redaction).as_ref().ok()?;
-        let mut files = Vec::new();
-        for found in find(search) {
-            match entry(found, redactor, self.deadline) {
-                Ok(file) => files.push(file),
-                Err(error) => {
-                    self.state
-                        .log(&format!("warning: the instruction files of {} are not recorded: {error}", live.key()));
-                    return None;
-                }
+/// Returns the instruction files that a session had read for a commit made at `made`, in seconds since the epoch, and
+/// stores their texts. `None` if they are not known: then the commit is recorded without them.
+pub(super) fn told(recorder: &Recorder<'_>, live: &LiveSession, increment: &Increment<'_>, made: i64) -> Option<Told> {
+    let may_store = recorder.hindrance().is_none() && !recorder.must_wait(&increment.key);
+    let is_fresh = made >= Time::now().seconds - FRESH_SECS;
+    if !may_store || !is_fresh || recorder.purged.bars(&increment.key) {
+        return None;
+    }
+    let kept = kept(recorder);
+    let agent = agent::find(&live.agent)?;
+    let instructions = agent.instructions().filter(|_| kept != Kept::Nothing)?;
+    let top = live.worktree.as_deref().or_else(|| recorder.repo.worktree())?;
+    let edited = &increment.survey.tally.edited_paths;
+    let (directory, names) = (live.directory.as_deref(), agent.instruction_names(top));
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let above = agent.instructions_above().zip(home.as_deref());
+    let search = Search { top, directory, edited, instructions: &instructions, names: &names, above };
+    let redactor = (*recorder.redaction).as_ref().ok()?;
+    let mut files = Vec::new();
+    for found in find(search) {
+        match entry(found, redactor, recorder.deadline) {
+            Ok(file) => files.push(file),
+            Err(error) => {
+                recorder
+                    .state
+                    .log(&format!("warning: the instruction files of {} are not recorded: {error}", live.key()));
+                return None;
             }
         }
-        if let Err(error) = self.store_texts(&mut files, kept) {
-            // Their digests are known all the same.
-            self.state.log(&format!("warning: the texts of instruction files are not stored: {error}"));
-        }
-        Some(Told::new(&files.into_iter().map(|(file, _)| file).collect::<Vec<_>>()))
     }
+    if let Err(error) = store_texts(recorder, &mut files, kept) {
+        // Their digests are known all the same.
+        recorder.state.log(&format!("warning: the texts of instruction files are not stored: {error}"));
+    }
+    Some(Told::new(&files.into_iter().map(|(file, _)| file).collect::<Vec<_>>()))
+}
 
-    fn kept(&self) -> Kept {
-        match self.repo.config_string("shiftlog.rules").as_deref() {
-            Some("all") => Kept::All,
-            _ if self.repo.config_bool("shiftlog.rules") == Some(false) => Kept::Nothing,
-            _ => Kept::Repo,
-        }
+fn kept(recorder: &Recorder<'_>) -> Kept {
+    match recorder.repo.config_string("shiftlog.rules").as_deref() {
+        Some("all") => Kept::All,
+        _ if recorder.repo.config_bool("shiftlog.rules") == Some(false) => Kept::Nothing,
+        _ => Kept::Repo,
     }
+}
 
-    /// Stores the texts that are to be kept, and names their segments in the entries.
-    fn store_texts(&self, files: &mut [(InstructionFile, Vec<u8>)], kept: Kept) -> Result<()> {
-        let is_of_repo = |file: &InstructionFile| file.root == Root::Repo.name();
-        let is_kept = |file: &InstructionFile| file.left.is_none() && (kept == Kept::All || is_of_repo(file));
-        let texts = files.iter().filter(|(file, _)| is_kept(file));
-        let texts = texts.filter_map(|(file, text)| Some((file.sha256.as_deref()?, text.as_slice())));
-        let is_purged = |id| self.purged.segments.contains_key(&id);
-        let segments = told::store(&self.archive, texts, is_purged, self.deadline)?;
-        for (file, _) in files.iter_mut().filter(|(file, _)| is_kept(file)) {
-            file.text = file.sha256.as_deref().and_then(|sha256| segments.get(sha256)).map(ToString::to_string);
-        }
-        crate::git::fault_point("told");
-        Ok(())
+/// Stores the texts that are to be kept, and names their segments in the entries.
+fn store_texts(recorder: &Recorder<'_>, files: &mut [(InstructionFile, Vec<u8>)], kept: Kept) -> Result<()> {
+    let is_of_repo = |file: &InstructionFile| file.root == Root::Repo.name();
+    let is_kept = |file: &InstructionFile| file.left.is_none() && (kept == Kept::All || is_of_repo(file));
+    let texts = files.iter().filter(|(file, _)| is_kept(file));
+    let texts = texts.filter_map(|(file, text)| Some((file.sha256.as_deref()?, text.as_slice())));
+    let is_purged = |id| recorder.purged.segments.contains_key(&id);
+    let segments = told::store(&recorder.archive, texts, is_purged, recorder.deadline)?;
+    for (file, _) in files.iter_mut().filter(|(file, _)| is_kept(file)) {
+        file.text = file.sha256.as_deref().and_then(|sha256| segments.get(sha256)).map(ToString::to_string);
     }
+    crate::git::fault_point("told");
+    Ok(())
 }
 
 /// Returns the entry for a file, and its redacted text.

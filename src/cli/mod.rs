@@ -17,6 +17,7 @@ mod usage;
 mod writing;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
@@ -114,6 +115,15 @@ pub fn or_no(outcome: Result<impl Into<Outcome>>) -> Result<Outcome> {
         }
         outcome => outcome.map(Into::into),
     }
+}
+
+/// Returns the current directory.
+///
+/// # Errors
+///
+/// If it was removed, or may not be read.
+pub fn current_directory() -> Result<PathBuf> {
+    std::env::current_dir().map_err(|error| Error::other("cannot read the current directory").because(error))
 }
 
 /// Opens the repository that Git would use here.

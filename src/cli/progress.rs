@@ -78,7 +78,7 @@ impl Line {
             Some(percent) => format!("{percent:3}% ({done}/{total})"),
             None => done.to_string(),
         };
-        // Whoever cannot see it misses nothing.
+        // Progress that cannot be written is no failure.
         let _ = write!(std::io::stderr(), "{title}: {count}{end}");
     }
 }

@@ -66,9 +66,9 @@ fn arguments(line: &str) -> Vec<String> {
 pub(super) fn way(command: &str, option: &str) -> Option<String> {
     let way = match command {
         "git-shiftlog-log" => {
-            format!("'git shiftlog log --format=%H | git log --no-walk=unsorted --stdin {option}' prints changes")
+            format!("'git shiftlog log --format=%H | git log --no-walk=unsorted --stdin {option}' prints what Git has")
         }
-        "git-shiftlog-show" => format!("'git show {option}' prints the change of a commit"),
+        "git-shiftlog-show" => format!("'git show {option}' prints what Git has"),
         _ => return None,
     };
     // Git itself knows best; two files that are the same have no difference to print.

@@ -147,15 +147,30 @@ fn session_id(options: &Options, agent: &dyn Agent, transcript: &[u8]) -> Result
     })
 }
 
-/// Stores what earlier commands had to put aside, and joins what a rewrite took from our refs, before something is read.
-/// Says so if it still cannot be stored.
+/// Stores what earlier commands had to put aside, what agents have written after their last hooks, and what led to commits of
+/// which no hook told, and joins what a rewrite took from our refs, before something is read. Says so if it still cannot be
+/// stored.
 pub(super) fn store_pending(repo: &Repository) {
-    let pending = State::new(&repo.common_dir()).pending_dir();
+    let state = State::new(&repo.common_dir());
+    let has_pending = std::fs::read_dir(state.pending_dir()).is_ok_and(|mut entries| entries.next().is_some());
     let notes_ref = record::configured_notes_ref(repo).unwrap_or_else(|| notes::DEFAULT_REF.into());
     let notes_ref = notes::expand_ref(&notes_ref);
     let is_lost =
         || [archive::REF, &notes_ref].iter().any(|name| repo.lost_tree(name).is_ok_and(|tree| tree.is_some()));
-    if std::fs::read_dir(pending).is_ok_and(|mut entries| entries.next().is_some()) || is_lost() {
-        cli::tell(repo, &capture::recorder(repo, &notes_ref).finish());
+    let unseen = capture::unseen(repo, &notes_ref);
+    if has_pending || unseen.is_some() || capture::awaits_words(&state) || is_lost() {
+        let mut recorder = capture::recorder(repo, &notes_ref);
+        if let Some(unseen) = unseen {
+            recorder.record_unseen(unseen);
+        }
+        cli::tell(repo, &recorder.finish());
+    }
+    for top in capture::other_worktrees(repo, &notes_ref) {
+        let Ok(other) = Repository::open(&top) else { continue };
+        if let Some(unseen) = capture::unseen(&other, &notes_ref) {
+            let mut recorder = capture::recorder(&other, &notes_ref);
+            recorder.record_unseen(unseen);
+            cli::tell(repo, &recorder.finish());
+        }
     }
 }

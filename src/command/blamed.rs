@@ -6,6 +6,8 @@ use std::io::Read as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
+use bstr::ByteSlice as _;
+
 use super::asked::Asked;
 use crate::cli;
 use crate::error::{Error, Kind, Result};
@@ -13,9 +15,6 @@ use crate::git::{BlameRequest, BlamedLines, ObjectId, Repository};
 use crate::outside;
 use crate::record::Reader;
 use crate::replay::{Explainer, Found};
-
-/// The file with revisions to ignore that is used if none is named.
-const IGNORED: &str = ".git-blame-ignore-revs";
 
 /// How many commits a warning names.
 const MAX_NAMED: usize = 10;
@@ -215,6 +214,13 @@ impl Blaming {
                 Error::new(Kind::Usage, message).hint("-L <start>,<end>, -L <start>,+<count> or -L :<function>");
             return (!ranges.is_empty()).then_some(error);
         }
+        // Git names the commit by all of its id.
+        if let Some(id) =
+            asked.revision.filter(|id| repo.blob_at(*id, asked.path.as_bstr()).is_ok_and(|blob| blob.is_none()))
+        {
+            let path = outside::line(&asked.path.to_str_lossy());
+            return Some(Error::other(format!("no such path '{path}' in {}", repo.abbreviate(id))));
+        }
         let is_unborn = asked.revision.is_none() && repo.head().is_ok_and(|head| head.commit_id.is_none());
         is_unborn.then(|| repo.no_commits())
     }
@@ -222,9 +228,7 @@ impl Blaming {
     /// Returns the file with revisions to ignore that is used although nobody has named it.
     fn default_ignored(&self, repo: &Repository) -> Option<&'static str> {
         let is_named = self.no_ignore_revs || !self.ignore_revs_file.is_empty();
-        let is_configured = !repo.config_strings("blame.ignoreRevsFile").is_empty();
-        let is_there = || repo.worktree().is_some_and(|top| top.join(IGNORED).is_file());
-        (!is_named && !is_configured && is_there()).then_some(IGNORED)
+        repo.ignored_revisions().filter(|_| !is_named)
     }
 }
 

@@ -69,11 +69,7 @@ impl Chosen {
         let words = cli::split_words(repo, words)?;
         let paths = match words.paths.is_empty() {
             true => None,
-            false => {
-                let directory = std::env::current_dir()
-                    .map_err(|error| Error::other("cannot read the current directory").because(error))?;
-                Some(Paths { specs: words.paths, directory })
-            }
+            false => Some(Paths { specs: words.paths, directory: cli::current_directory()? }),
         };
         let pattern = |text: &Option<String>| match text {
             Some(text) => find::expression(text).map(Some),

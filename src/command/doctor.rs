@@ -15,6 +15,17 @@ use crate::git::Repository;
 use crate::outside;
 use crate::record::redaction;
 use crate::setup::{self, Declared, Finding, Verdict};
+use crate::share::sync::Level;
+
+/// Config values that are true or false, with what they are where nothing is said.
+const SWITCHES: [(&str, &str); 4] = [
+    ("shiftlog.gitHooks", "true"),
+    ("shiftlog.fetch", "true"),
+    ("shiftlog.carryOnRead", "true"),
+    ("shiftlog.allowMirror", "false"),
+];
+/// How long a hook may take, in seconds.
+const TIMEOUT_KEY: &str = "shiftlog.hookTimeout";
 
 /// Check the set-up and test recording
 #[derive(Debug, Parser)]
@@ -70,8 +81,13 @@ fn whole(repo: &Repository, no_rehearsal: bool) -> Result<Vec<Finding>> {
         Ok(_) => Finding::ok(redaction),
         Err(error) => Finding::problem(redaction, &error.to_string(), "git config --edit"),
     });
+    findings.extend(bad_values(repo));
     if let Some(error) = unusable_state(&state) {
-        let fix = format!("chown -R \"$(id -u)\" {}", outside::shell(&state.root().to_string_lossy()));
+        let root = outside::shell(&state.root().to_string_lossy());
+        let fix = match state.root().is_dir() {
+            true => format!("chown -R \"$(id -u)\" {root}"),
+            false => format!("mv {root} ~    # a directory belongs there"),
+        };
         findings.push(Finding::problem("what is being recorded", &error.to_string(), &fix));
     }
     let tried = |subject: String, outcome: Result<()>, fix: &str| match outcome {
@@ -87,6 +103,27 @@ fn whole(repo: &Repository, no_rehearsal: bool) -> Result<Vec<Finding>> {
         findings.push(tried(subject, rehearse(), "git shiftlog doctor --help"));
     }
     Ok(findings)
+}
+
+/// Looks for values of the config that mean nothing: whoever wrote them wanted something else than the default.
+fn bad_values(repo: &Repository) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut check = |key: &str, is_good: bool, fix: &str| {
+        if let Some(value) = repo.config_string(key).filter(|_| !is_good) {
+            let what = format!("'{}' is not a value for it", outside::line(&value));
+            findings.push(Finding::problem(key, &what, &format!("git config {key} {fix}")));
+        }
+    };
+    let remotes = repo.remotes();
+    for key in remotes.iter().map(|remote| format!("shiftlog.{remote}.push")).chain(["shiftlog.push".into()]) {
+        let is_good = repo.config_string(&key).is_none_or(|value| Level::parse(&value).is_some());
+        check(&key, is_good, "none    # or notes, or all");
+    }
+    for (key, default) in SWITCHES {
+        check(key, repo.config_bool(key).is_some(), default);
+    }
+    check(TIMEOUT_KEY, repo.config_integer(TIMEOUT_KEY).is_some(), "5    # seconds");
+    findings
 }
 
 /// Returns why hooks can keep nothing in our own directory, if that is so: as after one commit by another user.

@@ -332,13 +332,23 @@ fn input_of(from: impl Read + Send + 'static, limit: Duration) -> Input {
     input
 }
 
+/// Opens the repository that a tool has worked in, whose agent was started outside of any: the first one that its call names.
+fn open_named(payload: &Payload, directory: &Path) -> Option<Repository> {
+    let folder = |place: PathBuf| if place.is_dir() { Some(place) } else { place.parent().map(Path::to_owned) };
+    let mut folders = payload.places(directory).into_iter().filter_map(folder);
+    folders.find_map(|folder| locate(&folder).and_then(|_| open(&folder).ok()))
+}
+
 fn agent_event(name: &str, event: &str, here: &Path) -> Result<()> {
     let payload = Payload::parse(&standard_input(INPUT_TIMEOUT).bytes);
     let directory: PathBuf = payload.directory().filter(|dir| dir.is_dir()).unwrap_or_else(|| here.to_owned());
     let repo = match open(&directory) {
         Ok(repo) => repo,
-        // An agent outside a repository is no failure.
-        Err(error) if error.kind() == Kind::Missing => return Ok(()),
+        Err(error) if error.kind() == Kind::Missing => match open_named(&payload, &directory) {
+            Some(repo) => repo,
+            // An agent outside a repository is no failure.
+            None => return Ok(()),
+        },
         Err(error) => return Err(error),
     };
     // The repository may describe agents.

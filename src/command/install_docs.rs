@@ -8,6 +8,7 @@ use clap::Parser;
 
 use crate::cli::{self, Outcome, PAGES};
 use crate::error::{Error, Result};
+use crate::git::private;
 use crate::outside;
 
 /// Install manual pages and completions
@@ -102,7 +103,7 @@ fn uninstall(files: &[(PathBuf, &str)], list: &Path, is_dry_run: bool) -> Result
         match std::fs::read(path) {
             Ok(there) if there == text.as_bytes() => {
                 if !is_dry_run {
-                    remove(path)?;
+                    private::remove(path)?;
                 }
                 is_any = true;
                 cli::print(&format!("remove {}\n", path.display()))?;
@@ -116,7 +117,7 @@ fn uninstall(files: &[(PathBuf, &str)], list: &Path, is_dry_run: bool) -> Result
     }
     if !is_dry_run {
         let made = std::fs::read_to_string(list).unwrap_or_default();
-        remove(list)?;
+        private::remove(list)?;
         // The innermost come last. What somebody else put into one keeps it.
         made.lines().rev().for_each(|directory| drop(std::fs::remove_dir(directory)));
     }
@@ -250,11 +251,4 @@ fn write(path: &Path, text: &str) -> Result<()> {
     let directory = path.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(directory).map_err(|error| Error::io("create", directory, error))?;
     std::fs::write(path, text).map_err(|error| Error::io("write", path, error))
-}
-
-fn remove(path: &Path) -> Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, error)),
-        _ => Ok(()),
-    }
 }

@@ -61,6 +61,16 @@ pub struct Options {
     /// Print no names of refs
     #[arg(long, overrides_with = "decorate")]
     no_decorate: bool,
+    /// Abbreviate ids to at least this many digits
+    #[arg(long, value_name = "digits", require_equals = true, num_args = 0..=1, overrides_with = "no_abbrev",
+          value_parser = clap::value_parser!(u16))]
+    abbrev: Option<Option<u16>>,
+    /// Show ids in full
+    #[arg(long, overrides_with = "abbrev")]
+    no_abbrev: bool,
+    /// In Git's formats, abbreviate the id of the commit, too
+    #[arg(long)]
+    abbrev_commit: bool,
     /// Print each commit in this format
     #[arg(long, visible_alias = "pretty", value_name = "format", overrides_with = "oneline")]
     format: Option<String>,
@@ -123,7 +133,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let pathspecs = query.paths.iter().flat_map(|paths| paths.specs.iter().cloned()).collect();
         let of_merges = query.walk_options.iter().copied().filter(|option| *option == "--first-parent").collect();
         let change = ChangeOptions { of_merges: Some(of_merges), ..options.change.options(&screen, pathspecs) };
-        let names = repo.names();
+        let names = repo.names_with(options.digits());
         let mut list = List { repo: &repo, options: &options, voice, screen, rows, change, names, is_first: true };
         let mut outcome = Outcome::Done;
         let mut newer_notice = None;
@@ -175,7 +185,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if let Some(notice) = newer_notice {
             cli::warning(&format!("some of these were {notice}"));
         }
-        let is_plain = matches!(list.voice, Voice::Human) && options.words.is_empty() && !options.chosen.names_refs();
+        // What a ref lacks that was named is told already.
+        let is_plain = matches!(list.voice, Voice::Human)
+            && options.words.is_empty()
+            && !options.chosen.names_refs()
+            && options.printing.source().name().is_none();
         if is_plain && !has_listed && reader.noted().is_ok_and(|noted| noted.is_empty()) {
             cli::hint(&repo, nothing_yet(&repo));
         }
@@ -188,6 +202,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 }
 
 impl Options {
+    /// Returns how many digits of an id are wanted, if an option says that.
+    fn digits(&self) -> Option<usize> {
+        if self.no_abbrev { Some(usize::MAX) } else { self.abbrev.flatten().map(usize::from) }
+    }
+
     /// Returns the commits of a query whose conversation has what `-S` or `-G` wants; `None` without these options.
     fn searched(&self, reader: &Reader<'_>, query: &Query) -> Result<Option<HashSet<ObjectId>>> {
         let Some(pattern) = self.string.as_ref().or(self.pattern.as_ref()) else { return Ok(None) };
@@ -300,6 +319,8 @@ impl List<'_> {
             format: format.git_option(),
             date: self.options.printing.date(),
             decorate: if self.options.no_decorate { Some("no") } else { self.options.decorate.as_deref() },
+            digits: self.options.digits(),
+            is_abbreviated: self.options.abbrev_commit,
             is_colored: style.is_colored(),
             is_screen: self.screen.is_screen,
         };

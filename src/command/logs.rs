@@ -32,7 +32,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             std::env::current_dir().map_err(|error| apex::Failure::no_directory(&error)).and_then(|directory| {
                 let logs_of = directory.clone();
                 let _interruption = Interruption::catch(move || apex::remove_unfinished(&logs_of)).ok();
-                apex::sync(&directory, options.limit, options.target.as_deref())
+                apex::sync(&directory, options.limit, options.target.as_deref(), &|| false)
             });
         let (answer, outcome) = match synced {
             Ok(answer) => (answer, Outcome::Done),

@@ -56,7 +56,7 @@ pub fn print(
         is_found |= found.iter().any(|found| found.evidence != Evidence::None);
         screen.write(|out, _| {
             write_machine(out, &lines, &found, format, is_screen)?;
-            // Whoever asks for groups as they are found waits for each.
+            // A program that asks for groups as they are found waits for each.
             if how == How::AsFound { out.flush() } else { Ok(()) }
         })
     })?;

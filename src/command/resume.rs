@@ -130,8 +130,7 @@ fn hand_over(repo: &Repository, commit_id: ObjectId, chosen: &mut Chosen, to: &d
 
 fn place(repo: &Repository, options: &Options, top: &Path, commit_id: ObjectId) -> Result<(Destination, PathBuf)> {
     if let Some(path) = &options.worktree {
-        let here = std::env::current_dir()
-            .map_err(|error| Error::other("cannot read the current directory").because(error))?;
+        let here = cli::current_directory()?;
         let path = if path.is_empty() {
             let name = top.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             top.with_file_name(format!("{name}-{}", commit_id.to_hex_with_len(7)))

@@ -1,6 +1,6 @@
 //! `git shiftlog stats`: what recorded work has used, counted from notes.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,10 +10,10 @@ use clap::Parser;
 use super::chosen::Chosen;
 use crate::cli::{self, Color, NotesSource, Outcome, Progress, Screen};
 use crate::error::{Error, Kind, Result};
-use crate::git::{Repository, date};
+use crate::git::{Paths, Repository, date};
 use crate::pretty::{self, Statistics};
 use crate::record::{Query, Reader};
-use crate::stats::{self, Key, Prices};
+use crate::stats::{self, CountedCalls, Key, Prices};
 use crate::transcript::SessionKey;
 use crate::{agent, outside, replay};
 
@@ -50,6 +50,15 @@ pub struct Options {
     /// With --lines, count how many of them are still there
     #[arg(long, requires = "lines")]
     survival: bool,
+    /// With --lines, leave out files that this pathspec matches (may be repeated)
+    #[arg(long, value_name = "pathspec", requires = "lines")]
+    exclude: Vec<OsString>,
+    /// Count the calls of tools instead, and how many failed
+    #[arg(long, conflicts_with_all = ["lines", "words", "chart", "no_cost", "prices", "depth", "unrecorded"])]
+    tools: bool,
+    /// Count the sessions that no commit has, too
+    #[arg(long, conflicts_with = "lines")]
+    unrecorded: bool,
     /// Leave out costs
     #[arg(long)]
     no_cost: bool,
@@ -86,6 +95,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if options.lines {
             return options.count_lines(&reader, &query);
         }
+        options.check(&query)?;
         let prices = Prices::configured(&repo, options.prices.as_deref())?;
         let mut found = stats::collect(&reader, &query)?;
         let mut outcome = Outcome::Done;
@@ -93,14 +103,22 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             cli::warning(problem);
             outcome = Outcome::No;
         }
-        if options.words {
-            let lacking = stats::read_words(&reader, &mut found)?;
+        let lack = |lacking: usize, what: &str, then: &str| {
             if lacking > 0 {
-                cli::warning(&format!(
-                    "words of {} are not here; notes count instead",
-                    pretty::count(lacking as u64, "record")
-                ));
+                cli::warning(&format!("words of {} are not here; {then}", pretty::count(lacking as u64, what)));
             }
+        };
+        if options.tools {
+            let counted = stats::counted_calls(&reader, &found, &options.by, options.chosen.model.as_deref())?;
+            lack(counted.lacking, "record", "what they called is not counted");
+            let printed = options.print_calls(&repo, &counted)?;
+            return Ok(if outcome == Outcome::Done { printed } else { outcome });
+        }
+        if options.words {
+            lack(stats::read_words(&reader, &mut found)?, "record", "notes count instead");
+        }
+        if options.unrecorded {
+            lack(found.add_unrecorded(&reader, &query)?, "session", "they are not counted");
         }
         if let Some(part) = &options.chosen.model {
             found.retain_model(part);
@@ -121,6 +139,38 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 }
 
 impl Options {
+    /// Says what does not go together.
+    fn check(&self, query: &Query) -> Result<()> {
+        if self.unrecorded && (query.author.is_some() || query.grep.is_some() || query.paths.is_some()) {
+            let why = "--unrecorded takes no --author, no --grep and no paths: no commit has such a session";
+            return Err(Error::new(Kind::Usage, why));
+        }
+        if self.tools && self.by.contains(&Key::Path) {
+            return Err(Error::new(Kind::Usage, "--tools counts no calls by path"));
+        }
+        Ok(())
+    }
+
+    /// Prints the calls of tools.
+    fn print_calls(&self, repo: &Repository, counted: &CountedCalls) -> Result<Outcome> {
+        if counted.total.calls == 0 {
+            return cli::or_no(Err::<Outcome, Error>(Error::new(Kind::Missing, "no call of a tool recorded")));
+        }
+        let mut screen = Screen::paged(repo, self.color, date::Format::SHORT);
+        let end = if self.nul { '\0' } else { '\n' };
+        let mut names = self.names(repo, counted.groups.iter().map(|(values, _)| values));
+        for (names, (values, _)) in names.iter_mut().zip(&counted.groups) {
+            names.extend(values.last().map(|tool| outside::line(tool)));
+        }
+        screen.write(|out, style| match () {
+            () if self.json => pretty::write_call_objects(out, counted, &self.by, end),
+            () if self.csv => pretty::write_call_values(out, counted, &self.by, if self.nul { "\0" } else { "\r\n" }),
+            () => pretty::write_call_table(out, counted, &self.by, &names, style, end),
+        })?;
+        screen.out.finish()?;
+        Ok(Outcome::Done)
+    }
+
     fn print(&self, repo: &Repository, of: Statistics<'_>) -> Result<()> {
         let mut screen = Screen::paged(repo, self.color, date::Format::SHORT);
         let end = if self.nul { '\0' } else { '\n' };
@@ -154,7 +204,7 @@ impl Options {
         let repo = reader.repo();
         let commits = reader.commits(query)?;
         let mut progress = Progress::new(true);
-        let mut added = replay::added(reader, &commits, query.paths.as_ref(), &mut |title, done, total| {
+        let mut added = replay::added(reader, &commits, self.paths(query)?.as_ref(), &mut |title, done, total| {
             progress.tell(title, done, total);
         })?;
         if self.survival {
@@ -196,6 +246,20 @@ impl Options {
         })?;
         screen.out.finish()?;
         Ok(Outcome::Done)
+    }
+
+    /// Returns the pathspecs of the files whose lines count; `None` if those of all files do.
+    fn paths(&self, query: &Query) -> Result<Option<Paths>> {
+        if self.exclude.is_empty() {
+            return Ok(query.paths.clone());
+        }
+        let mut paths = match &query.paths {
+            Some(paths) => paths.clone(),
+            None => Paths { specs: Vec::new(), directory: cli::current_directory()? },
+        };
+        let excluded = self.exclude.iter().map(|spec| [OsStr::new(":(exclude)"), spec].into_iter().collect());
+        paths.specs.extend(excluded);
+        Ok(Some(paths))
     }
 
     /// Says whether the options choose what a session wrote; `None` stands for what nobody recorded.

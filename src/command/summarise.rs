@@ -108,7 +108,7 @@ fn summarise(repo: &Repository, options: &Options, revision: &str, has_printed: 
         return print_plan(repo, options, &commit, ask, question.len() as u64);
     }
     let answer = ask.answer(&question, options.model.as_deref(), Duration::from_secs(options.timeout))?;
-    let text = clean(&redactor, outside::text(&answer).trim()).trim().to_owned();
+    let text = redactor.redact_text(outside::text(&answer).trim()).trim().to_owned();
     if text.is_empty() {
         return Err(Error::other(format!("nothing is left of the answer of {} without its secrets", ask.name)));
     }
@@ -164,13 +164,7 @@ fn question(
     let paths = repo.changed_paths(commit)?;
     let focus = options.focus.as_deref();
     let question = pretty::summary_question(commit, &paths, &conversations, focus, ask.max_question_bytes());
-    Ok(clean(redactor, &question))
-}
-
-/// Returns a text without its secrets, of whole lines. A key that has no end is left out.
-fn clean(redactor: &Redactor, text: &str) -> String {
-    let lines = format!("{}\n", text.trim_end_matches('\n'));
-    String::from_utf8_lossy(&redactor.redact(lines.as_bytes()).0).into_owned()
+    Ok(redactor.redact_text(&question))
 }
 
 fn save(repo: &Repository, options: &Options, commit: &Commit, text: &str) -> Result<()> {

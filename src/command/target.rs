@@ -10,9 +10,9 @@ use crate::outside;
 use crate::record::{Query, Reader};
 use crate::transcript::SessionKey;
 
-/// Something to show.
+/// A commit or a session that the command line names.
 #[derive(Debug)]
-pub(super) enum Target {
+pub(super) enum Named {
     /// A commit, as it was typed.
     Commit(String),
     /// A session, to be shown whole up to its last commit.
@@ -25,7 +25,7 @@ pub(super) enum Target {
 /// # Errors
 ///
 /// [`Kind::Missing`] if a range has no such commit; another kind if a word is the beginning of several ids.
-pub(super) fn targets(reader: &Reader<'_>, words: &[String], has_evidence: bool) -> Result<Vec<Target>> {
+pub(super) fn targets(reader: &Reader<'_>, words: &[String], has_evidence: bool) -> Result<Vec<Named>> {
     let repo = reader.repo();
     let mut targets = Vec::new();
     let mut range = Range::default();
@@ -34,14 +34,14 @@ pub(super) fn targets(reader: &Reader<'_>, words: &[String], has_evidence: bool)
         // A session can be meant only where no commit is.
         if repo.add_to_range(&mut of_word, word).is_err() {
             targets.push(match reader.find_session(word)? {
-                Some((key, commit_id)) => Target::Session { commit_id, key },
-                None => Target::Commit(word.clone()),
+                Some((key, commit_id)) => Named::Session { commit_id, key },
+                None => Named::Commit(word.clone()),
             });
             continue;
         }
         match of_word.tips.as_slice() {
-            [_] if of_word.hidden.is_empty() && !word.ends_with("^@") => targets.push(Target::Commit(word.clone())),
-            tips => targets.extend(tips.iter().map(|id| Target::Commit(id.to_string()))),
+            [_] if of_word.hidden.is_empty() && !word.ends_with("^@") => targets.push(Named::Commit(word.clone())),
+            tips => targets.extend(tips.iter().map(|id| Named::Commit(id.to_string()))),
         }
         range.tips.extend(of_word.tips);
         range.hidden.extend(of_word.hidden);
@@ -50,12 +50,12 @@ pub(super) fn targets(reader: &Reader<'_>, words: &[String], has_evidence: bool)
         return Ok(targets);
     }
     // With something to leave out, history is walked, as in Git.
-    targets.retain(|target| matches!(target, Target::Session { .. }));
+    targets.retain(|target| matches!(target, Named::Session { .. }));
     let mut has_some = false;
     reader.each(&Query { range, has_evidence, ..Query::default() }, |listed| {
         if !listed.summaries.is_empty() || has_evidence && !listed.evidence.is_empty() {
             has_some = true;
-            targets.push(Target::Commit(listed.commit.commit_id.to_string()));
+            targets.push(Named::Commit(listed.commit.commit_id.to_string()));
         }
         Ok(ControlFlow::Continue(()))
     })?;

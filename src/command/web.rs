@@ -10,9 +10,10 @@ use std::time::Duration;
 use clap::Parser;
 
 use crate::cli::{self, NotesSource, Outcome};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::git::{self, Range};
 use crate::notes;
+use crate::outside;
 use crate::pretty;
 use crate::web::Server;
 
@@ -58,8 +59,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let notes_ref = cli::notes_ref(&repo, options.source.name());
         // A ref that does not exist is told about now, and not on each page.
         options.source.reader(&repo);
-        let directory = std::env::current_dir()
-            .map_err(|error| Error::other("cannot read the current directory").because(error))?;
+        let directory = cli::current_directory()?;
         let idle_minutes = options.idle.unwrap_or(IDLE_MINUTES);
         let server = Server {
             directory,
@@ -71,7 +71,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             idle: Duration::from_secs(60 * idle_minutes.min(60 * 24 * 365)),
         };
         let configured = ["shiftlog.browser", "web.browser"].iter().any(|key| repo.config_string(key).is_some());
-        let (is_first, browser) = (Cell::new(std::io::stdout().is_terminal()), Cell::new(None));
+        let is_first = Cell::new(std::io::stdout().is_terminal());
         let repo = Rc::new(repo);
         let of_announcement = Rc::clone(&repo);
         server.serve(move |link| -> Result<()> {
@@ -79,7 +79,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             if is_first.replace(false) {
                 cli::hint(&of_announcement, "Ctrl-C ends the server");
                 if !options.no_browser {
-                    browser.set(git::browse(link, options.browser.as_deref(), configured));
+                    open(link, options.browser.as_deref(), configured);
                 }
             }
             Ok(())
@@ -88,4 +88,15 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         cli::hint(&repo, &format!("the server has ended: nothing was asked for in {idle}"));
         Ok(Outcome::Done)
     })
+}
+
+/// Opens a link in a browser. A browser of the terminal runs as long as it is used, so only its end shows that it failed.
+fn open(link: &str, tool: Option<&str>, is_configured: bool) {
+    let Some(mut browser) = git::browse(link, tool, is_configured) else { return };
+    let named = tool.map(|tool| format!(" '{}'", outside::line(tool))).unwrap_or_default();
+    std::thread::spawn(move || {
+        if browser.wait().is_ok_and(|status| !status.success()) {
+            cli::warning(&format!("the browser{named} could not be opened; open the address yourself"));
+        }
+    });
 }

@@ -99,13 +99,14 @@ fn described(repo: &Repository, path: &Path, kind: &str, remark: Option<&str>) -
     let redactor = redaction::redactor(repo)?;
     let clean = |text: &str| cleaned(&redactor, text);
     let failed = |error: io::Error| Error::io("read", path, error);
-    let file = File::open(path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
-    if !metadata.is_file() {
+    // Opening a named pipe would wait for somebody who writes.
+    if !path.metadata().map_err(failed)?.is_file() {
         return Err(Error::other(format!("cannot read '{}': it is not a file", path.display())));
     }
+    let file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
     let mut text = Hashed { file, digest: Sha256::new(), length: 0 };
-    let triage = triage(BufReader::with_capacity(64 << 10, &mut text)).map_err(failed)?;
+    let triage = triage(BufReader::with_capacity(64 << 10, &mut text), &clean).map_err(failed)?;
     let sha256 = hex(&text.digest.finalize());
     let log_id = log_id(path).map(str::to_owned);
     let seconds = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
@@ -118,9 +119,10 @@ fn described(repo: &Repository, path: &Path, kind: &str, remark: Option<&str>) -
         size: text.length,
         sha256,
         status: if triage.error.is_some() { FAILED.to_owned() } else { String::new() },
-        error: triage.error.as_deref().map(clean),
-        triage: triage.lines.iter().map(|line| clean(line)).collect(),
-        note: remark.map(|remark| clean(&remark.chars().take(MAX_NOTE_CHARS).collect::<String>())),
+        error: triage.error,
+        triage: triage.lines,
+        // A secret that is cut in two is none that the redactor knows.
+        note: remark.map(|remark| clean(remark).chars().take(MAX_NOTE_CHARS).collect()),
         name: clean(&name(repo, path)),
         blob: None,
     })

@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a request may take, with its redirects and its body.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+/// The longest reason that is told, in characters.
+#[cfg(feature = "http")]
+const MAX_REASON_CHARS: usize = 500;
 /// How many redirects are followed.
 #[cfg(feature = "http")]
 const MAX_REDIRECTS: u32 = 4;
@@ -165,7 +168,9 @@ impl Client {
                 format!("no connection within {} seconds", CONNECT_TIMEOUT.as_secs())
             }
             ureq::Error::Timeout(_) => format!("no whole answer within {} seconds", self.timeout().as_secs_f32()),
-            error => error.to_string(),
+            ureq::Error::Io(error) => error.to_string(),
+            // It can repeat what the server said.
+            error => error.to_string().chars().take(MAX_REASON_CHARS).collect(),
         })
     }
 

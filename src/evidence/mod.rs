@@ -7,6 +7,7 @@ pub mod apex;
 mod attach;
 mod exclude;
 mod http;
+mod masked;
 mod process;
 mod text;
 mod triage;

@@ -26,9 +26,9 @@ pub struct Ended {
 /// Why a program gave no output.
 #[derive(Debug)]
 pub enum Failure {
-    /// It could not be started, or not be waited for.
+    /// The program could not be started, or not be waited for.
     NotStarted(io::Error),
-    /// It was ended when its time was over.
+    /// The program was ended when its time was over.
     Late(Duration),
 }
 
@@ -40,7 +40,8 @@ pub fn run(
     directory: &Path,
     limit: Duration,
 ) -> Result<Ended, Failure> {
-    let mut command = Command::new(program);
+    let absent = || Failure::NotStarted(rustix::io::Errno::NOENT.into());
+    let mut command = Command::new(child::find_program(program).ok_or_else(absent)?);
     command.args(words).envs(variables.iter().copied()).current_dir(directory);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     child::forbid_asking(&mut command);

@@ -50,10 +50,12 @@ fn file_text(repo: &Repository, evidence: &Evidence) -> Result<Vec<u8>, &'static
         return Err("its digest is not known");
     }
     let path = path_of(repo, &evidence.name).ok_or("it is not in this working tree")?;
-    let file = File::open(path).map_err(|_| "the file is not here")?;
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() == evidence.size) {
+    // A note of somebody else can name a named pipe, and opening one waits for a writer.
+    let metadata = path.metadata().map_err(|_| "the file is not here")?;
+    if !metadata.is_file() || metadata.len() != evidence.size {
         return Err("the file has changed");
     }
+    let file = File::open(path).map_err(|_| "the file is not here")?;
     let mut text = Vec::new();
     file.take(evidence.size).read_to_end(&mut text).map_err(|_| "the file cannot be read")?;
     if hex(&Sha256::digest(&text)) != evidence.sha256 {

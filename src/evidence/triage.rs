@@ -6,29 +6,34 @@ use std::io::{self, BufRead};
 /// The longest line that is told, in characters.
 const MAX_CHARS: usize = 240;
 /// How much of a line is looked at, in bytes: a dump of a variable can have megabytes.
-const MAX_LINE_BYTES: u64 = 4096;
+const MAX_LINE_BYTES: usize = 64 << 10;
+/// The longest word that is left out where a line is cut, in bytes: it can be a part of a secret.
+const MAX_WORD_BYTES: usize = 4 << 10;
+/// How many code units are remembered that were entered and not left. Apex has fewer than this on its stack.
+const MAX_UNITS: usize = 200;
 /// From which share of a limit on it is told, in percent.
 const NEAR_PERCENT: u64 = 80;
 /// How many limits are told.
 const MAX_LIMITS: usize = 4;
 
-/// What was found in a text.
+/// The findings in a text.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Triage {
     /// Whether it is an Apex debug log.
     pub is_apex: bool,
     /// The first failure, on one line.
     pub error: Option<String>,
-    /// What else should be known, a line each.
+    /// Other findings, a line each.
     pub lines: Vec<String>,
 }
 
-/// Reads a text of any length, line by line.
+/// Reads a text of any length, line by line. `clean` removes secrets from a line, before the line is cut: of a secret that was
+/// cut in two it would not know the first half.
 ///
 /// # Errors
 ///
-/// If it cannot be read.
-pub fn triage(mut text: impl BufRead) -> io::Result<Triage> {
+/// If the text cannot be read.
+pub fn triage(mut text: impl BufRead, clean: &dyn Fn(&str) -> String) -> io::Result<Triage> {
     let mut apex = Apex::default();
     let mut failure = None;
     let mut line = Vec::new();
@@ -42,32 +47,41 @@ pub fn triage(mut text: impl BufRead) -> io::Result<Triage> {
         if is_apex {
             apex.line(shown);
         } else if failure.is_none() && tells_failure(shown) {
-            failure = Some(short(shown.trim()));
+            failure = Some(short(shown.trim(), clean));
         }
     }
-    Ok(if is_apex { apex.told() } else { Triage { is_apex, error: failure, lines: Vec::new() } })
+    Ok(if is_apex { apex.told(clean) } else { Triage { is_apex, error: failure, lines: Vec::new() } })
 }
 
-/// Reads the beginning of the next line; the rest of a long one is left out. Returns whether there is a line.
+/// Reads the beginning of the next line; the rest of a long one is left out, with the word that is cut. Returns whether
+/// there is a line.
 fn read_line(text: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
-    let mut has_read = false;
+    let (mut has_read, mut is_cut) = (false, false);
+    let ended = |line: &mut Vec<u8>, is_cut: bool| {
+        let space = || line.iter().rposition(u8::is_ascii_whitespace);
+        let space = is_cut.then(space).flatten().filter(|space| line.len() - space <= MAX_WORD_BYTES);
+        line.truncate(space.unwrap_or(line.len()));
+    };
     loop {
         let piece = match text.fill_buf() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             piece => piece?,
         };
         if piece.is_empty() {
+            ended(line, is_cut);
             return Ok(has_read);
         }
         has_read = true;
         let end = piece.iter().position(|byte| *byte == b'\n');
         let length = end.unwrap_or(piece.len());
-        let room = (MAX_LINE_BYTES as usize).saturating_sub(line.len());
+        let room = MAX_LINE_BYTES.saturating_sub(line.len());
+        is_cut |= length > room;
         line.extend_from_slice(&piece[..length.min(room)]);
         let used = end.map_or(length, |end| end + 1);
         text.consume(used);
         if end.is_some() {
+            ended(line, is_cut);
             return Ok(true);
         }
     }
@@ -83,12 +97,15 @@ fn is_apex_head(line: &str) -> bool {
     is_version && levels.contains("APEX_CODE,")
 }
 
-/// What was seen of an Apex log so far.
+/// The state of reading an Apex log.
 #[derive(Default)]
 struct Apex {
     /// The code units that were entered and not left.
     units: Vec<String>,
-    error: Option<String>,
+    /// How many were entered beyond these.
+    deeper: usize,
+    /// The first exception, the code unit in which it happened, and where in that.
+    error: Option<(String, Option<String>, String)>,
     /// Limits by name: how much was used of how much, at most.
     limits: Vec<(String, u64, u64)>,
     /// When the query began that runs, in nanoseconds, and its text.
@@ -110,7 +127,9 @@ impl Apex {
         let Some(nanos) = nanos else { return };
         let last = |text: &str| text.rsplit('|').next().unwrap_or_default().to_owned();
         match event {
-            "CODE_UNIT_STARTED" => self.units.push(short(&last(rest))),
+            "CODE_UNIT_STARTED" if self.units.len() < MAX_UNITS => self.units.push(unit(rest).to_owned()),
+            "CODE_UNIT_STARTED" => self.deeper += 1,
+            "CODE_UNIT_FINISHED" if self.deeper > 0 => self.deeper -= 1,
             "CODE_UNIT_FINISHED" => drop(self.units.pop()),
             "FATAL_ERROR" | "EXCEPTION_THROWN" if self.error.is_none() => {
                 let (place, words) = rest.split_once('|').unwrap_or(("", rest));
@@ -118,10 +137,9 @@ impl Apex {
                 let is_line = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
                 let words = if place.starts_with('[') { words } else { rest };
                 let line = if is_line { format!(", line {number}") } else { String::new() };
-                let unit = self.units.last().map(|unit| format!(" (in {unit}{line})")).unwrap_or_default();
-                self.error = Some(format!("{}{unit}", short(words.trim())));
+                self.error = Some((words.trim().to_owned(), self.units.last().cloned(), line));
             }
-            "SOQL_EXECUTE_BEGIN" => self.query = Some((nanos, last(rest))),
+            "SOQL_EXECUTE_BEGIN" => self.query = Some((nanos, query(rest).to_owned())),
             "SOQL_EXECUTE_END" => {
                 let Some((begun, query)) = self.query.take() else { return };
                 let taken = nanos.saturating_sub(begun);
@@ -140,40 +158,89 @@ impl Apex {
         let number = |text: &str| text.split_whitespace().next()?.parse::<u64>().ok();
         let (Some(used), Some(most)) = (number(used), number(most)) else { return false };
         let name = name.trim();
+        // What code prints about its own progress has fields in front.
+        if name.contains('|') {
+            return false;
+        }
         // A log has some twenty.
         let has_room = self.limits.len() < 100;
         match self.limits.iter_mut().find(|(known, ..)| known == name) {
             Some(known) => (known.1, known.2) = (known.1.max(used), most),
-            None if has_room => self.limits.push((short(name), used, most)),
+            None if has_room => self.limits.push((name.to_owned(), used, most)),
             None => {}
         }
         true
     }
 
-    fn told(self) -> Triage {
-        let near = |(_, used, most): &&(String, u64, u64)| *most > 0 && used.saturating_mul(100) > most * NEAR_PERCENT;
+    fn told(self, clean: &dyn Fn(&str) -> String) -> Triage {
+        let near = |(_, used, most): &&(String, u64, u64)| {
+            *most > 0 && used.saturating_mul(100) > most.saturating_mul(NEAR_PERCENT)
+        };
         let limits = self.limits.iter().filter(near).take(MAX_LIMITS);
         let mut lines: Vec<String> =
-            limits.map(|(name, used, most)| format!("limit: {name} {used} of {most}")).collect();
+            limits.map(|(name, used, most)| format!("limit: {} {used} of {most}", short(name, clean))).collect();
         lines.extend(self.slowest.map(|(nanos, query, rows)| {
-            let rows = rows.strip_prefix("Rows:").map(|rows| format!(", {rows} rows")).unwrap_or_default();
-            format!("slowest SOQL: {} ms{rows}: {}", nanos / 1_000_000, short(&query))
+            let rows = rows.strip_prefix("Rows:").map(|rows| format!(", {} rows", short(rows, clean)));
+            format!("slowest SOQL: {} ms{}: {}", nanos / 1_000_000, rows.unwrap_or_default(), short(&query, clean))
         }));
-        Triage { is_apex: true, error: self.error, lines }
+        let error = self.error.map(|(words, unit, line)| {
+            let unit = unit.map(|unit| format!(" (in {}{line})", short(&unit, clean)));
+            format!("{}{}", short(&words, clean), unit.unwrap_or_default())
+        });
+        Triage { is_apex: true, error, lines }
     }
+}
+
+/// Returns the name of the code unit that a line tells of. Behind that of a trigger stands an internal one.
+fn unit(fields: &str) -> &str {
+    let mut fields = fields.rsplit('|');
+    let last = fields.next().unwrap_or_default();
+    if last.starts_with("__sfdc_") { fields.next().unwrap_or(last) } else { last }
+}
+
+/// Returns the query in `[3]|Aggregations:0|SELECT Id FROM Account`; it can have a `|` itself.
+fn query(fields: &str) -> &str {
+    let (_, query) = fields.split_once('|').unwrap_or(("", fields));
+    let count = query.split_once('|').filter(|(count, _)| count.starts_with("Aggregations:"));
+    count.map_or(query, |(_, query)| query)
 }
 
 /// Says whether a line of a test's or a build's output tells a failure. Lines that only count none do not.
 fn tells_failure(line: &str) -> bool {
-    let line = line.trim_start();
-    let begins = ["error:", "error[", "Error:", "ERROR", "FAIL", "panic:", "Traceback ", "E   "];
-    let has = [" panicked at ", ": error: ", " FAILED", "Exception: ", "AssertionError", "not ok "];
+    // Colours stand around the words.
+    let plain = line.contains('\u{1b}').then(|| crate::outside::line(line));
+    let line = without_time(plain.as_deref().unwrap_or(line).trim_start());
+    let begins = ["error:", "error[", "Error:", "ERROR", "[ERROR]", "FAIL", "npm ERR!", "panic:", "Traceback ", "E   "];
+    let has = [
+        " panicked at ",
+        ": error: ",
+        " fatal error: ",
+        " FAILED",
+        "--- FAIL: ",
+        "***Failed",
+        ": *** ",
+        "Exception: ",
+        "AssertionError",
+        "not ok ",
+    ];
     begins.iter().any(|word| line.starts_with(word)) || has.iter().any(|word| line.contains(word))
 }
 
-/// Returns a text on one line, at most as long as is told.
-fn short(text: &str) -> String {
-    let line = crate::outside::line(text);
+/// Returns a line without the time that services for CI put in front, such as `2026-11-20T12:00:00.1234567Z `.
+fn without_time(line: &str) -> &str {
+    let is_time = |word: &str| {
+        let (date, time) = word.strip_suffix('Z').and_then(|word| word.split_once('T')).unwrap_or_default();
+        let is_of = |text: &str, marks: &[u8]| {
+            !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || marks.contains(&byte))
+        };
+        is_of(date, b"-") && is_of(time, b":.")
+    };
+    line.split_once(' ').filter(|(word, _)| is_time(word)).map_or(line, |(_, rest)| rest.trim_start())
+}
+
+/// Returns a text on one line without secrets, at most as long as is told.
+fn short(text: &str, clean: &dyn Fn(&str) -> String) -> String {
+    let line = clean(text);
     match line.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
@@ -185,7 +252,11 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Triage {
-        triage(text.as_bytes()).expect("text")
+        read(text.as_bytes())
+    }
+
+    fn read(text: &[u8]) -> Triage {
+        triage(text, &|line| crate::outside::line(line).replace("hunter2", "***")).expect("text")
     }
 
     #[test]
@@ -221,7 +292,8 @@ mod tests {
 
     #[test]
     fn of_a_log_without_a_failure_nothing_is_told() {
-        let told = of("64.0 APEX_CODE,FINEST\n12:00:00.0 (1)|USER_INFO|x\n");
+        let told = of("64.0 APEX_CODE,FINEST\n12:00:00.0 (1)|USER_INFO|x\n\
+            12:00:00.0 (2)|USER_DEBUG|[3]|DEBUG|batch: 9 out of 10\n");
         assert_eq!(told, Triage { is_apex: true, ..Triage::default() });
     }
 
@@ -231,6 +303,13 @@ mod tests {
             ("running 2 tests\ntest a ... ok\ntest b ... FAILED\n\nthread 'b' panicked at x\n", "test b ... FAILED"),
             ("ok\n  error[E0425]: cannot find value\n", "error[E0425]: cannot find value"),
             ("src/a.c:3:1: error: expected ';'\n", "src/a.c:3:1: error: expected ';'"),
+            ("=== RUN TestA\n--- FAIL: TestA (0.00s)\nFAIL\n", "--- FAIL: TestA (0.00s)"),
+            ("cc x.c\nmake: *** [Makefile:2: check] Error 1\n", "make: *** [Makefile:2: check] Error 1"),
+            ("\u{1b}[1m\u{1b}[38;5;9merror[E0425]\u{1b}[0m: no value\n", "error[E0425]: no value"),
+            (
+                "2026-11-20T12:00:00.1234567Z ok\n2026-11-20T12:00:01.1Z Error: it broke\n",
+                "2026-11-20T12:00:01.1Z Error: it broke",
+            ),
         ] {
             assert_eq!(of(text).error.as_deref(), Some(expected));
         }
@@ -240,12 +319,61 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_is_removed_before_a_line_is_cut() {
+        for before in MAX_CHARS - 16..=MAX_CHARS + 1 {
+            let told = of(&format!("error: {}hunter2 and more\n", "x".repeat(before - 7)));
+            let error = told.error.expect("a failure");
+            assert!(!error.contains('h'), "{error}");
+        }
+        let query = format!("SELECT Id FROM A WHERE B = '{}hunter2'", "x".repeat(MAX_CHARS - 31));
+        let log = format!(
+            "64.0 APEX_CODE,FINEST\n12:00:00.0 (1)|SOQL_EXECUTE_BEGIN|[3]|Aggregations:0|{query}\n\
+             12:00:00.0 (2)|SOQL_EXECUTE_END|[3]|Rows:1\n"
+        );
+        let line = of(&log).lines.remove(0);
+        assert!(line.contains("WHERE B") && !line.contains("hu"), "{line}");
+        // What follows the part of a line that is looked at is not in it with its first half.
+        let long = format!("error: {} hunter2\n", "\u{1b}[31m".repeat((MAX_LINE_BYTES - 20) / 5));
+        let cut = (0..12).map(|more| format!("error:{}{}", " ".repeat(more), &long[6..]));
+        for text in cut {
+            let error = of(&text).error.expect("a failure");
+            assert!(!error.contains('h'), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_trigger_has_its_name_and_a_query_its_bars() {
+        let told = of("64.0 APEX_CODE,FINEST\n\
+            12:00:00.0 (1)|CODE_UNIT_STARTED|[EXTERNAL]|01q5|T on Account trigger event BeforeInsert|__sfdc_trigger/T\n\
+            12:00:00.0 (2)|SOQL_EXECUTE_BEGIN|[3]|Aggregations:0|SELECT Id FROM A WHERE B = 'x|y'\n\
+            12:00:00.0 (3)|SOQL_EXECUTE_END|[3]|Rows:1\n\
+            12:00:00.0 (4)|FATAL_ERROR|System.LimitException: Too many SOQL queries: 101\n");
+        let error = "System.LimitException: Too many SOQL queries: 101 (in T on Account trigger event BeforeInsert)";
+        assert_eq!(told.error.as_deref(), Some(error));
+        assert_eq!(told.lines, ["slowest SOQL: 0 ms, 1 rows: SELECT Id FROM A WHERE B = 'x|y'"]);
+    }
+
+    #[test]
+    fn code_units_without_an_end_take_no_memory_and_hide_no_later_one() {
+        let enter = "12:00:00.0 (1)|CODE_UNIT_STARTED|[EXTERNAL]|deep\n".repeat(MAX_UNITS + 5);
+        let leave = "12:00:00.0 (1)|CODE_UNIT_FINISHED|deep\n".repeat(MAX_UNITS + 5);
+        let told = of(&format!(
+            "64.0 APEX_CODE,FINEST\n{enter}{leave}12:00:00.0 (1)|CODE_UNIT_STARTED|[EXTERNAL]|last\n\
+             12:00:00.0 (1)|FATAL_ERROR|E\n"
+        ));
+        assert_eq!(told.error.as_deref(), Some("E (in last)"));
+    }
+
+    #[test]
     fn long_lines_and_odd_bytes_do_no_harm() {
         let mut text = b"64.0 APEX_CODE,FINEST\n12:00:00.0 (1)|FATAL_ERROR|\xff\x1b[31m".to_vec();
         text.extend(std::iter::repeat_n(b'x', 1 << 20));
-        text.extend_from_slice(b"\n12:00:00.0 (99999999999999999999)|FATAL_ERROR|later\n(|||\n||\n");
-        let told = triage(&text[..]).expect("text");
+        text.extend_from_slice(
+            b"\n12:00:00.0 (99999999999999999999)|FATAL_ERROR|later\n(|||\n||\n  a: 1 out of 18446744073709551615\n",
+        );
+        let told = read(&text);
         let error = told.error.expect("an error");
         assert!(error.chars().count() <= MAX_CHARS + 1 && !error.contains('\u{1b}'), "{error}");
+        assert!(error.contains("xxxx"), "a word that is longer than any secret is told: {error}");
     }
 }

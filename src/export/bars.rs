@@ -1,6 +1,7 @@
 //! The commits between the turns: their diffs, each hunk with the turn that wrote it.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice as _};
@@ -9,6 +10,7 @@ use super::plan::{Made, Plan, Session, clean};
 use crate::error::Result;
 use crate::git::ObjectId;
 use crate::outside;
+use crate::pretty;
 use crate::pretty::html::{Bar, Hunk, PatchFile, address, hunk_id, patch_files};
 use crate::record::{Conversation, Reader, redaction};
 use crate::redact::Redactor;
@@ -72,7 +74,7 @@ impl<'a, 'r> Bars<'a, 'r> {
     /// If Git fails.
     pub fn beside(&mut self, made: &Made) -> Result<Option<Bar>> {
         let bar = self.bar(made, true, true)?;
-        if bar.files.is_empty() {
+        if bar.files.is_empty() && bar.evidence.is_empty() {
             self.shown.clear();
             return Ok(None);
         }
@@ -124,11 +126,22 @@ impl<'a, 'r> Bars<'a, 'r> {
                 is_partly_explained = !self.explain(made, &mut files, &id)?;
             }
         }
+        let evidence = if is_first { self.evidence(commit_id)? } else { Vec::new() };
         let address = (self.has_pages && !is_explained).then(|| address::commit(commit_id));
         for file in files.iter_mut().filter(|file| self.has_pages && file.is_there()) {
             file.address = Some(address::file(commit_id, &file.path));
         }
-        Ok(Bar { id, name, commit: made.commit.clone(), files, is_cut, is_partly_explained, address })
+        Ok(Bar { id, name, commit: Rc::clone(&made.commit), files, is_cut, is_partly_explained, address, evidence })
+    }
+
+    /// Returns what was observed while a commit was made, without secrets.
+    fn evidence(&self, commit_id: ObjectId) -> Result<Vec<String>> {
+        let evidence = self.reader.note(commit_id)?.map(|note| note.evidence()).unwrap_or_default();
+        let text = |one| {
+            let lines = [vec![pretty::evidence_head(one)], pretty::evidence_lines(one)].concat();
+            clean(self.redactor, &lines.join("\n"))
+        };
+        Ok(evidence.iter().map(text).collect())
     }
 
     fn patch(&self, commit_id: ObjectId) -> Result<(Vec<PatchFile>, bool)> {

@@ -6,20 +6,24 @@
 mod bars;
 mod plan;
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::Write;
-use std::ops::ControlFlow;
 
 use bstr::ByteSlice as _;
 
 use self::bars::Bars;
 pub use self::plan::{Made, Plan, Session, Wanted, clean, clean_commit, clean_summary};
 use crate::error::{Error, Result};
+use crate::git::ObjectId;
 use crate::pretty::SubAgent;
-use crate::pretty::html::{Frame, Outlet, Page, Part, SessionHead, Shape, Span, address, beginning};
-use crate::record::{Conversation, Reader, Words};
+use crate::pretty::html::{Frame, Outlet, Page, Part, SessionHead, Shape, Span, Spoken, address, beginning};
+use crate::record::{Conversation, Reader, Sessions};
 use crate::redact::Redactor;
 use crate::stats::{Prices, cost_of};
 
+/// So many notes are kept, for the sessions that share them.
+const MAX_NOTES: usize = 256;
 /// The longest title that is made of a prompt, in characters.
 const TITLE_CHARS: usize = 72;
 
@@ -30,8 +34,14 @@ pub struct Pages<'a, 'r> {
     plan: &'a Plan,
     shape: Shape,
     has_patch: bool,
+    /// The notes that were read last: a commit can have thousands of sessions, and they are limited together.
+    notes: HashMap<ObjectId, Sessions>,
     redacted: u64,
     damaged: u64,
+    /// Gets the number of commits whose conversations were read, and that of all.
+    tell: Box<dyn FnMut(usize, usize) + 'a>,
+    read: usize,
+    all: usize,
 }
 
 /// A conversation with what belongs to it.
@@ -48,7 +58,16 @@ pub struct Told {
 impl<'a, 'r> Pages<'a, 'r> {
     /// Prepares the pages of a plan. With `has_patch` they have the changes that the commits made.
     pub fn new(reader: &'a Reader<'r>, redactor: &'a Redactor, plan: &'a Plan, shape: Shape, has_patch: bool) -> Self {
-        Pages { reader, redactor, plan, shape, has_patch, redacted: 0, damaged: 0 }
+        let notes = HashMap::new();
+        let tell = Box::new(|_, _| ());
+        let all = plan.sessions.iter().map(|session| session.reads().len()).sum();
+        Pages { reader, redactor, plan, shape, has_patch, notes, redacted: 0, damaged: 0, tell, read: 0, all }
+    }
+
+    /// Tells how many of how many conversations were read.
+    #[must_use]
+    pub fn telling(self, tell: impl FnMut(usize, usize) + 'a) -> Self {
+        Pages { tell: Box::new(tell), ..self }
     }
 
     /// Returns how many conversations had secrets.
@@ -61,12 +80,13 @@ impl<'a, 'r> Pages<'a, 'r> {
         self.damaged
     }
 
-    /// Writes the page of some sessions of the plan. `up` is the address of the overview.
+    /// Writes the page of some sessions of the plan. `up` is the address of the overview; what the page says is returned for
+    /// its search, if it stands in a file.
     ///
     /// # Errors
     ///
     /// If a conversation cannot be read, Git fails, or writing fails.
-    pub fn write(&mut self, out: &mut dyn Write, sessions: &[usize], title: &str, up: Option<&str>) -> Result<()> {
+    pub fn write(&mut self, out: &mut dyn Write, sessions: &[usize], title: &str, up: Option<&str>) -> Result<Spoken> {
         let (plan, shape) = (self.plan, self.shape.clone());
         let has_patch = self.has_patch && shape.span != Span::Focused;
         let has_pages = shape.outlet == Outlet::Server;
@@ -85,8 +105,7 @@ impl<'a, 'r> Pages<'a, 'r> {
             let (id, summaries) = (format!("s{}", at + 1), session.summaries());
             let address = (has_pages && !session.is_full).then(|| address::session(&session.key));
             let raw = (has_pages && session.is_full).then(|| address::raw(&session.key));
-            let used = session.made.iter().flat_map(|made| [&made.summary].into_iter().chain(&made.sub_agents));
-            let cost = cost_of(&prices, used);
+            let cost = cost_of(&prices, session.used());
             let head = SessionHead { key: &session.key, summaries: &summaries, cost, id: &id, address, raw };
             page.session(&head).map_err(Error::output)?;
             for made in session.reads() {
@@ -114,7 +133,7 @@ impl<'a, 'r> Pages<'a, 'r> {
         if let Some(bar) = &change {
             page.change(bar).map_err(Error::output)?;
         }
-        page.end().map_err(Error::output)
+        Ok(page.end().map_err(Error::output)?.unwrap_or_default())
     }
 
     /// Reads the conversations that a commit has of a session, without secrets.
@@ -123,21 +142,29 @@ impl<'a, 'r> Pages<'a, 'r> {
     ///
     /// If the note cannot be read.
     pub fn told(&mut self, session: &Session, made: &Made) -> Result<Vec<Told>> {
-        let Some(note) = self.reader.note(made.commit.commit_id)? else { return Ok(Vec::new()) };
+        self.read += 1;
+        (self.tell)(self.read, self.all);
+        let commit_id = made.commit.commit_id;
+        let known = self.notes.remove(&commit_id);
+        let Some(mut note) = known.map_or_else(|| self.reader.sessions(commit_id), |note| Ok(Some(note)))? else {
+            return Ok(Vec::new());
+        };
         let mut told: Vec<Told> = Vec::new();
-        for id in session.ids(&note) {
-            self.reader.each_conversation(&note, Some(&id), session.is_full, Words::Shown, |conversation| {
-                if conversation.summary.key.agent != session.key.agent {
-                    return Ok(ControlFlow::Continue(()));
-                }
+        let sub_agents = note.sub_agents(&session.key).to_vec();
+        for key in [&session.key].into_iter().chain(&sub_agents) {
+            self.reader.each_of_session(&mut note, key, session.is_full, |conversation| {
                 let conversation = self.clean(conversation);
-                match told.last_mut().filter(|_| id != session.key.id) {
+                match told.last_mut().filter(|_| *key != session.key) {
                     Some(told) => told.sub_agents.push(SubAgent::new(conversation, true)),
                     None => told.push(Told { conversation, sub_agents: Vec::new(), continues: None }),
                 }
-                Ok(ControlFlow::Continue(()))
+                Ok(())
             })?;
         }
+        if self.notes.len() >= MAX_NOTES {
+            self.notes.clear();
+        }
+        self.notes.insert(commit_id, note);
         for each in &mut told {
             let first = each.conversation.messages.iter().find(|message| !message.parts.is_empty());
             let begins_within = first.is_some_and(|message| !message.is_prompt() && !message.is_sidechain);
@@ -157,6 +184,8 @@ impl<'a, 'r> Pages<'a, 'r> {
         let is_damaged = !summary.is_removed && conversation.lack.is_none() && !conversation.problems.is_empty();
         self.damaged += u64::from(is_damaged);
         self.redacted += u64::from(conversation.redact(self.redactor));
+        let (is_shown, redactor) = (self.shape.has_pictures, self.redactor);
+        conversation.retain_pictures(|bytes| is_shown && matches!(redactor.redact(bytes).0, Cow::Borrowed(_)));
         clean_summary(self.redactor, &mut conversation.summary);
         conversation
     }

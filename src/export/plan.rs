@@ -1,13 +1,14 @@
 //! The plan of an export: the sessions of the chosen commits, each with its commits in the order in which they were made.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use bstr::BString;
 
 use crate::error::Result;
 use crate::git::{Commit, ObjectId};
 use crate::pretty::count;
-use crate::record::{Note, Reader, Summary};
+use crate::record::{Reader, Sessions, Summary};
 use crate::redact::Redactor;
 use crate::transcript::SessionKey;
 
@@ -25,8 +26,8 @@ pub struct Wanted {
 /// A commit of a session.
 #[derive(Debug)]
 pub struct Made {
-    /// The commit.
-    pub commit: Commit,
+    /// The commit, which its sessions share.
+    pub commit: Rc<Commit>,
     /// The summary in its record.
     pub summary: Summary,
     /// Those of the session's sub-agents.
@@ -71,13 +72,13 @@ impl Plan {
         let mut seen = HashSet::new();
         for Wanted { commit_id, session, is_whole } in wanted {
             if seen.insert((commit_id, session.clone())) {
-                let note = reader.note(commit_id)?.unwrap_or_default();
+                let Some(told) = reader.sessions(commit_id)? else { continue };
                 let is_wanted = |key: &SessionKey| match (&session, only) {
                     (Some(session), _) => key == session,
                     (None, Some(only)) => key.is_within(only),
-                    (None, None) => !has_parent(key, &note),
+                    (None, None) => !has_parent(key, &told),
                 };
-                plan.add(reader, commit_id, &note, is_full || is_whole, redactor, is_wanted)?;
+                plan.add(reader, commit_id, &told, is_full || is_whole, redactor, is_wanted)?;
             }
         }
         plan.find_commits(reader, redactor)?;
@@ -99,20 +100,21 @@ impl Plan {
             if !reader.repo().has_object(commit_id) {
                 continue;
             }
-            let Ok(note) = reader.note_of_blobs(&blob_ids) else { continue };
+            let Ok(told) = reader.sessions_of_blobs(&blob_ids) else { continue };
             let mut seen = HashSet::new();
-            for mut summary in note.summaries() {
-                let is_first = seen.insert(summary.key.clone());
+            for summary in told.summaries() {
+                let is_first = seen.insert(&summary.key);
                 let Some((session, end)) = full.get_mut(&summary.key).filter(|_| is_first) else { continue };
-                let bytes = bytes_of(&note, &summary);
+                let bytes = told.bytes_of(&summary.key);
                 // Where history was rewritten, several commits have the same words.
                 let is_known = |made: &Made| made.commit.commit_id == commit_id || made.bytes == bytes;
                 if bytes >= *end || session.made.iter().any(is_known) {
                     continue;
                 }
+                let mut summary = summary.clone();
                 clean_summary(redactor, &mut summary);
                 let (commit, sub_agents) =
-                    (clean_commit(reader, commit_id, redactor)?, sub_agents(&note, &summary.key));
+                    (Rc::new(clean_commit(reader, commit_id, redactor)?), sub_agents(&told, &summary.key));
                 session.made.push(Made { commit, summary, sub_agents, bytes });
             }
         }
@@ -126,27 +128,27 @@ impl Plan {
         &mut self,
         reader: &Reader<'_>,
         commit_id: ObjectId,
-        note: &Note,
+        told: &Sessions,
         is_full: bool,
         redactor: &Redactor,
         is_wanted: impl Fn(&SessionKey) -> bool,
     ) -> Result<()> {
-        for mut summary in note.summaries().into_iter().filter(|summary| is_wanted(&summary.key)) {
+        let mut places: HashMap<SessionKey, usize> =
+            self.sessions.iter().enumerate().map(|(at, session)| (session.key.clone(), at)).collect();
+        let commit = Rc::new(clean_commit(reader, commit_id, redactor)?);
+        for summary in told.summaries().filter(|summary| is_wanted(&summary.key)) {
+            let mut summary = summary.clone();
             clean_summary(redactor, &mut summary);
-            let bytes = bytes_of(note, &summary);
-            let known = self.sessions.iter_mut().find(|session| session.key == summary.key);
-            let session = match known {
-                Some(session) => session,
-                None => {
-                    self.sessions.push(Session { key: summary.key.clone(), is_full, made: Vec::new() });
-                    let last = self.sessions.len() - 1;
-                    &mut self.sessions[last]
-                }
-            };
+            let bytes = told.bytes_of(&summary.key);
+            let at = *places.entry(summary.key.clone()).or_insert(self.sessions.len());
+            if at == self.sessions.len() {
+                self.sessions.push(Session { key: summary.key.clone(), is_full, made: Vec::new() });
+            }
+            let session = &mut self.sessions[at];
             session.is_full |= is_full;
             // A commit can have several records of a session; they are read together.
             if session.made.iter().all(|made| made.commit.commit_id != commit_id) {
-                let (commit, sub_agents) = (clean_commit(reader, commit_id, redactor)?, sub_agents(note, &summary.key));
+                let (commit, sub_agents) = (Rc::clone(&commit), sub_agents(told, &summary.key));
                 session.made.push(Made { commit, summary, sub_agents, bytes });
             }
         }
@@ -198,6 +200,11 @@ impl Session {
         format!("{}.{extension}", self.key.file_name())
     }
 
+    /// Returns the records that a session counts with: its own, and those of its sub-agents.
+    pub fn used(&self) -> impl Iterator<Item = &Summary> {
+        self.made.iter().flat_map(|made| [&made.summary].into_iter().chain(&made.sub_agents))
+    }
+
     /// Returns what the records say of it: of all commits, or of the last where that counts all.
     pub fn summaries(&self) -> Vec<Summary> {
         self.made.iter().map(|made| made.summary.clone()).collect()
@@ -208,31 +215,15 @@ impl Session {
         let start = if self.is_full { self.made.len().saturating_sub(1) } else { 0 };
         &self.made[start..]
     }
-
-    /// Returns the ids of the session and of its sub-agents in a note.
-    pub fn ids(&self, note: &Note) -> Vec<String> {
-        let keys = note.summaries().into_iter().map(|summary| summary.key);
-        let is_own = |key: &SessionKey| key.agent == self.key.agent && key.parent_id() == Some(&self.key.id);
-        let mut seen = HashSet::new();
-        let sub_agents = keys.filter(is_own).map(|key| key.id).filter(|id| seen.insert(id.clone()));
-        [self.key.id.clone()].into_iter().chain(sub_agents).collect()
-    }
 }
 
-fn has_parent(key: &SessionKey, note: &Note) -> bool {
-    let parent = key.parent_id().map(|id| SessionKey::new(&key.agent, id));
-    parent.is_some_and(|parent| note.summaries().iter().any(|summary| summary.key == parent))
+fn has_parent(key: &SessionKey, told: &Sessions) -> bool {
+    key.parent_id().is_some_and(|id| told.has(&SessionKey::new(&key.agent, id)))
 }
 
 /// Returns what the records of a session's sub-agents say.
-fn sub_agents(note: &Note, key: &SessionKey) -> Vec<Summary> {
-    let is_own = |own: &SessionKey| own.agent == key.agent && own.parent_id() == Some(&key.id);
-    note.summaries().into_iter().filter(|summary| is_own(&summary.key)).collect()
-}
-
-fn bytes_of(note: &Note, summary: &Summary) -> u64 {
-    let records = note.records().filter(|record| record.key() == summary.key);
-    records.map(|record| record.bytes).max().unwrap_or(0)
+fn sub_agents(told: &Sessions, key: &SessionKey) -> Vec<Summary> {
+    told.sub_agents(key).iter().flat_map(|key| told.of(key)).cloned().collect()
 }
 
 /// Returns text without secrets.

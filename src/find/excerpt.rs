@@ -14,7 +14,7 @@ use crate::transcript::Message;
 /// A text of a turn, and the line in it that has most of the words.
 #[derive(Clone, Debug)]
 pub struct Excerpt {
-    /// What the text is.
+    /// The kind of the text.
     pub kind: PartKind,
     /// The tool, of a call.
     pub tool: String,

@@ -13,7 +13,7 @@ use crate::record::readable;
 use crate::redact::Redactor;
 use crate::transcript::{Message, line_ends};
 
-/// Where the words of an increment are.
+/// The place of an increment's words in the archive.
 pub(super) struct Extent {
     pub agent: &'static dyn Agent,
     pub pieces: Vec<Piece>,

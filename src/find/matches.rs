@@ -11,10 +11,10 @@ use crate::error::{Error, Result};
 use crate::record::readable;
 use crate::transcript::Message;
 
-/// What is searched for.
+/// The search.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// What a line must match.
+    /// The pattern that a line must match.
     pub pattern: Pattern,
     /// The parts of a conversation that are searched.
     pub parts: Parts,
@@ -40,13 +40,13 @@ pub struct Line {
 /// A part of a message with lines that match.
 #[derive(Clone, Debug)]
 pub struct Match {
-    /// Where its message is stored.
+    /// The place of its message in the archive.
     pub place: Place,
     /// The number of its turn in the increment: 1 for the first prompt, 0 before it.
     pub turn: usize,
     /// The number of its message in the increment, from 0, if it was wanted.
     pub message: Option<usize>,
-    /// What it is.
+    /// The kind of the text.
     pub kind: PartKind,
     /// The tool, of a call.
     pub tool: String,
@@ -56,7 +56,7 @@ pub struct Match {
     pub lines: Vec<Line>,
 }
 
-/// What was found in an increment.
+/// The matches in an increment.
 #[derive(Debug, Default)]
 pub struct Found {
     /// The matches, in the order of the transcript.

@@ -22,7 +22,7 @@ const MAX_AHEAD: usize = 64;
 /// several times its length while it is read, and the memory of each thread is kept for the next.
 const LARGE_BYTES: u64 = 16 << 20;
 
-/// What a thread works with.
+/// The repository, reader and redactor of one thread.
 pub struct Worker<'r> {
     /// Reads notes.
     pub(super) reader: &'r Reader<'r>,
@@ -72,7 +72,7 @@ impl Default for Limits {
     }
 }
 
-/// What reading an increment cost.
+/// The cost of reading an increment.
 #[derive(Default)]
 struct Spent {
     read_bytes: u64,
@@ -124,7 +124,7 @@ pub fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
 }
 
-/// What the threads have in common.
+/// The state that the threads share.
 struct State<T> {
     /// The increment to work on next.
     next: usize,
@@ -136,12 +136,12 @@ struct State<T> {
     is_over: bool,
 }
 
-/// What became of an increment.
+/// The result of an increment.
 enum Done<T> {
     Read(Result<T>, Spent),
     /// Too much was read of its commit before.
     LeftOut,
-    /// It is large, and waits for the caller's thread.
+    /// The increment is large and waits for the caller's thread.
     Large,
 }
 
@@ -223,7 +223,7 @@ impl<T> Drop for StopIfPanicking<'_, T> {
 ///
 /// # Errors
 ///
-/// What `work` and `visit` return, and if the repository cannot be opened again.
+/// Those of `work` and `visit`, and if the repository cannot be opened again.
 pub fn run<T: Send>(
     reader: &Reader<'_>,
     plan: &Plan,

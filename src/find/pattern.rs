@@ -39,9 +39,9 @@ pub struct PatternOptions {
 #[derive(Clone, Debug)]
 pub struct Pattern {
     regex: Regex,
-    /// What is in every text that matches.
+    /// Literals of which one is in every text that matches.
     in_text: Option<Needles>,
-    /// What is in every transcript that has such a text.
+    /// The forms that these literals can have in a transcript.
     in_json: Option<Needles>,
     is_across_lines: bool,
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use crate::archive::{self, Archive, session_of_path, text};
+use crate::archive::Archive;
 use crate::error::Result;
 use crate::git::{Commit, ObjectId};
 use crate::record::{Query, Reader, Summary};
@@ -26,7 +26,7 @@ pub struct Session {
     pub(super) through: Option<ObjectId>,
 }
 
-/// What is searched, in the order of the answers.
+/// The increments to search, in the order of the answers.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// The commits, newest first.
@@ -85,22 +85,9 @@ impl Plan {
     ///
     /// If the notes or the archive cannot be read.
     pub fn unrecorded(reader: &Reader<'_>, agent: Option<&str>, session: Option<&str>) -> Result<Plan> {
-        let mut recorded = HashSet::new();
-        for blob_ids in reader.noted()?.values() {
-            let Ok(note) = reader.note_of_blobs(blob_ids) else { continue };
-            recorded.extend(note.summaries().into_iter().map(|summary| summary.key));
-        }
         let archive = Archive::new(reader.repo());
-        let mut newest: HashMap<SessionKey, ObjectId> = HashMap::new();
-        for (path, segment_id) in archive.listing(archive::REF)? {
-            // Paths are in order, so the last segment of a session is its newest.
-            let is_session = |key: &SessionKey| !recorded.contains(key) && !text::is_text(key);
-            if let Some(key) = session_of_path(&path).filter(is_session) {
-                newest.insert(key, segment_id);
-            }
-        }
         let mut plan = Plan::default();
-        for (key, segment_id) in newest {
+        for (key, segment_id) in reader.unrecorded()? {
             let time = archive.header(segment_id).map(|header| header.time).unwrap_or_default();
             let is_wanted =
                 agent.is_none_or(|agent| agent == key.agent) && session.is_none_or(|start| key.is_within(start));

@@ -25,7 +25,7 @@ pub struct Answer {
     pub turn: usize,
     /// The higher, the better.
     pub score: f64,
-    /// Where the turn begins.
+    /// The place of the turn's first message in the archive.
     pub place: Place,
 }
 

@@ -14,7 +14,7 @@ use crate::transcript::Message;
 /// A turn that has words of a search.
 #[derive(Clone, Debug)]
 pub struct TurnFound {
-    /// Where it begins.
+    /// The place of its first message in the archive.
     pub(super) place: Place,
     /// Its number in the increment: 1 for the first prompt, 0 before it.
     pub number: usize,
@@ -24,7 +24,7 @@ pub struct TurnFound {
     pub(super) length: usize,
 }
 
-/// What was found in an increment.
+/// The turns that were found in an increment.
 #[derive(Debug, Default)]
 pub struct Census {
     /// Of each word, whether it may be there outside secrets: what is counted must not depend on them.
@@ -55,8 +55,7 @@ pub fn turns_of(worker: &mut Worker<'_>, session: &Session, terms: &Terms) -> Re
             for piece in &extent.pieces {
                 match worker.unpacker.bytes(piece) {
                     Ok(bytes) => {
-                        terms.look(bytes, &mut may_have);
-                        terms.look_outside_secrets(bytes, &worker.redactor, &mut census.has);
+                        terms.look_outside_secrets(bytes, &worker.redactor, &mut may_have, &mut census.has);
                     }
                     Err(error) => census.problem = Some(error),
                 }
@@ -66,7 +65,7 @@ pub fn turns_of(worker: &mut Worker<'_>, session: &Session, terms: &Terms) -> Re
             return Ok(census);
         }
         if extent.wording == Wording::InLines {
-            census.turns = worker.turns_in_lines(session, &extent, terms, &mut census.problem);
+            census.turns = worker.turns_in_lines(session, &extent, terms, &may_have, &mut census.problem);
             return Ok(census);
         }
         worker.told(session, &extent, None, &mut census.problem)
@@ -101,9 +100,10 @@ impl Worker<'_> {
         session: &Session,
         extent: &Extent,
         terms: &Terms,
+        may_have: &[bool],
         problem: &mut Option<Error>,
     ) -> Vec<TurnFound> {
-        let stretches = self.stretches(extent, terms);
+        let stretches = self.stretches(extent, terms, may_have);
         let mut turns = Vec::new();
         for stretch in stretches.iter().filter(|stretch| terms.may_be_enough(&stretch.has)) {
             let Some((first, lines)) = stretch.lines.first() else { continue };
@@ -140,8 +140,8 @@ impl Worker<'_> {
         turns
     }
 
-    /// Divides a transcript into turns.
-    fn stretches(&mut self, extent: &Extent, terms: &Terms) -> Vec<Stretch> {
+    /// Divides a transcript, which may have some of the words, into turns.
+    fn stretches(&mut self, extent: &Extent, terms: &Terms, may_have: &[bool]) -> Vec<Stretch> {
         let fresh = |number| Stretch { number, lines: Vec::new(), has: vec![false; terms.count()] };
         let marks = prompt_marks(extent.agent);
         let mut stretches = vec![fresh(0)];
@@ -152,7 +152,7 @@ impl Worker<'_> {
             let mut from = 0;
             let mut close = |stretches: &mut Vec<Stretch>, to: usize| {
                 if let Some(stretch) = stretches.last_mut().filter(|_| from < to) {
-                    terms.look(&bytes[from..to], &mut stretch.has);
+                    terms.look(&bytes[from..to], may_have, &mut stretch.has);
                     stretch.lines.push((index, from..to));
                 }
                 from = to;

@@ -27,7 +27,7 @@ pub struct Effort {
     pub now: i64,
 }
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Debug)]
 pub struct Answers {
     /// The turns, best first.
@@ -44,7 +44,7 @@ pub struct Answers {
 ///
 /// # Errors
 ///
-/// What `go_on` returns; otherwise as [`turns_of`].
+/// Those of `go_on`, and those of [`turns_of`].
 pub fn search(
     reader: &Reader<'_>,
     plan: &Plan,

@@ -43,7 +43,7 @@ const MAX_KEPT: usize = 1 << 16;
 pub struct Terms {
     wanted: Vec<Term>,
     excluded: Vec<Term>,
-    /// What is in every line that has one of the words; `None` if a word is too short for that.
+    /// Literals of which one is in every line that has one of the words; `None` if a word is too short for that.
     pub(super) lines: Option<Needles>,
     /// How much of the words a turn must have, by their weights: 1 for all of them.
     pub(super) min_share: f64,
@@ -118,16 +118,23 @@ impl Terms {
         self.wanted.len()
     }
 
-    /// Marks the words of which a line has one outside secrets, without the others being read. A word that is too short to be
-    /// looked for is marked.
-    pub(super) fn look_outside_secrets(&self, bytes: &[u8], redactor: &Redactor, has: &mut [bool]) {
-        for (term, has) in self.wanted.iter().zip(has).filter(|(_, has)| !**has) {
+    /// Marks the words that may be in some lines, and those of which a line has one outside secrets, without the others being
+    /// read. A word that is too short to be looked for is marked.
+    pub(super) fn look_outside_secrets(
+        &self,
+        bytes: &[u8],
+        redactor: &Redactor,
+        may_have: &mut [bool],
+        has: &mut [bool],
+    ) {
+        for ((term, may_have), has) in self.wanted.iter().zip(may_have).zip(has).filter(|(_, has)| !**has) {
             let Some(needles) = &term.needles else {
-                *has = true;
+                (*may_have, *has) = (true, true);
                 continue;
             };
             let mut from = 0;
             while let Some(hit) = needles.next(bytes, from).filter(|_| !*has) {
+                *may_have = true;
                 let start = bytes[..hit.start].rfind_byte(b'\n').map_or(0, |at| at + 1);
                 let end = bytes[hit.start..].find_byte(b'\n').map_or(bytes.len(), |at| hit.start + at);
                 *has = redacted(redactor, &bytes[start..end], Some(needles)).is_some();
@@ -136,10 +143,12 @@ impl Terms {
         }
     }
 
-    /// Says of each wanted word whether it may be in a transcript, beyond those that `known` has.
-    pub(super) fn look(&self, text: &[u8], known: &mut [bool]) {
-        for (term, known) in self.wanted.iter().zip(known) {
-            *known = *known || term.needles.as_ref().is_none_or(|needles| needles.is_in(text));
+    /// Says of each wanted word whether it may be in a part of a transcript, beyond those that `known` has. Of a word that is
+    /// nowhere in the transcript, as `anywhere` says, nothing is looked for.
+    pub(super) fn look(&self, text: &[u8], anywhere: &[bool], known: &mut [bool]) {
+        for ((term, anywhere), known) in self.wanted.iter().zip(anywhere).zip(known) {
+            let is_in = || *anywhere && term.needles.as_ref().is_none_or(|needles| needles.is_in(text));
+            *known = *known || is_in();
         }
     }
 

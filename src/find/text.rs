@@ -5,18 +5,18 @@ use std::borrow::Cow;
 use crate::agent::OWN_NOTICES;
 use crate::transcript::{Message, Part, Role, ToolCall};
 
-/// What a text is in a conversation.
+/// The kind of a text in a conversation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PartKind {
-    /// What the person said.
+    /// A prompt.
     Prompt,
-    /// What the model answered.
+    /// A text of the model.
     Answer,
-    /// What the model thought.
+    /// A thought of the model.
     Thinking,
     /// The strings in the input of a tool call.
     Call,
-    /// What a tool answered.
+    /// The result of a tool call.
     Result,
     /// An event of the session, as the agent words it.
     Notice,
@@ -79,7 +79,7 @@ impl Parts {
 /// A text of a message.
 #[derive(Debug)]
 pub struct Text<'m> {
-    /// What it is.
+    /// The kind of the text.
     pub kind: PartKind,
     /// The tool, of a call.
     pub tool: &'m str,

@@ -148,8 +148,8 @@ impl Reading {
     }
 }
 
-/// Reads `@@ -12,6 +12,8 @@`: the first line in the new file, and the numbers of lines in both.
-fn hunk_head(line: &[u8]) -> Option<(usize, (usize, usize))> {
+/// Reads the head of a hunk, such as `@@ -12,6 +12,8 @@`: the first line in the new file, and the numbers of lines in both.
+pub fn hunk_head(line: &[u8]) -> Option<(usize, (usize, usize))> {
     let mut words = line.strip_prefix(b"@@ -")?.to_str().ok()?.split(' ');
     let range = |word: &str| {
         let (start, count) = word.split_once(',').unwrap_or((word, "1"));

@@ -13,6 +13,9 @@ use super::command::Lines;
 use super::{MAX_OBJECT_BYTES, ObjectId, Repository, git};
 use crate::error::{Error, Result};
 
+/// The file with revisions to ignore that is used if none is named.
+const IGNORED: &str = ".git-blame-ignore-revs";
+
 /// What `git blame` is asked for.
 #[derive(Clone, Debug, Default)]
 pub struct BlameRequest {
@@ -86,13 +89,6 @@ pub struct BlamedLines {
     pub names_file: bool,
 }
 
-impl BlamedLines {
-    /// Says whether no commit has the lines.
-    pub fn is_uncommitted(&self) -> bool {
-        self.commit.commit_id.is_null()
-    }
-}
-
 impl Repository {
     /// Runs `git blame` and returns what it finds: in the order of lines, or as it is found.
     ///
@@ -119,6 +115,31 @@ impl Repository {
             started: None,
             is_over: false,
         })
+    }
+
+    /// Returns the project's file with revisions that a blame looks through, unless the configuration names another.
+    pub fn ignored_revisions(&self) -> Option<&'static str> {
+        let is_configured = !self.config_strings("blame.ignoreRevsFile").is_empty();
+        let is_there = || self.worktree().is_some_and(|top| top.join(IGNORED).is_file());
+        (!is_configured && is_there()).then_some(IGNORED)
+    }
+
+    /// Returns all that [`Repository::blame`] finds, and looks through the revisions that the project ignores if Git can read
+    /// them.
+    ///
+    /// # Errors
+    ///
+    /// In Git's words if Git fails.
+    pub fn blame_through_ignored(&self, request: BlameRequest) -> Result<Vec<BlamedLines>> {
+        if let Some(file) = self.ignored_revisions() {
+            let mut through = request.clone();
+            through.options.push(format!("--ignore-revs-file={file}").into());
+            let lines: Result<Vec<BlamedLines>> = self.blame(through)?.collect();
+            if lines.is_ok() {
+                return lines;
+            }
+        }
+        self.blame(request)?.collect()
     }
 
     /// Returns what Git would store of a path of the working tree, before any conversion: the text of a link, the bytes of a

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -36,6 +37,21 @@ impl Streams {
         command.stdin(stdin).stdout(streams.stdout.try_clone()?).stderr(streams.stderr.try_clone()?);
         Ok(streams)
     }
+}
+
+/// Finds a program on `PATH`. Directories that `PATH` names from the current one do not count: the program runs in another
+/// directory, or in that of a project which could bring a program of this name.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    let path = std::env::var_os("PATH")?;
+    let mut candidates =
+        std::env::split_paths(&path).filter(|directory| directory.is_absolute()).map(|directory| directory.join(&name));
+    candidates.find(|program| is_executable(program))
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 /// Keeps a command from asking for a password, on the terminal or in a window of an askpass program.

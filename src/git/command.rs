@@ -258,7 +258,7 @@ fn show_progress(mut stderr: ChildStderr) -> Vec<u8> {
             if !is_progress {
                 messages.extend_from_slice(&line);
             } else if begun.elapsed() >= delay && !line.starts_with(b"remote:") {
-                // What a remote says may hold anything. Whoever cannot see the rest misses nothing.
+                // Lines of the remote may contain anything, and are left out. Progress that cannot be written is no failure.
                 let _ = std::io::Write::write_all(&mut std::io::stderr(), &line);
             }
             line.clear();

@@ -41,7 +41,7 @@ use std::time::Duration;
 pub use gix::ObjectId;
 use gix::bstr::ByteSlice as _;
 
-pub use self::added::AddedLines;
+pub use self::added::{AddedLines, hunk_head};
 pub use self::blame::{Blame, BlameRequest, BlamedCommit, BlamedFile, BlamedLines};
 pub use self::browse::browse;
 pub use self::change::PathChange;
@@ -55,7 +55,7 @@ pub use self::locate::{Location, locate};
 pub use self::lock::has_locked_notes;
 pub use self::names::Names;
 pub use self::printed::{ChangeOptions, PrintOptions};
-pub use self::rebase::{Rebase, Step as RebaseStep};
+pub use self::rebase::{Rebase, RebaseStep};
 pub use self::ref_name::is_ref_name;
 pub use self::refs::{Branch, Merged, REMOTES_PREFIX, Replaced, Tip, backoff, fault_point, has_fault};
 pub use self::remote::{Asking, Fetch, Push};

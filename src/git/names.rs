@@ -18,25 +18,34 @@ pub struct Names<'r> {
     loose: HashMap<u8, Vec<String>>,
     /// The number of digits of an unambiguous id; `None` if gix has to shorten each id.
     digits: Option<usize>,
+    /// The number of digits that were asked for.
+    least: usize,
 }
 
 impl Repository {
     /// Returns a shortener for many ids; `core.abbrev` says how short.
     pub fn names(&self) -> Names<'_> {
+        self.names_with(None)
+    }
+
+    /// Returns a shortener for many ids, which leaves at least `digits` of each; `core.abbrev` says how short without.
+    pub fn names_with(&self, digits: Option<usize>) -> Names<'_> {
         let indexes = indexes(self);
         let packed: u64 = indexes.iter().map(|index| u64::from(index.num_objects())).sum();
         // As many digits as keep the odds of a clash low; find_unique_abbrev() in Git's object-name.c.
         let automatic = ((64 - packed.leading_zeros()) as usize).div_ceil(2).max(MIN_DIGITS);
         let hex_digits = self.null_id().kind().len_in_hex();
-        let wanted = self.config_string("core.abbrev").unwrap_or_default();
-        let digits = match wanted.as_str() {
+        let wanted = digits.map(|digits| digits.to_string()).or_else(|| self.config_string("core.abbrev"));
+        let wanted = wanted.unwrap_or_default();
+        let chosen = match wanted.as_str() {
             "" | "auto" => automatic,
             "no" | "off" | "false" => hex_digits,
             number => number.parse().unwrap_or(automatic).clamp(4, hex_digits),
         };
+        let least = digits.unwrap_or_default().min(hex_digits);
         // Objects of an alternate repository can make an id ambiguous too.
         let borrows = self.common_dir().join("objects/info/alternates").exists();
-        Names { repo: self, indexes, loose: HashMap::new(), digits: (!borrows).then_some(digits) }
+        Names { repo: self, indexes, loose: HashMap::new(), digits: (!borrows).then_some(chosen), least }
     }
 }
 
@@ -44,7 +53,10 @@ impl Names<'_> {
     /// Returns the shortest name of `id` that is unique here.
     pub fn shorten(&mut self, id: ObjectId) -> String {
         let full = id.to_string();
-        let Some(digits) = self.digits else { return id.attach(self.repo.gix()).shorten_or_id().to_string() };
+        let Some(digits) = self.digits else {
+            let short = id.attach(self.repo.gix()).shorten_or_id().to_string();
+            return if short.len() < self.least { full[..self.least].to_owned() } else { short };
+        };
         (digits..full.len())
             .find(|digits| !self.is_ambiguous(id, &full, *digits))
             .map_or(full.clone(), |digits| full[..digits].to_owned())

@@ -6,6 +6,9 @@ use super::command::Lines;
 use super::{ObjectId, Repository, git};
 use crate::error::{Error, Result};
 
+/// The digits of the longest ids that Git has.
+const MAX_DIGITS: usize = 64;
+
 /// How Git is to print commits.
 #[derive(Clone, Copy, Debug)]
 pub struct PrintOptions<'a> {
@@ -15,6 +18,10 @@ pub struct PrintOptions<'a> {
     pub date: Option<&'a str>,
     /// The value of `--decorate=`, if it was given.
     pub decorate: Option<&'a str>,
+    /// The value of `--abbrev=`, if it was given; more digits than an id has stand for all of them.
+    pub digits: Option<usize>,
+    /// Whether the id of a commit is abbreviated where Git prints all of it.
+    pub is_abbreviated: bool,
     /// Whether colours are wanted.
     pub is_colored: bool,
     /// Whether the output goes to a terminal: then Git adds decorations.
@@ -90,7 +97,9 @@ impl Repository {
         let mut args = vec!["log", "--no-walk=unsorted", "--stdin", "-z", "--encoding=UTF-8", color, printing.format];
         let date = printing.date.map(|date| format!("--date={date}"));
         let decorate = printing.decorate.map(|how| format!("--decorate={how}"));
-        args.extend(date.as_deref().into_iter().chain(decorate.as_deref()));
+        let abbrev = printing.digits.map(|digits| format!("--abbrev={}", digits.min(MAX_DIGITS)));
+        args.extend(date.as_deref().into_iter().chain(decorate.as_deref()).chain(abbrev.as_deref()));
+        args.extend(printing.is_abbreviated.then_some("--abbrev-commit"));
         let ids: String = commit_ids.iter().map(|id| format!("{id}\n")).collect();
         let mut command = git(args).repository(self).input(ids.into_bytes()).env("LC_ALL", language());
         if printing.is_screen {

@@ -4,7 +4,7 @@ use super::{ObjectId, Repository};
 
 /// The instruction of a rebase for a commit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Step {
+pub enum RebaseStep {
     /// `squash` or `fixup`: the commit is melded into the one before it.
     Meld,
     /// `edit`: the commit is picked, and the rebase stops there.
@@ -19,12 +19,12 @@ pub struct Rebase {
     /// The head of the branch before the rebase, and the commit that it was rebased onto.
     pub before: Vec<ObjectId>,
     /// The instructions that were carried out, each with its commit in hex, which may be abbreviated.
-    steps: Vec<(Step, String)>,
+    steps: Vec<(RebaseStep, String)>,
 }
 
 impl Rebase {
     /// Returns the instruction for a commit; `None` if it is not known.
-    pub fn step(&self, commit_id: ObjectId) -> Option<Step> {
+    pub fn step(&self, commit_id: ObjectId) -> Option<RebaseStep> {
         let hex = commit_id.to_string();
         self.steps.iter().find(|(_, prefix)| hex.starts_with(prefix)).map(|(step, _)| *step)
     }
@@ -51,12 +51,12 @@ impl Repository {
 
 /// Reads a line of a rebase's list: `pick <commit> <subject>`, `fixup -C <commit> <subject>`, or a letter for the word
 /// where `rebase.abbreviateCommands` is set.
-fn step(line: &str) -> Option<(Step, String)> {
+fn step(line: &str) -> Option<(RebaseStep, String)> {
     let mut words = line.split_whitespace();
     let step = match words.next()? {
-        "pick" | "p" | "reword" | "r" | "merge" | "m" => Step::Pick,
-        "edit" | "e" => Step::Edit,
-        "squash" | "s" | "fixup" | "f" => Step::Meld,
+        "pick" | "p" | "reword" | "r" | "merge" | "m" => RebaseStep::Pick,
+        "edit" | "e" => RebaseStep::Edit,
+        "squash" | "s" | "fixup" | "f" => RebaseStep::Meld,
         _ => return None,
     };
     let commit = words.find(|word| !word.starts_with('-'))?;
@@ -71,11 +71,11 @@ mod tests {
     #[test]
     fn a_line_of_the_list_tells_what_becomes_of_its_commit() {
         for (line, expected) in [
-            ("pick 53962f2fece1 A", Some(Step::Pick)),
-            ("fixup -C 53962f2fece1 A", Some(Step::Meld)),
-            ("s 53962f2fece1", Some(Step::Meld)),
-            ("merge -C 53962f2fece1 topic # Merge", Some(Step::Pick)),
-            ("e 53962f2fece1 A", Some(Step::Edit)),
+            ("pick 53962f2fece1 A", Some(RebaseStep::Pick)),
+            ("fixup -C 53962f2fece1 A", Some(RebaseStep::Meld)),
+            ("s 53962f2fece1", Some(RebaseStep::Meld)),
+            ("merge -C 53962f2fece1 topic # Merge", Some(RebaseStep::Pick)),
+            ("e 53962f2fece1 A", Some(RebaseStep::Edit)),
             ("exec make 53962f2fece1", None),
             ("label onto", None),
             ("merge topic", None),

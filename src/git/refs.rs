@@ -95,6 +95,14 @@ impl Repository {
         Ok(Some(Tip { commit_id: commit.id, tree_id }))
     }
 
+    /// Returns the object that a ref names if it is here and is no commit: a tag, a tree or a blob.
+    pub fn names_no_commit(&self, ref_name: &str) -> Option<ObjectId> {
+        let reference = self.gix().try_find_reference(ref_name).ok()??;
+        let id = reference.target().try_id()?.to_owned();
+        let header = self.gix().find_header(id).ok()?;
+        (header.kind() != gix::object::Kind::Commit).then_some(id)
+    }
+
     /// Returns the names of the refs that start with `prefix`, sorted.
     pub fn ref_names(&self, prefix: &str) -> Vec<String> {
         let Ok(platform) = self.gix().references() else { return Vec::new() };

@@ -8,6 +8,7 @@ use twox_hash::XxHash3_64;
 use super::{Done, Fate, Plan, Planned, Source};
 use crate::agent::Agent;
 use crate::capture;
+use crate::capture::parts::record_parts;
 use crate::capture::recorder::Recorder;
 use crate::capture::sessions::new_live;
 use crate::capture::state::{Progress, SegmentEnd};
@@ -130,5 +131,5 @@ fn import_source(
     if source.is_finished && bytes.len() == source.length {
         end_last_line(&mut bytes);
     }
-    recorder.record_parts(&source.key, bytes, &source.ends, progress)
+    record_parts(recorder, &source.key, bytes, &source.ends, progress)
 }

@@ -4,9 +4,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::changed::Snapshot;
-use super::files::Project;
+use super::files::{Project, ROOTS, read_history};
+use super::schema;
 use crate::error::{Error, Kind, Result};
 use crate::git::private;
+
+/// The name of the file that has them, in the history.
+const NAME: &str = "answered.json";
 
 /// The index that some answers would make.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -20,11 +24,13 @@ pub struct Aside {
 }
 
 impl Aside {
-    /// Returns what an earlier scan has put aside, if the index has not changed since.
+    /// Returns what an earlier scan has put aside, if it is a valid index and the present one has not changed since.
     pub fn read(project: &Project, texts: &[String]) -> Option<Self> {
-        let text = std::fs::read(path(project)).ok()?;
+        let text = read_history(project, NAME)?;
         let aside: Aside = serde_json::from_slice(&text).ok()?;
-        (aside.before == texts && aside.texts.len() == texts.len()).then_some(aside)
+        let is_of_these = aside.before == texts && aside.texts.len() == ROOTS.len();
+        let is_valid = || ROOTS.iter().zip(&aside.texts).all(|(root, text)| schema::check(root, Ok(text)).is_empty());
+        (is_of_these && is_valid()).then_some(aside)
     }
 
     /// Puts answers aside.
@@ -49,5 +55,5 @@ impl Aside {
 }
 
 fn path(project: &Project) -> std::path::PathBuf {
-    project.history().join("answered.json")
+    project.history().join(NAME)
 }

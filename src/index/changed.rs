@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Project;
+use super::files::read_history;
 use crate::error::{Error, Result};
 use crate::git::{Repository, git, private};
 use crate::told;
@@ -109,8 +110,8 @@ pub fn last_scan_time(project: &Project) -> Option<String> {
 }
 
 fn last_scan(project: &Project) -> Value {
-    let text = std::fs::read_to_string(project.history().join("scanned.json")).unwrap_or_default();
-    serde_json::from_str(&text).unwrap_or_default()
+    let text = read_history(project, "scanned.json").unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
 }
 
 /// Returns the paths of the files that Git knows or would add, from the top of the project.

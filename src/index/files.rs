@@ -24,6 +24,8 @@ pub const SKELETONS: &[&str] = &[
 pub const DIRECTORY: &str = ".memo/index";
 /// The largest file of an index that is read.
 const MAX_FILE_BYTES: u64 = 16 << 20;
+/// The largest file of the history that is read.
+const MAX_HISTORY_BYTES: u64 = 256 << 20;
 /// What Git is to ignore in `.memo`.
 const IGNORED: &[&str] = &["watcher.lock", "status.json", ".history"];
 
@@ -86,8 +88,13 @@ impl Project {
     pub fn require(&self) -> Result<()> {
         match below(&self.top) {
             Some(_) if self.linked().is_none() => Ok(()),
-            _ => Err(Error::new(Kind::Missing, self.absence(&self.shown()))),
+            _ => Err(self.gone()),
         }
+    }
+
+    /// Returns the error of an index that is absent or a link.
+    pub fn gone(&self) -> Error {
+        Error::new(Kind::Missing, self.absence(&self.shown()))
     }
 
     /// Returns the directory of the index as a message names it: from the current directory where that is shorter.
@@ -182,6 +189,16 @@ pub fn find(directory: &Path) -> Option<PathBuf> {
     }
     let has_file = |root: &&str| directory.join(format!("{root}.json")).symlink_metadata().is_ok();
     ROOTS.iter().any(has_file).then(|| directory.to_owned())
+}
+
+/// Reads a file of the history: a regular one, not through a symbolic link, which a checkout can have brought. Returns `None`
+/// if there is none.
+pub fn read_history(project: &Project, name: &str) -> Option<Vec<u8>> {
+    let file = private::open_no_link(&project.history().join(name)).ok()?;
+    let is_ours = file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_HISTORY_BYTES);
+    let mut text = Vec::new();
+    let read = is_ours.then(|| file.take(MAX_HISTORY_BYTES).read_to_end(&mut text))?;
+    read.ok().map(|_| text)
 }
 
 /// Reads a file of the index in `directory`: opened once, a regular file, not through a symbolic link.

@@ -9,7 +9,9 @@ use serde_json::Value;
 /// How far from its line a keyword is looked for, in lines.
 const NEAR: usize = 20;
 /// The largest file that is looked at.
-const MAX_FILE_BYTES: u64 = 16 << 20;
+const MAX_FILE_BYTES: u64 = 8 << 20;
+/// How much of a line is looked at, in bytes.
+const MAX_LINE_BYTES: usize = 4096;
 
 /// An issue of `issues.json`.
 #[derive(Clone, Debug)]
@@ -61,39 +63,72 @@ pub fn issues(value: &Value) -> Vec<Issue> {
     list(&value["issues"]).iter().map(issue).collect()
 }
 
-impl Location {
-    /// Looks for the keyword in the file below `top`: on the line, else on the nearest of the lines around it.
-    pub fn find(&self, top: &Path) -> Place {
-        let file = Path::new(&self.file);
-        let is_plain = file.components().all(|part| matches!(part, Component::Normal(_)));
-        if self.file.is_empty() || !is_plain {
-            return Place::Nowhere("the file is not named from the top of the project");
-        }
-        let path = top.join(file);
-        let is_inside = || path.canonicalize().ok()?.starts_with(top.canonicalize().ok()?).then_some(());
-        if is_inside().is_none() {
-            return Place::Nowhere("there is no such file");
-        }
-        match path.metadata() {
-            Ok(metadata) if !metadata.is_file() => return Place::Nowhere("it is no file"),
-            Ok(metadata) if metadata.len() > MAX_FILE_BYTES => return Place::Nowhere("the file is too large"),
-            _ => {}
-        }
-        match std::fs::read(&path) {
-            Ok(text) => self.find_in(&text),
-            Err(_) => Place::Nowhere("the file cannot be read"),
+/// Looks for the keywords of locations in the files below `top`: on the line, else on the nearest of the lines around it.
+/// Returns where each was found, in the same order. Each file is read once, however many locations name it.
+pub fn find_all(top: &Path, locations: &[&Location]) -> Vec<Place> {
+    let mut order: Vec<usize> = (0..locations.len()).collect();
+    order.sort_by(|one, other| locations[*one].file.cmp(&locations[*other].file));
+    let mut places = vec![Place::Nowhere(""); locations.len()];
+    for group in order.chunk_by(|one, other| locations[*one].file == locations[*other].file) {
+        let lines = read(top, &locations[group[0]].file).map(Lines::of);
+        for at in group {
+            places[*at] = match &lines {
+                Ok(lines) => locations[*at].find_in(lines),
+                Err(reason) => Place::Nowhere(reason),
+            };
         }
     }
+    places
+}
 
-    fn find_in(&self, text: &[u8]) -> Place {
+/// Reads a file below `top`, not through a link that leads out of it.
+fn read(top: &Path, file: &str) -> Result<Vec<u8>, &'static str> {
+    let is_plain = Path::new(file).components().all(|part| matches!(part, Component::Normal(_)));
+    if file.is_empty() || !is_plain {
+        return Err("the file is not named from the top of the project");
+    }
+    let path = top.join(file);
+    let is_inside = || path.canonicalize().ok()?.starts_with(top.canonicalize().ok()?).then_some(());
+    if is_inside().is_none() {
+        return Err("there is no such file");
+    }
+    match path.metadata() {
+        Ok(metadata) if !metadata.is_file() => Err("it is no file"),
+        Ok(metadata) if metadata.len() > MAX_FILE_BYTES => Err("the file is too large"),
+        _ => std::fs::read(&path).map_err(|_| "the file cannot be read"),
+    }
+}
+
+/// A text and where its lines begin.
+struct Lines {
+    text: Vec<u8>,
+    starts: Vec<usize>,
+}
+
+impl Lines {
+    fn of(text: Vec<u8>) -> Self {
+        let behind = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+        let starts = [0].into_iter().chain(behind).filter(|start| *start < text.len()).collect();
+        Lines { text, starts }
+    }
+
+    /// Returns the beginning of a line, by its number from 1.
+    fn line(&self, number: usize) -> &[u8] {
+        let start = self.starts[number - 1];
+        let end = self.starts.get(number).copied().unwrap_or(self.text.len());
+        &self.text[start..end.min(start + MAX_LINE_BYTES)]
+    }
+}
+
+impl Location {
+    fn find_in(&self, lines: &Lines) -> Place {
         let first = self.line.saturating_sub(NEAR).max(1);
-        let around = text.lines().enumerate().skip(first - 1).take(2 * NEAR + 1);
-        let has_keyword = |line: &[u8]| line.contains_str(&self.keyword);
-        let found = around.filter(|(_, line)| has_keyword(line)).map(|(at, _)| at + 1);
+        let last = self.line.saturating_add(NEAR).min(lines.starts.len());
+        let found = (first..=last).filter(|number| lines.line(*number).contains_str(&self.keyword));
         match found.min_by_key(|line| line.abs_diff(self.line)) {
             Some(line) if line == self.line => Place::There,
-            Some(line) if line.abs_diff(self.line) <= NEAR => Place::Near(line),
-            _ => Place::Nowhere("the keyword is neither on that line nor near it"),
+            Some(line) => Place::Near(line),
+            None => Place::Nowhere("the keyword is neither on that line nor near it"),
         }
     }
 }
@@ -106,7 +141,7 @@ mod tests {
     fn a_keyword_is_found_on_its_line_or_on_the_nearest_one() {
         let text: String = (1..=100).map(|n| if n % 10 == 0 { format!("retry {n}\n") } else { "\n".into() }).collect();
         let find = |line: usize, keyword: &str| {
-            Location { file: "f".into(), keyword: keyword.into(), line }.find_in(text.as_bytes())
+            Location { file: "f".into(), keyword: keyword.into(), line }.find_in(&Lines::of(text.clone().into_bytes()))
         };
         assert_eq!(find(50, "retry"), Place::There);
         assert_eq!(find(52, "retry"), Place::Near(50));
@@ -116,5 +151,20 @@ mod tests {
         assert!(matches!(find(71, "retry 50"), Place::Nowhere(_)));
         assert!(matches!(find(500, "retry"), Place::Nowhere(_)));
         assert!(matches!(find(usize::MAX, "retry"), Place::Nowhere(_)));
+        let none = Location { file: "f".into(), keyword: String::new(), line: 1 };
+        assert!(matches!(none.find_in(&Lines::of(Vec::new())), Place::Nowhere(_)), "an empty file has no line");
+    }
+
+    #[test]
+    fn places_stand_in_the_order_of_their_locations() {
+        let top = tempfile::tempdir().expect("a directory");
+        for (name, text) in [("a", "x\ny\n"), ("b", "y\nx")] {
+            std::fs::write(top.path().join(name), text).expect("a file");
+        }
+        let at = |file: &str, line| Location { file: file.into(), keyword: "x".into(), line };
+        let locations = [at("b", 2), at("a", 1), at("c", 1), at("b", 1), at("a", 2)];
+        let places = find_all(top.path(), &locations.iter().collect::<Vec<_>>());
+        let absent = Place::Nowhere("there is no such file");
+        assert_eq!(places, [Place::There, Place::There, absent, Place::Near(2), Place::Near(1)]);
     }
 }

@@ -18,6 +18,6 @@ mod watch;
 
 pub use self::changed::{Change, Snapshot, last_scan_time};
 pub use self::files::{DIRECTORY, Project, ROOTS, SKELETONS, below, find, read};
-pub use self::locations::{Issue, Location, Place, issues};
+pub use self::locations::{Issue, Location, Place, find_all, issues};
 pub use self::scan::{Plan, choose};
 pub use self::watch::{Debounce, News, Watcher, running};

@@ -8,17 +8,25 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
 
-use super::files::{Project, ROOTS};
+use super::files::{Project, ROOTS, read};
+use super::schema;
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
 use crate::git::fault_point;
 
 /// How many earlier versions of the index are kept, one for each scan.
 const MAX_KEPT: usize = 10;
+
+/// The lock of scans, in the history.
+pub const SCANNING: &str = "lock";
+/// How often a lock is tried for. Whoever asks who has it, has it for a moment.
+const TRIES: u32 = 5;
+/// How long to wait between two of these.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A lock that ends with the process.
 pub struct Lock {
@@ -35,10 +43,15 @@ impl Lock {
         let directory = path.parent().unwrap_or(path);
         std::fs::create_dir_all(directory).map_err(|error| Error::io("create", directory, error))?;
         let file = open(path, true)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Lock { file }),
-            Err(std::fs::TryLockError::WouldBlock) => Err(Error::new(Kind::Busy, busy)),
-            Err(std::fs::TryLockError::Error(error)) => Err(Error::io("lock", path, error)),
+        let mut tries = 1;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Lock { file }),
+                Err(std::fs::TryLockError::WouldBlock) if tries < TRIES => std::thread::sleep(PAUSE),
+                Err(std::fs::TryLockError::WouldBlock) => return Err(Error::new(Kind::Busy, busy)),
+                Err(std::fs::TryLockError::Error(error)) => return Err(Error::io("lock", path, error)),
+            }
+            tries += 1;
         }
     }
 
@@ -121,7 +134,8 @@ pub fn put(project: &Project, texts: &[Option<String>], scanned: &str) -> Result
     finish(project)
 }
 
-/// Moves files in place that are complete, and were not moved because a process died.
+/// Moves files in place that are complete, and were not moved because a process died. What is no valid file of an index is
+/// none of ours: a checkout has brought it, and it is removed.
 ///
 /// # Errors
 ///
@@ -131,7 +145,15 @@ pub fn finish(project: &Project) -> Result<()> {
     if !next.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Ok(());
     }
-    let waiting: Vec<&str> = ROOTS.iter().copied().filter(|root| next.join(format!("{root}.json")).exists()).collect();
+    let is_there = |root: &&str| next.join(format!("{root}.json")).symlink_metadata().is_ok();
+    let waiting: Vec<&str> = ROOTS.iter().copied().filter(is_there).collect();
+    let is_valid = |root: &&str| {
+        let text = read(&next, root);
+        schema::check(root, text.as_deref().map_err(String::as_str)).is_empty()
+    };
+    if !waiting.iter().all(is_valid) {
+        return remove(&next);
+    }
     if !waiting.is_empty() {
         keep(project)?;
     }

@@ -58,19 +58,19 @@ pub fn question(
 ) -> (String, usize) {
     let mut data = String::new();
     for (root, text) in ROOTS.iter().zip(texts) {
-        data += &format!("--- index {root}\n{}\n", outside::text(&clean(redactor, &compact(text))).trim_end());
+        data += &format!("--- index {root}\n{}\n", outside::text(&redactor.redact_text(&compact(text))).trim_end());
     }
     let room = max_bytes.saturating_sub(WORDS_BYTES + TASK.len() + data.len());
     let (mut files, mut count) = (String::new(), 0);
     for change in changes {
-        let path = clean(redactor, &outside::line(&change.path));
+        let path = redactor.redact_text(&outside::line(&change.path));
         let path: String = path.trim_end().chars().take(MAX_PATH_CHARS).collect();
         let told = match (change.kind, content(&change.path)) {
             (Kind::Deleted, _) => format!("--- deleted {path}\n"),
             (Kind::Changed, None) => format!("--- changed {path}, not text\n"),
             (Kind::Changed, Some(text)) => {
                 // A secret that is cut in two is none that the redactor knows.
-                let text = outside::text(&clean(redactor, &text));
+                let text = outside::text(&redactor.redact_text(&text));
                 format!("--- file {path}\n{}\n", beginning(text.trim_end(), MAX_SENT_BYTES))
             }
         };
@@ -100,12 +100,6 @@ pub fn again(question: &str, answer: &str, errors: &[String], max_bytes: usize) 
     );
     let repeated = format!("{told}Your last answer was:\n{answer}\n");
     if repeated.len() <= max_bytes { repeated } else { told }
-}
-
-/// Returns a text without its secrets, of whole lines.
-pub fn clean(redactor: &Redactor, text: &str) -> String {
-    let lines = format!("{}\n", text.trim_end_matches('\n'));
-    String::from_utf8_lossy(&redactor.redact(lines.as_bytes()).0).into_owned()
 }
 
 /// Returns JSON without the spaces between its values; another text as it is.

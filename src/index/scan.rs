@@ -75,7 +75,7 @@ impl<'p> Plan<'p> {
     pub fn new(repo: &Repository, project: &'p Project, ask: &'static Ask) -> Result<Self> {
         project.require()?;
         let busy = "another scan is already running on this directory";
-        let lock = Lock::take(&project.history().join("lock"), busy)?;
+        let lock = Lock::take(&project.history().join(place::SCANNING), busy)?;
         // A commit that comes now is in the snapshot. One that comes later leaves the file again.
         crate::git::private::remove(&project.history().join(AGAIN))?;
         place::finish(project)?;
@@ -183,7 +183,7 @@ impl<'p> Plan<'p> {
                 Ok(texts) => return Ok((texts, count)),
                 Err(wrong) => errors = wrong,
             }
-            asked = question::again(&first, &question::clean(&self.redactor, &answer), &errors, max_bytes);
+            asked = question::again(&first, &self.redactor.redact_text(&answer), &errors, max_bytes);
         }
         let failed = Error::other(format!("no valid index in {MAX_ROUNDS} answers of {}", self.ask.name));
         let rest = errors.iter().skip(1).take(9).cloned();
@@ -214,7 +214,7 @@ fn answered(answer: &str, texts: &[String], redactor: &Redactor) -> Result<Vec<S
             let pretty = serde_json::to_string_pretty(value).unwrap_or_default();
             // Line by line: between values stand line ends, which would be escaped too.
             let lines = pretty.lines().map(|line| outside::json_text(line.to_owned()) + "\n");
-            texts[at] = question::clean(redactor, &lines.collect::<String>());
+            texts[at] = redactor.redact_text(&lines.collect::<String>());
         }
     }
     // A file that was broken before, and is left as it is, is told too.

@@ -18,7 +18,7 @@ use signal_hook::consts::signal::{SIGINT, SIGTERM};
 
 use super::changed::Snapshot;
 use super::files::Project;
-use super::place::Lock;
+use super::place::{self, Lock};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
 use crate::git::{Repository, git};
@@ -27,6 +27,8 @@ use crate::git::{Repository, git};
 const FOREVER: Duration = Duration::from_secs(3600);
 /// How often a running scan is looked at.
 const TICK: Duration = Duration::from_millis(50);
+/// How often to look whether a scan of another process has ended.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// When a scan begins after a change.
 #[derive(Clone, Copy, Debug)]
@@ -138,16 +140,20 @@ impl<'p> Watcher<'p> {
         }
         loop {
             let now = Instant::now();
-            let due = self.debounce.due();
-            if due.is_some_and(|due| due <= now) {
-                self.debounce.begin();
-                // A file that Git ignores has changed, or one was changed back.
-                if self.has_changes()? && !self.scan(scan, tell)? {
-                    return Ok(());
+            let wait = match self.debounce.due() {
+                None => FOREVER,
+                Some(due) if due > now => due - now,
+                // It may have begun before the last change.
+                Some(_) if self.is_another_scanning() => RETRY,
+                Some(_) => {
+                    self.debounce.begin();
+                    // A file that Git ignores has changed, or one was changed back.
+                    if self.has_changes()? && !self.scan(scan, tell)? {
+                        return Ok(());
+                    }
+                    continue;
                 }
-                continue;
-            }
-            let wait = due.map_or(FOREVER, |due| due - now);
+            };
             let goes_on = match self.events.recv_timeout(wait) {
                 Ok(happened) => self.note(happened, tell),
                 Err(error) => error == RecvTimeoutError::Timeout,
@@ -163,6 +169,11 @@ impl<'p> Watcher<'p> {
         Ok(Snapshot::take(self.repo, self.project)? != earlier)
     }
 
+    /// Says whether a scan runs that somebody else has started.
+    fn is_another_scanning(&self) -> bool {
+        Lock::holder(&self.project.history().join(place::SCANNING)).is_some()
+    }
+
     /// Runs a scan to its end; says whether to go on. What changes meanwhile is noted.
     fn scan(&mut self, scan: &dyn Fn() -> Result<Child>, tell: &dyn Fn(News<'_>)) -> Result<bool> {
         self.write_status(true)?;
@@ -170,8 +181,11 @@ impl<'p> Watcher<'p> {
         let goes_on = loop {
             match child.try_wait() {
                 Ok(Some(status)) => {
-                    if !status.success() {
-                        tell(News::Failed);
+                    match status.success() {
+                        true => {}
+                        // It began at the same moment.
+                        false if self.is_another_scanning() => self.debounce.saw(Instant::now()),
+                        false => tell(News::Failed),
                     }
                     break true;
                 }
@@ -281,8 +295,12 @@ impl<'p> Watcher<'p> {
         self.watched.insert(directory);
     }
 
-    /// Writes `.memo/status.json`, in one step.
+    /// Writes `.memo/status.json`, in one step. Makes no `.memo` where that is gone, and follows no link.
     fn write_status(&self, is_analyzing: bool) -> Result<()> {
+        let is_there = self.project.memo().symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        if !is_there || self.project.linked().is_some() {
+            return Err(self.project.gone());
+        }
         let status = match is_analyzing {
             true => json!({ "status": "analyzing", "since": Time::now().to_rfc3339() }),
             false => json!({ "status": "idle" }),

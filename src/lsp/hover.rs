@@ -1,4 +1,4 @@
-//! What is behind a line of a file that an editor shows.
+//! The explanation of a line, for the hover of an editor.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -55,8 +55,7 @@ pub fn behind(address: &str, text: Option<&str>, line: u32) -> Result<Option<Beh
     let reader = Reader::new(&repo, record::configured_notes_ref(&repo).as_deref());
     let mut explainer = Explainer::new(&reader, content, Some(redaction::redactor(&repo)?));
     let mut explained = Vec::new();
-    for lines in repo.blame(request)? {
-        let lines = lines?;
+    for lines in repo.blame_through_ignored(request)? {
         let found = explainer.explain(&lines)?;
         explained.push((lines, found));
     }

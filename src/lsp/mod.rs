@@ -47,7 +47,7 @@ pub fn serve() -> Result<bool> {
             }
             Incoming::Response => Ok(()),
         };
-        // Nobody reads what is said from here on.
+        // The editor has closed the connection.
         if written.is_err() {
             break;
         }

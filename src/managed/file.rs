@@ -1,7 +1,6 @@
 //! Editing a file so that the edit can be taken back byte for byte.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
@@ -14,6 +13,11 @@ use crate::compare::{DiffOp, steps};
 use crate::error::{Error, Result};
 
 const EXCLUDE_MARK: &str = "# git-shiftlog: settings of agents that are private to this clone";
+
+/// What the name of a file ends with until it is written.
+const UNFINISHED: &str = ".shiftlog-new";
+/// The longest name of a file.
+const MAX_NAME_BYTES: usize = 255;
 
 /// The directory that logs of a Salesforce org are fetched into, which is kept out of commits.
 pub const APEX_LOGS: &str = "apexlogs";
@@ -88,32 +92,9 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// Writes a file in one step, through symbolic links, with the mode it had (or, for a new one, executable or not).
+/// Replaces a file or a link in one step: `make` makes the new one under the name of an unfinished file.
 ///
 /// Only one process at a time may do this to a file: the unfinished file has a name that [`sweep`] knows.
-///
-/// # Errors
-///
-/// If it cannot be written.
-pub fn write(path: &Path, bytes: &[u8], is_executable: bool) -> Result<()> {
-    let target = target(path);
-    let fail = |error| Error::io("write", path, error);
-    fs::create_dir_all(target.parent().unwrap_or(Path::new("/"))).map_err(fail)?;
-    let permissions = match fs::metadata(&target) {
-        Ok(metadata) => metadata.permissions(),
-        Err(_) => new_permissions(is_executable),
-    };
-    let written = replace(&target, |unfinished| {
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).open(unfinished)?;
-        file.write_all(bytes)?;
-        crate::git::fault_point("init-half-written");
-        file.sync_all()?;
-        file.set_permissions(permissions)
-    });
-    written.map_err(fail)
-}
-
-/// Replaces a file or a link in one step: `make` makes the new one under the name of an unfinished file.
 ///
 /// # Errors
 ///
@@ -143,7 +124,7 @@ pub fn missing_directories(path: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the file that is written for `path`: where a symbolic link leads, even if nothing is there yet.
-fn target(path: &Path) -> PathBuf {
+pub(super) fn target(path: &Path) -> PathBuf {
     let linked = || Some(path.parent()?.join(fs::read_link(path).ok()?));
     path.canonicalize().ok().or_else(linked).unwrap_or_else(|| path.to_owned())
 }
@@ -151,16 +132,18 @@ fn target(path: &Path) -> PathBuf {
 /// Returns the name that a file has until it is written.
 pub fn unfinished(target: &Path) -> PathBuf {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
-    target.with_file_name(format!(".{name}.shiftlog-new"))
+    match name.len() > MAX_NAME_BYTES - ".".len() - UNFINISHED.len() {
+        // A file system has no room for more.
+        true => target.with_file_name(format!(".{}{UNFINISHED}", digest(name.as_bytes()))),
+        false => target.with_file_name(format!(".{name}{UNFINISHED}")),
+    }
 }
 
-/// Returns the mode of a new file: what the umask leaves.
-fn new_permissions(is_executable: bool) -> fs::Permissions {
-    use std::os::unix::fs::PermissionsExt as _;
+/// Returns the mode of a new file that is run: what the umask leaves.
+pub(super) fn new_executable_mode() -> u32 {
     let umask = rustix::process::umask(rustix::fs::Mode::empty());
     rustix::process::umask(umask);
-    let wanted = if is_executable { 0o777 } else { 0o666 };
-    fs::Permissions::from_mode(wanted & !umask.as_raw_mode())
+    0o777 & !umask.as_raw_mode()
 }
 
 /// Returns `info/exclude` with a line for `file`, below a remark of ours; those for other files stay.

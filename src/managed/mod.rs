@@ -1,23 +1,30 @@
-//! Files of other programs that have a part of ours, edited so that every byte can be put back.
+//! Files of other programs, changed so that every byte can be put back.
 //!
-//! Read [`Plan`]: steps are planned, can be shown, and are then taken. What was done is written down in
+//! A step (`step.rs`) changes a file: it leaves it old or new, and does nothing where the file is no longer as it was when
+//! the step was planned. Two rooms plan steps: `setup` adds a part of ours to files of a repository, `rules` owns whole
+//! files, links and folders of agents.
+//!
+//! For parts, read [`Plan`]: edits are planned, can be shown, and are then made. What was done is written down in
 //! `$GIT_COMMON_DIR/shiftlog/installed`. Which files get a part is the business of `setup`; how a part looks in a hook, in
 //! a client's file or in `info/exclude`, and how it is taken out again, stands here.
 
 pub(crate) mod client;
+pub(crate) mod disk;
 pub(crate) mod file;
 pub(crate) mod hook;
 mod installed;
 mod part;
 pub(crate) mod place;
 mod plan;
+pub(crate) mod step;
 mod toml;
 
 use std::time::Duration;
 
 pub use self::client::Declared;
-pub(crate) use self::plan::{FileKind, Step};
+pub(crate) use self::plan::{Edit, FileKind};
 pub use self::plan::{Left, Plan};
+pub(crate) use self::step::Step;
 
 /// How long another process that changes the same files is waited for.
 pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(10);

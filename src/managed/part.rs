@@ -68,7 +68,8 @@ fn is_only_framed(bytes: &[u8]) -> bool {
     // A comment is somebody's, and does not parse here.
     let value: serde_json::Value = serde_json::from_slice(bytes).unwrap_or_default();
     let is_frame = |(key, value): (&String, &serde_json::Value)| match key.as_str() {
-        "version" => value.is_number(),
+        // Qwen Code adds one of its own to any settings.
+        "version" | "$version" => value.is_number(),
         "$schema" => value.as_str() == Some(client::OPENCODE_SCHEMA),
         _ => false,
     };
@@ -82,7 +83,13 @@ mod tests {
     #[test]
     fn only_a_file_in_which_nobody_wrote_anything_is_blank() {
         let is_blank = |text: &str| is_blank(FileKind::Settings, text.as_bytes());
-        for text in ["", "{\n}\n", "{\"version\": 1}", "{\"$schema\": \"https://opencode.ai/config.json\"}"] {
+        for text in [
+            "",
+            "{\n}\n",
+            "{\"version\": 1}",
+            "{\"$version\": 4}",
+            "{\"$schema\": \"https://opencode.ai/config.json\"}",
+        ] {
             assert!(is_blank(text), "{text}");
         }
         for text in ["{\"version\": 1, \"model\": \"x\"}", "{\"version\": \"1.0.0\"}", "{ // mine\n}", "[]", "1"] {

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::LOCK_TIMEOUT;
-use super::file;
 use super::installed::{EditedFile, Installed, Original};
 use super::part::{has_our_part, is_blank, stripped};
 use super::place::Places;
+use super::step::{self, Step};
+use super::{disk, file};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, fault_point, private};
 
@@ -29,9 +30,9 @@ pub enum FileKind {
     Exclude,
 }
 
-/// One step.
+/// One edit, and what must be known to take it back.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum Edit {
     /// Make or change a file.
     Write { path: PathBuf, before: Original, after: Vec<u8>, kind: FileKind, is_restore: bool },
     /// Change a file, and nothing that would have to be put back.
@@ -49,7 +50,7 @@ pub struct Plan {
     common_dir: PathBuf,
     places: Places,
     installed: Installed,
-    steps: Vec<Step>,
+    steps: Vec<Edit>,
     remarks: Vec<String>,
     hints: Vec<String>,
     /// Whether everything that was installed goes.
@@ -73,16 +74,16 @@ pub struct Left {
     pub link: Option<PathBuf>,
 }
 
-impl Step {
+impl Edit {
     /// Returns the step in words, for `--dry-run` and for the report.
     pub fn describe(&self) -> String {
         match self {
-            Step::Write { path, before: Original::Absent, .. } => format!("create {}", path.display()),
-            Step::Write { path, is_restore: true, .. } => format!("restore {}", path.display()),
-            Step::Write { path, .. } | Step::Clean { path, .. } => format!("edit {}", path.display()),
-            Step::Remove { path } => format!("remove {}", path.display()),
-            Step::AddConfig { key, value } => format!("config {key} += {value}"),
-            Step::RemoveConfig { key, value } => format!("config {key} -= {value}"),
+            Edit::Write { path, before: Original::Absent, .. } => format!("create {}", path.display()),
+            Edit::Write { path, is_restore: true, .. } => format!("restore {}", path.display()),
+            Edit::Write { path, .. } | Edit::Clean { path, .. } => format!("edit {}", path.display()),
+            Edit::Remove { path } => format!("remove {}", path.display()),
+            Edit::AddConfig { key, value } => format!("config {key} += {value}"),
+            Edit::RemoveConfig { key, value } => format!("config {key} -= {value}"),
         }
     }
 }
@@ -113,7 +114,7 @@ impl Plan {
     }
 
     /// Returns the steps, in the order they are taken.
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[Edit] {
         &self.steps
     }
 
@@ -202,7 +203,7 @@ impl Plan {
     pub fn planned(&mut self, path: &Path) -> Result<Option<Vec<u8>>> {
         let settled = self.places.settled(path);
         let planned = self.steps.iter().rev().find_map(|step| match step {
-            Step::Write { path: planned, after, .. } if planned == path || *planned == settled => Some(after.clone()),
+            Edit::Write { path: planned, after, .. } if planned == path || *planned == settled => Some(after.clone()),
             _ => None,
         });
         planned.map_or_else(|| self.read(path), |after| Ok(Some(after)))
@@ -230,7 +231,7 @@ impl Plan {
         let path = self.settled(&named, kind);
         let there = self.read(&path)?;
         // Another step may have planned something else for it: what is said last holds.
-        self.steps.retain(|step| !matches!(step, Step::Write { path: planned, .. } if *planned == path));
+        self.steps.retain(|step| !matches!(step, Edit::Write { path: planned, .. } if *planned == path));
         if there.as_deref() == Some(&after[..]) || self.leaves(&path, &named, kind) {
             return Ok(());
         }
@@ -247,14 +248,14 @@ impl Plan {
                 }
             },
         };
-        self.steps.push(Step::Write { path, before, after, kind, is_restore: false });
+        self.steps.push(Edit::Write { path, before, after, kind, is_restore: false });
         Ok(())
     }
 
     /// Plans that a config value shall be there; one that is there already stays as it is.
     pub fn add_config(&mut self, repo: &Repository, key: &str, value: &str) {
         if !repo.config_strings(key).iter().any(|known| known == value) {
-            self.steps.push(Step::AddConfig { key: key.to_owned(), value: value.to_owned() });
+            self.steps.push(Edit::AddConfig { key: key.to_owned(), value: value.to_owned() });
         }
     }
 
@@ -267,14 +268,14 @@ impl Plan {
             return;
         }
         self.remove_config(key, |known| known != value);
-        self.steps.push(Step::AddConfig { key: key.to_owned(), value: value.to_owned() });
+        self.steps.push(Edit::AddConfig { key: key.to_owned(), value: value.to_owned() });
     }
 
     /// Plans that those values of a key go that we added and that fit.
     pub fn remove_config(&mut self, key: &str, fits: impl Fn(&str) -> bool) {
         let ours = self.installed.config.iter().filter(|(k, v)| k == key && fits(v));
-        let steps: Vec<Step> =
-            ours.map(|(key, value)| Step::RemoveConfig { key: key.clone(), value: value.clone() }).collect();
+        let steps: Vec<Edit> =
+            ours.map(|(key, value)| Edit::RemoveConfig { key: key.clone(), value: value.clone() }).collect();
         self.steps.extend(steps);
     }
 
@@ -301,7 +302,7 @@ impl Plan {
                 if self.leaves(path, named, kind) {
                     return Ok(());
                 }
-                self.steps.push(Step::Write {
+                self.steps.push(Edit::Write {
                     path: path.to_owned(),
                     before: Original::Bytes(bytes),
                     after,
@@ -350,9 +351,9 @@ impl Plan {
         self.steps.push(match self.installed.original(&path, &bytes) {
             Some(Original::Bytes(original)) => {
                 let before = Original::Bytes(clean(&original)?);
-                Step::Write { path, before, after, kind, is_restore: false }
+                Edit::Write { path, before, after, kind, is_restore: false }
             }
-            _ => Step::Clean { path, after },
+            _ => Edit::Clean { path, after },
         });
         Ok(())
     }
@@ -362,7 +363,7 @@ impl Plan {
         if self.is_removal && self.installed.file(path).is_none() {
             self.emptied.extend(self.places.directories_above(path));
         }
-        self.steps.push(Step::Remove { path: path.to_owned() });
+        self.steps.push(Edit::Remove { path: path.to_owned() });
     }
 
     /// Says whether nothing is written down: nothing was installed, or somebody has removed the file.
@@ -373,7 +374,7 @@ impl Plan {
     /// Plans that the config loses the values we added, and these.
     pub fn take_back_config(&mut self, found: Vec<(String, String)>) {
         let ours = [self.installed.config.clone(), found].concat();
-        self.steps.extend(ours.into_iter().map(|(key, value)| Step::RemoveConfig { key, value }));
+        self.steps.extend(ours.into_iter().map(|(key, value)| Edit::RemoveConfig { key, value }));
     }
 
     /// Takes the steps. Each one that can be taken back is written down before it is taken, so that a process that is killed
@@ -416,42 +417,45 @@ impl Plan {
         outcome
     }
 
-    fn take(&mut self, repo: &Repository, number: usize, step: &Step) -> Result<()> {
+    fn take(&mut self, repo: &Repository, number: usize, step: &Edit) -> Result<()> {
         self.write_down(step)?;
         fault_point(&format!("init-{number}-planned"));
         match step {
-            Step::Write { path, after, kind, .. } => {
+            Edit::Write { path, after, kind, .. } => {
                 let is_executable = matches!(kind, FileKind::Hook | FileKind::Own { is_executable: true });
-                file::write(path, after, is_executable)?;
+                write(path, after, is_executable)?;
             }
-            Step::Clean { path, after } => file::write(path, after, false)?,
-            Step::Remove { path } => std::fs::remove_file(path).map_err(|error| Error::io("remove", path, error))?,
-            Step::AddConfig { key, value } => repo.config_add(key, value)?,
-            Step::RemoveConfig { key, value } => repo.config_remove(key, value)?,
+            Edit::Clean { path, after } => write(path, after, false)?,
+            Edit::Remove { path } => {
+                let before = step::stamp(&disk::observe(path)?);
+                Step::Remove { path: path.clone(), before }.take(true)?;
+            }
+            Edit::AddConfig { key, value } => repo.config_add(key, value)?,
+            Edit::RemoveConfig { key, value } => repo.config_remove(key, value)?,
         }
         fault_point(&format!("init-{number}-done"));
         match step {
-            Step::Write { path, is_restore: true, .. } | Step::Remove { path } => {
+            Edit::Write { path, is_restore: true, .. } | Edit::Remove { path } => {
                 self.installed.files.retain(|file| file.path != *path);
             }
-            Step::Write { path, .. } => self.installed.keep_newest(path),
-            Step::RemoveConfig { key, value } => self.installed.config.retain(|(k, v)| k != key || v != value),
-            Step::Clean { .. } | Step::AddConfig { .. } => {}
+            Edit::Write { path, .. } => self.installed.keep_newest(path),
+            Edit::RemoveConfig { key, value } => self.installed.config.retain(|(k, v)| k != key || v != value),
+            Edit::Clean { .. } | Edit::AddConfig { .. } => {}
         }
         Ok(())
     }
 
     /// Writes down what a step is about to add.
-    fn write_down(&mut self, step: &Step) -> Result<()> {
+    fn write_down(&mut self, step: &Edit) -> Result<()> {
         match step {
-            Step::Write { path, before, after, is_restore: false, .. } => {
+            Edit::Write { path, before, after, is_restore: false, .. } => {
                 let (is_new, splices) = match before {
                     Original::Absent => (true, Vec::new()),
                     Original::Bytes(before) => (false, file::splices(before, after)),
                 };
                 self.installed.add_file(EditedFile { path: path.clone(), is_new, after: file::digest(after), splices });
             }
-            Step::AddConfig { key, value } => {
+            Edit::AddConfig { key, value } => {
                 let added = (key.clone(), value.clone());
                 if !self.installed.config.contains(&added) {
                     self.installed.config.push(added);
@@ -460,5 +464,20 @@ impl Plan {
             _ => {}
         }
         self.installed.write(&self.common_dir, &self.places)
+    }
+}
+
+/// Writes a file, through symbolic links, with the mode it had; a new one is executable or not.
+fn write(path: &Path, bytes: &[u8], is_executable: bool) -> Result<()> {
+    let target = file::target(path);
+    Step::MakeDirectory { path: target.parent().unwrap_or(Path::new("/")).to_owned() }.take(true)?;
+    let before = disk::observe(&target)?;
+    let mode = match &before {
+        disk::Node::File { mode, .. } => Some(*mode),
+        _ => is_executable.then(file::new_executable_mode),
+    };
+    match Step::write(target, bytes, mode, &before)?.take(true)? {
+        true => Ok(()),
+        false => Err(Error::new(Kind::Busy, format!("'{}' has changed meanwhile; try again", path.display()))),
     }
 }

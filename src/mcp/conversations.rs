@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Answer, Context, Refusal};
 use crate::error::{Error, Kind};
-use crate::git::date::Time;
+use crate::git::date::{Format, Time};
 use crate::git::{ObjectId, Range, Repository};
 use crate::outside;
 use crate::pretty::{self, Amount, Depth};
@@ -134,6 +134,11 @@ fn shortened(text: &str) -> String {
     if line.chars().count() <= EXCERPT_CHARS { line } else { line.chars().take(EXCERPT_CHARS).chain(['…']).collect() }
 }
 
+/// Returns how long ago something was, in words.
+pub(super) fn age(time: Time) -> String {
+    Format::parse("relative").map(|format| format.show(time)).unwrap_or_default()
+}
+
 pub(super) fn date(seconds: i64) -> String {
     Time { seconds, offset: 0 }.to_rfc3339()
 }
@@ -152,11 +157,17 @@ pub fn get(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
         "sha": id.to_string(),
         "sessionId": outside::line(&read.conversation.summary.key.id),
         "timestamp": outside::line(&read.conversation.summary.time),
+        "age": repo.commit(id).map(|commit| age(commit.author.time)).unwrap_or_default(),
         "messageCount": read.message_count,
         "transcript": page.text,
         "isIncremental": is_incremental,
         "entryCount": page.entry_count,
     });
+    let head = repo.head().ok().and_then(|head| head.commit_id);
+    // What was said of files that were changed since may no longer hold.
+    if let Some(changes) = head.and_then(|head| repo.file_changes_since(id, head)) {
+        structured["fileChangesSince"] = json!(changes);
+    }
     if let Some(rules) = &read.conversation.summary.rules {
         structured["rules"] = cleaned(pretty::told_value(&rules.files()));
     }
@@ -193,7 +204,7 @@ pub(super) struct Read {
     pub message_count: usize,
     /// The ids of all sessions that made the commit.
     pub sessions: Vec<String>,
-    /// What was observed while the commit was made, a text each.
+    /// The evidence of the commit, a text each.
     pub evidence: Vec<String>,
 }
 
@@ -211,6 +222,13 @@ pub(super) fn read(
     };
     let reader = context.reader(repo);
     let note = reader.note(id).map_err(|error| refusal(&error))?.ok_or_else(nothing)?;
+    let nothing = || match note.evidence().is_empty() {
+        true => nothing(),
+        false => format!(
+            "no conversation recorded for {short}, but evidence of what was observed; read it with shiftlog_get_value \
+             and the path [commit][{short}][evidence]"
+        ),
+    };
     let mut sessions: Vec<String> = note.summaries().into_iter().map(|summary| summary.key.id).collect();
     sessions.dedup();
     let wanted = session.or(sessions.first().map(String::as_str)).ok_or_else(nothing)?.to_owned();

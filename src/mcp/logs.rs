@@ -66,7 +66,7 @@ pub fn sync(context: &Context<'_>, arguments: &Map<String, Value>) -> Result<Ans
     let synced = std::env::current_dir()
         .map_err(|error| apex::Failure::no_directory(&error))
         .map(|here| context.server.directory.as_ref().map_or_else(|| here.clone(), |directory| here.join(directory)))
-        .and_then(|directory| apex::sync(&directory, limit, target));
+        .and_then(|directory| apex::sync(&directory, limit, target, context.is_cancelled));
     let structured = synced.unwrap_or_else(|failure| failure.to_json());
     Ok(Answer { text: structured.clone(), structured })
 }

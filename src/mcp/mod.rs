@@ -155,7 +155,7 @@ impl Answer {
 struct Context<'a> {
     server: &'a Server,
     /// Says whether the client has cancelled the call.
-    is_cancelled: &'a dyn Fn() -> bool,
+    is_cancelled: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl Context<'_> {

@@ -40,10 +40,13 @@ fn strings() -> Value {
     json!({ "type": "array", "items": { "type": "string" } })
 }
 
+fn count() -> Value {
+    json!({ "type": "integer", "minimum": 0 })
+}
+
 /// What tools return that change something.
 fn outcome() -> Value {
     let change = object(json!({ "path": { "type": "string" }, "action": { "type": "string" } }), &["path", "action"]);
-    let count = || json!({ "type": "integer", "minimum": 0 });
     let counts = object(
         json!({ "instructions": count(), "rules": count(), "skills": count() }),
         &["instructions", "rules", "skills"],
@@ -80,7 +83,9 @@ fn overview() -> Value {
         json!({
             "rules": { "type": "array", "items": rule }, "active_targets": targets, "skills": strings(),
             "archived_skills": strings(), "agents_md_paths": strings(), "claude_md_paths": strings(),
-            "last_synced": { "type": "string" }, "success": { "type": "boolean" }, "error": { "type": "string" },
+            "last_synced": { "type": "string" },
+            // Only where a list is cut.
+            "rules_count": count(), "skills_count": count(), "archived_skills_count": count(), "success": { "type": "boolean" }, "error": { "type": "string" },
         }),
         &[],
     )

@@ -13,6 +13,10 @@ use crate::rules::{NewRule, Options, Place, Report, Scope, Targets, Work, has_st
 const MAX_TEXT_BYTES: usize = 1 << 20;
 /// The most changes that an answer lists.
 const MAX_CHANGES: usize = 200;
+/// The most rules and skills that an answer lists.
+const MAX_LISTED: usize = 1000;
+/// The longest description that is told whole.
+const MAX_DESCRIPTION_BYTES: usize = 400;
 
 type Arguments = Map<String, Value>;
 
@@ -78,7 +82,7 @@ fn answer(work: &Work, report: Report, said: &str) -> Result<Answer, Refusal> {
         ));
     }
     let mut value = report.to_json();
-    let mut lines = report.warnings.clone();
+    let mut lines: Vec<String> = report.warnings.iter().take(MAX_CHANGES).cloned().collect();
     lines.push(said.to_owned());
     let mut members = Map::new();
     members.insert("success".into(), json!(true));
@@ -102,8 +106,24 @@ fn synced(work: &Work, report: Result<Report, Error>) -> Result<Answer, Refusal>
 
 /// `sync_status`.
 pub fn status(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
-    let overview = work(context, arguments)?.overview().map_err(refusal)?;
-    Ok(plain(overview.value))
+    let mut value = work(context, arguments)?.overview().map_err(refusal)?.value;
+    let mut counts = Map::new();
+    for key in ["rules", "skills", "archived_skills"] {
+        let Some(list) = value[key].as_array_mut().filter(|list| list.len() > MAX_LISTED) else { continue };
+        counts.insert(format!("{key}_count"), json!(list.len()));
+        list.truncate(MAX_LISTED);
+    }
+    for rule in value["rules"].as_array_mut().into_iter().flatten() {
+        let description = rule["description"].as_str().unwrap_or_default();
+        if description.len() > MAX_DESCRIPTION_BYTES {
+            let cut: String = description.chars().take(MAX_DESCRIPTION_BYTES / 2).collect();
+            rule["description"] = json!(cut + "...");
+        }
+    }
+    if let Some(members) = value.as_object_mut() {
+        members.extend(counts);
+    }
+    Ok(plain(value))
 }
 
 /// `sync_list_archived`.
@@ -127,11 +147,15 @@ pub fn set_config(context: &Context<'_>, arguments: &Arguments) -> Result<Answer
         let repository = locate(&here).and_then(|location| location.worktree?.canonicalize().ok());
         let allowed: Vec<_> = top.into_iter().chain(repository).collect();
         for path in words_of(value) {
+            // A pattern such as '~/**/*.md' would reach all that the user has written.
             let absolute = work.place.absolute(&path);
-            let is_markdown = absolute.extension().is_some_and(|extension| extension == "md") || absolute.is_dir();
-            if !is_markdown || !allowed.iter().any(|top| absolute.starts_with(top)) {
+            let is_for_agents = absolute.file_name().is_some_and(|name| name == "AGENTS.md" || name == "CLAUDE.md");
+            if !(is_for_agents || absolute.is_dir()) || !allowed.iter().any(|top| absolute.starts_with(top)) {
                 let path = outside::line(&path);
-                return Err(format!("'{path}' is no Markdown file or folder in the home or in the repository"));
+                return Err(format!(
+                    "'{path}' is no AGENTS.md, CLAUDE.md or folder in the home or in the repository; the user can set it with \
+                     'git shiftlog rules set'"
+                ));
             }
         }
     }

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::Answer;
-use super::conversations::{Arguments, LIST_BYTES, date, flag, number, quoted, range, refusal, string};
+use super::conversations::{Arguments, LIST_BYTES, age, date, flag, number, quoted, range, refusal, string};
 use super::{Context, Refusal};
 use crate::error::Kind;
 use crate::find::{
     self, Case, Effort, Limits, PartKind, Parts, Pattern, PatternOptions, Plan, Session, Terms, Wanted, Worker,
     matches_of,
 };
-use crate::git::date::{Format, Time};
+use crate::git::date::Time;
 use crate::git::{Paths, Repository};
 use crate::outside;
 use crate::record::{Query, Reader};
@@ -152,7 +152,7 @@ fn words(query: &str) -> Vec<String> {
     words
 }
 
-/// What is searched, and how long.
+/// The increments to search, and the deadline.
 struct Search<'s> {
     context: &'s Context<'s>,
     reader: &'s Reader<'s>,
@@ -160,7 +160,7 @@ struct Search<'s> {
     limits: Limits,
 }
 
-/// What was found, and how many increments were searched in time.
+/// The answer, and how many increments were searched in time.
 type Found = (Vec<Value>, usize);
 
 impl Search<'_> {
@@ -230,11 +230,10 @@ fn object(plan: &Plan, session: &Session, kind: PartKind, excerpt: String, messa
         PartKind::Notice => "system",
     };
     let author = session.commit.map(|commit| plan.commits[commit].author.time).unwrap_or_default();
-    let age = Format::parse("relative").map(|format| format.show(author)).unwrap_or_default();
     json!({
         "sha": session.commit_id.map(|id| id.to_string()),
         "date": date(author.seconds),
-        "age": age,
+        "age": age(author),
         "sessionId": outside::line(&session.key.id),
         "turn": turn,
         "role": role,

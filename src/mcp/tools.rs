@@ -185,6 +185,7 @@ pub const TOOLS: &[Tool] = &[
             object(
                 json!({
                     "sha": { "type": "string" }, "sessionId": { "type": "string" }, "timestamp": { "type": "string" },
+                    "age": { "type": "string" }, "fileChangesSince": natural(),
                     "messageCount": natural(), "transcript": { "type": "string" }, "isIncremental": { "type": "boolean" },
                     "entryCount": natural(), "nextOffset": natural(), "note": { "type": "string" },
                     "sessions": { "type": "array", "items": { "type": "string" } },
@@ -225,8 +226,8 @@ pub const TOOLS: &[Tool] = &[
         word: Word::Own,
         title: "What recorded work has used",
         description: "Count commits, turns, tokens and their cost in US dollars at list prices, for a range of commits such \
-                      as main..topic, grouped by agent, model, author, branch, commit, day, week, month or session. Says \
-                      how many commits have a record. A cost with atLeast=true is not complete.",
+                      as main..topic, grouped by agent, model, author, branch, commit, day, week, month, session or path. \
+                      Says how many commits have a record. A cost with atLeast=true is not complete.",
         input: || {
             object(
                 json!({

@@ -126,7 +126,8 @@ fn recorded<'p>(
             })
             .map(conversations::cleaned)
             .collect();
-        let mut value = pretty::commit_object(&commit);
+        let evidence = note.map(|note| note.evidence()).unwrap_or_default();
+        let mut value = pretty::observed_object(&commit, &evidence);
         value["records"] = json!(records);
         return Ok((conversations::cleaned(value), rest, 1));
     }

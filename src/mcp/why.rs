@@ -6,15 +6,19 @@ use std::path::{Component, Path};
 use bstr::ByteSlice as _;
 use serde_json::{Map, Value, json};
 
-use super::conversations::{cleaned, commit_id, quoted, refusal};
+use super::conversations::{age, cleaned, commit_id, quoted, refusal};
 use super::{Answer, Context, NAME, Refusal};
 use crate::git::{BlameRequest, Commit, ObjectId, Repository, date};
 use crate::outside;
 use crate::record::redaction;
 use crate::replay::{Block, Call, Evidence, Explainer, Talk, blocks};
 
-/// The longest answer: some 500 tokens where there is one block, and never more than this.
+/// The longest answer.
 const MAX_BYTES: usize = 4000;
+/// The longest block, in tokens of about four letters.
+const MAX_TOKENS: usize = 450;
+/// A text that is shortened keeps so many characters.
+const MIN_CHARS: usize = 40;
 /// The most lines that are asked about at once.
 const MAX_LINES: u64 = 400;
 /// The longest texts, in characters.
@@ -56,10 +60,9 @@ pub fn why(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
     let reader = context.reader(&repo);
     let mut explainer = Explainer::new(&reader, content().filter(|_| revision.is_none()), Some(redactor));
     let mut explained = Vec::new();
-    let blame = repo.blame(request).map_err(|error| refusal(&error))?;
+    let blame = repo.blame_through_ignored(request).map_err(|error| outside::line(&error.to_string()))?;
     for lines in blame {
         context.go_on().map_err(|error| refusal(&error))?;
-        let lines = lines.map_err(|error| outside::line(&error.to_string()))?;
         let found = explainer.explain(&lines).map_err(|error| refusal(&error))?;
         explained.push((lines, found));
     }
@@ -68,9 +71,12 @@ pub fn why(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
     let mut found: Vec<Value> = Vec::new();
     let mut left_out = 0;
     for (at, block) in recorded().enumerate() {
-        let told = cleaned(Value::Object(told(&repo, block, path, revision, at == 0)));
+        let mut told = told(&repo, block, path, revision, at == 0);
+        fit(&mut told);
+        let told = cleaned(Value::Object(told));
         // The first is whole; the others are there to be asked about.
-        if found.iter().chain([&told]).map(|value| value.to_string().len()).sum::<usize>() > MAX_BYTES - 300 {
+        let bytes: usize = found.iter().chain([&told]).map(|value| value.to_string().len()).sum();
+        if at > 0 && bytes > MAX_BYTES - 300 {
             left_out += 1;
         } else {
             found.push(told);
@@ -142,7 +148,7 @@ fn told(repo: &Repository, block: &Block, path: &str, revision: Option<ObjectId>
     if let Some(commit) = &commit {
         put("commit", repo.abbreviate(commit.commit_id).into());
         put("date", date::Format::SHORT.show(commit.author.time).into());
-        put("age", date::Format::parse("relative").map(|format| format.show(commit.author.time)).ok().into());
+        put("age", age(commit.author.time).into());
         let since = revision.or_else(|| repo.head().ok()?.commit_id);
         put("fileChangesSince", repo.changes_since(commit.commit_id, since, path.into()).into());
     } else {
@@ -151,19 +157,55 @@ fn told(repo: &Repository, block: &Block, path: &str, revision: Option<ObjectId>
     if revision.is_some() {
         put("stillThere", is_there(repo, block, path).into());
     }
-    put("evidence", found.evidence.sentence(block.lines.len() == 1).into());
+    put("evidence", found.sentence(block.lines.len() == 1).into());
     if let Some(talk) = found.talk() {
         put("agent", talk.key.agent.clone().into());
         put("turn", found.call().map(|call| call.turn).into());
-        put("more", commit.map(|commit| more(repo, &commit, talk, found.call())).into());
+        let recorded_on = found.recorded_on.or(commit.map(|commit| commit.commit_id));
+        put("more", recorded_on.map(|commit_id| more(repo, commit_id, talk, found.call())).into());
     }
     object
 }
 
+/// Shortens what is told of a block: what matters least is left out first.
+fn fit(object: &mut Arguments) {
+    let is_too_long = |object: &Arguments| tokens(&Value::Object(object.clone()).to_string()) > MAX_TOKENS;
+    for key in ["checks", "replaced", "laterPrompts"] {
+        while is_too_long(object) {
+            let Some(list) = object.get_mut(key).and_then(Value::as_array_mut).filter(|list| !list.is_empty()) else {
+                break;
+            };
+            // The last checks say most; of the others the first.
+            list.remove(if key == "checks" { 0 } else { list.len() - 1 });
+            if list.is_empty() {
+                object.shift_remove(key);
+            }
+        }
+    }
+    for key in ["reasoning", "task", "prompt"] {
+        while is_too_long(object) {
+            let text = object.get(key).and_then(Value::as_str).unwrap_or_default();
+            let count = text.chars().count();
+            if count <= MIN_CHARS {
+                break;
+            }
+            let cut = if key == "reasoning" { short_end } else { short };
+            let shorter = cut(text, count * 3 / 4);
+            object.insert(key.to_owned(), shorter.into());
+        }
+    }
+}
+
+/// Returns about how many tokens a text is.
+fn tokens(text: &str) -> usize {
+    let letters = text.bytes().filter(u8::is_ascii).count();
+    letters.div_ceil(4) + text.chars().filter(|c| !c.is_ascii()).count()
+}
+
 /// Returns the call of a tool that reads more.
-fn more(repo: &Repository, commit: &Commit, talk: &Talk, call: Option<&Call>) -> String {
+fn more(repo: &Repository, commit_id: ObjectId, talk: &Talk, call: Option<&Call>) -> String {
     let mut arguments = json!({
-        "commit_sha": repo.abbreviate(commit.commit_id),
+        "commit_sha": repo.abbreviate(commit_id),
         "session": outside::line(&talk.key.id),
         "incremental": !talk.is_beyond_record,
         "limit": 10,

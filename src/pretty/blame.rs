@@ -43,6 +43,9 @@ fn headers(found: &Found) -> Vec<String> {
         put("call", &call.id);
     }
     put("evidence", found.evidence.word());
+    if let Some(commit_id) = found.recorded_on {
+        put("via", &commit_id.to_string());
+    }
     if let Some(prompt) = found.prompt() {
         let folded = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
         put("prompt", &folded.chars().take(MAX_PROMPT_CHARS).collect::<String>());

@@ -1,4 +1,4 @@
-//! What a tool call is, told from what is in it: agents have many names for the same thing.
+//! The kind of a tool call, by its content: agents have many names for the same kind.
 //!
 //! Read [`Act`]. The command line and the edits of a call are found by `agent`, which knows the names of tools.
 
@@ -22,7 +22,7 @@ pub enum Act<'c> {
     Plan(&'c str),
     /// A list of what is to be done.
     List(Vec<Item<'c>>),
-    /// One item of such a list: the id of a known one, and what is said of it.
+    /// A change of one item in such a list: the item's id if it is known, and its new content.
     Task(Option<String>, Item<'c>),
     /// Questions to the person.
     Questions(Vec<Question<'c>>),

@@ -14,9 +14,14 @@ use crate::record::Evidence;
 ///
 /// If writing fails.
 pub fn write_evidence(out: &mut dyn Write, number: usize, evidence: &Evidence, style: &Style) -> io::Result<()> {
-    let what = format!("{} {}, {}, {}", evidence.evidence, evidence.id, size(evidence.size), evidence.name);
-    writeln!(out, "{} {}", style.paint(&style.strong, &format!("evidence {number}")), outside::line(&what))?;
+    let what = evidence_head(evidence);
+    writeln!(out, "{} {what}", style.paint(&style.strong, &format!("evidence {number}")))?;
     evidence_lines(evidence).iter().try_for_each(|line| writeln!(out, "  {line}"))
+}
+
+/// Returns what evidence is: its kind, id, size and name.
+pub fn evidence_head(evidence: &Evidence) -> String {
+    outside::line(&format!("{} {}, {}, {}", evidence.evidence, evidence.id, size(evidence.size), evidence.name))
 }
 
 /// Returns what matters in evidence, a line each.

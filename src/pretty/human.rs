@@ -9,7 +9,7 @@ use super::clock::{Clock, duration};
 use super::depth::Depth;
 use super::printer::Printer;
 use super::sub_agent::SubAgent;
-use super::test_runs::test_runs;
+use super::test_runs::{failed_commands, test_runs};
 use super::told::told_line;
 use super::{Origin, Style, count, listed, markdown, size};
 use crate::git::{Commit, date};
@@ -144,11 +144,10 @@ pub fn write_conversation(out: &mut dyn Write, view: &View<'_>, depth: Depth, st
     if let Some(line) = rules.and_then(|rules| told_line(&rules.files(), before)) {
         writeln!(out, "{}", style.paint(&style.dim, &line))?;
     }
-    if view.turns.is_none()
-        && view.about.is_none()
-        && let Some(runs) = test_runs(&conversation.messages)
-    {
-        writeln!(out, "{runs}")?;
+    if view.turns.is_none() && view.about.is_none() {
+        for line in [test_runs(&conversation.messages), failed_commands(&conversation.messages)].iter().flatten() {
+            writeln!(out, "{line}")?;
+        }
     }
     if let Some(origin) = view.origin {
         writeln!(out, "{}", style.paint(&style.dim, &origin.sentence()))?;

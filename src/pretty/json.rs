@@ -77,7 +77,7 @@ fn add_evidence(object: &mut Map<String, Value>, evidence: &[Evidence]) {
     }
 }
 
-/// Returns the object of a commit that has evidence and no conversation.
+/// Returns the object of a commit with its evidence, without its conversations.
 pub fn observed_object(of: &Commit, evidence: &[Evidence]) -> Value {
     let mut object = commit(of);
     add_evidence(&mut object, evidence);

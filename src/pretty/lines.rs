@@ -67,7 +67,7 @@ fn unrecorded(sum: &LineSum) -> u64 {
     sum.added - sum.recorded - sum.moved - sum.shell
 }
 
-fn share(part: u64, whole: u64) -> String {
+pub(super) fn share(part: u64, whole: u64) -> String {
     format!("{} %", (part * 100 + whole / 2).checked_div(whole).unwrap_or(0))
 }
 

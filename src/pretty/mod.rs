@@ -5,6 +5,7 @@
 
 mod blame;
 mod call;
+mod calls;
 mod clock;
 mod depth;
 mod diff;
@@ -32,11 +33,12 @@ mod why_markdown;
 mod width;
 
 pub use self::blame::{BlameColumns, BlameTable, MachineFormat, write_machine};
+pub use self::calls::{write_call_objects, write_call_table, write_call_values};
 pub use self::depth::{Amount, Depth};
 pub use self::document::{document_head, document_message, write_document, write_document_index};
-pub use self::evidence::{evidence_lines, evidence_object, write_evidence};
+pub use self::evidence::{evidence_head, evidence_lines, evidence_object, write_evidence};
 pub use self::format::Format;
-pub use self::found::{FoundLayout, FoundPlace, found_object, hit_line, hit_object, marked, part_name, write_found};
+pub use self::found::{FoundLayout, FoundPlace, found_object, hit_line, hit_object, write_found};
 pub use self::human::{TurnRange, View, write_commit, write_conversation};
 pub use self::json::{
     branch_object, commit_object, listed_object, message_object, observed_object, write_conversation_object,
@@ -47,8 +49,8 @@ pub use self::question::summary_question;
 pub use self::rows::Rows;
 pub use self::stats::{Statistics, group_object, total_object, write_chart, write_table, write_values};
 pub use self::sub_agent::SubAgent;
-pub use self::told::{told_diff, told_difference, told_line, told_value, write_told, write_told_diff};
-pub use self::why::{WhyView, more_command, short_session, why_object, write_why};
+pub use self::told::{told_diff, told_difference, told_value, write_told, write_told_diff};
+pub use self::why::{WhyView, more_command, why_object, write_why};
 pub use self::why_format::{why_format, why_line};
 pub use self::why_markdown::why_markdown;
 pub use self::width::{cut, cut_colored, listed, padded, width};

@@ -13,6 +13,8 @@ use crate::stats::{Cost, Counted, Group, Key, Prices, Sum};
 const MAX_NAME: usize = 36;
 /// What the numbers of a row are called.
 pub(super) const NUMBERS: [&str; 7] = ["commits", "turns", "input", "output", "cache read", "written", "cost"];
+/// The index of the tokens that were read from the cache.
+const CACHE_READ: usize = 4;
 /// The widest bar.
 const MAX_BAR: usize = 60;
 
@@ -47,15 +49,22 @@ pub fn write_table(
     let numbers = &numbers[..numbers.len() - usize::from(of.prices.is_none())];
     let mut rows = vec![of.keys.iter().map(|key| key.name().to_owned()).collect::<Vec<_>>()];
     rows[0].extend(numbers.iter().map(|name| (*name).to_owned()));
+    let has_sessions = of.keys.contains(&Key::Session);
     for (group, names) in of.counted.groups.iter().zip(names) {
         let mut row: Vec<String> = names.iter().map(|name| cut(name, MAX_NAME)).collect();
         row.extend(cells(&group.sum).into_iter().take(numbers.len()));
+        if has_sessions {
+            row[of.keys.len() + CACHE_READ].push(if is_cold(&group.sum) { '*' } else { ' ' });
+        }
         rows.push(row);
     }
     if of.counted.groups.len() > 1 {
         let mut row = vec![String::new(); of.keys.len()];
         row[0] = "total".into();
         row.extend(cells(&of.counted.total).into_iter().take(numbers.len()));
+        if has_sessions {
+            row[of.keys.len() + CACHE_READ].push(' ');
+        }
         rows.push(row);
     }
     let mut widths: Vec<usize> =
@@ -68,7 +77,16 @@ pub fn write_table(
         }
     }
     write_rows(out, &rows, of.keys.len(), style, end)?;
+    let is_marked = has_sessions && rows[0].iter().any(|head| head == NUMBERS[CACHE_READ]);
+    if is_marked && of.counted.groups.iter().any(|group| is_cold(&group.sum)) {
+        write!(out, "{}{end}", style.paint(&style.dim, "* less than half of what was read came from the cache"))?;
+    }
     remarks(of).iter().try_for_each(|remark| write!(out, "{}{end}", style.paint(&style.dim, remark)))
+}
+
+/// Says whether less than half of what models read came from the cache.
+fn is_cold(sum: &Sum) -> bool {
+    sum.tokens.cache_read < sum.tokens.given().div_ceil(2)
 }
 
 /// Writes rows in columns, the first row as their head: as many columns with names as `names` says, then numbers.
@@ -270,7 +288,8 @@ pub fn write_values(out: &mut dyn Write, of: Statistics<'_>, end: &str) -> io::R
         row.extend(counts.iter().chain(&used).map(u64::to_string));
         row.push(tokens.cache_write_long.map_or_else(String::new, |count| count.to_string()));
         if of.prices.is_some() {
-            row.push(sum.cost.map_or_else(String::new, Cost::exact));
+            // No number is better than a nought for what has no price.
+            row.push(sum.cost.filter(|cost| !cost.is_unknown()).map_or_else(String::new, Cost::exact));
             row.push(sum.cost.is_some_and(|cost| cost.is_at_least).to_string());
         }
         write!(out, "{}{end}", row.join(","))?;

@@ -1,10 +1,17 @@
-//! How often an agent ran tests, and how the last run ended, from the tool calls of a conversation.
+//! How often an agent ran tests, how the last run ended, and which other commands failed, from the tool calls of a
+//! conversation.
 //!
-//! Only commands of well-known programs count. How a run ended is told only if its output says so, or the agent noted that
+//! As runs of tests count the commands of well-known programs. How a run ended is told only if its output says so, or the agent noted that
 //! the command failed: the exit status of most agents' commands is not recorded.
 
+use std::collections::HashMap;
+
 use super::count;
-use crate::transcript::{Message, Part};
+use super::html::beginning;
+use crate::transcript::{Message, Part, ToolResult};
+
+/// The longest beginning of a command that is told, in characters.
+const MAX_COMMAND_CHARS: usize = 60;
 
 /// Programs that run tests: the words of a command line begin with these, options left out.
 const PROGRAMS: &[&[&str]] = &[
@@ -61,28 +68,47 @@ enum Ending {
 /// Returns a sentence about the runs of tests in a conversation: `3 test runs, the last passed`. `None` if there are none,
 /// or if it is not known how the last one ended.
 pub(super) fn test_runs(messages: &[Message]) -> Option<String> {
-    let parts = || messages.iter().filter(|message| !message.is_abandoned).flat_map(|message| &message.parts);
-    let calls = parts().filter_map(|part| match part {
-        Part::ToolCall(call) if call.command.as_deref().is_some_and(runs_tests) => Some(call),
-        _ => None,
-    });
-    let calls: Vec<_> = calls.collect();
-    let last = calls.last()?;
-    let result = parts().find_map(|part| match part {
-        Part::ToolResult(result) if result.call_id == last.call_id => Some(result),
-        _ => None,
-    });
+    let runs: Vec<_> = commands(messages).filter(|(command, _)| runs_tests(command)).collect();
+    let (_, result) = runs.last()?;
     let ending = result.map_or(Ending::Unknown, |result| match ending(&result.text) {
         Ending::Unknown if result.is_error => Ending::Failed,
         ending => ending,
     });
-    let runs = count(calls.len() as u64, "test run");
-    let subject = if calls.len() == 1 { "it" } else { "the last" };
+    let subject = if runs.len() == 1 { "it" } else { "the last" };
+    let runs = count(runs.len() as u64, "test run");
     match ending {
         Ending::Passed => Some(format!("{runs}, {subject} passed")),
         Ending::Failed => Some(format!("{runs}, {subject} failed")),
         Ending::Unknown => None,
     }
+}
+
+/// Returns a sentence about the other commands that failed, as the agent noted: `2 commands failed, the last was: make`.
+pub(super) fn failed_commands(messages: &[Message]) -> Option<String> {
+    let has_failed = |result: Option<&ToolResult>| result.is_some_and(|result| result.is_error);
+    let failed: Vec<_> =
+        commands(messages).filter(|(command, result)| has_failed(*result) && !runs_tests(command)).collect();
+    let (last, _) = failed.last()?;
+    let shown = beginning(last, MAX_COMMAND_CHARS);
+    Some(match failed.len() {
+        1 => format!("1 command failed: {shown}"),
+        number => format!("{number} commands failed, the last was: {shown}"),
+    })
+}
+
+/// Returns the command lines of a conversation, with their results.
+fn commands(messages: &[Message]) -> impl Iterator<Item = (&str, Option<&ToolResult>)> {
+    let parts = || messages.iter().filter(|message| !message.is_abandoned).flat_map(|message| &message.parts);
+    let results: HashMap<&str, &ToolResult> = parts()
+        .filter_map(|part| match part {
+            Part::ToolResult(result) => Some((result.call_id.as_str(), result)),
+            _ => None,
+        })
+        .collect();
+    parts().filter_map(move |part| match part {
+        Part::ToolCall(call) => Some((call.command.as_deref()?, results.get(call.call_id.as_str()).copied())),
+        _ => None,
+    })
 }
 
 /// Says whether a command line runs tests. The text of here-documents is no command.
@@ -189,17 +215,12 @@ mod tests {
                 edits: Vec::new(),
             }));
             if let Some((text, is_error)) = output {
-                message.parts.push(Part::ToolResult(ToolResult {
-                    call_id,
-                    text: text.into(),
-                    is_error,
-                    sub_agent: None,
-                }));
+                message.parts.push(Part::ToolResult(ToolResult::new(call_id, text, is_error)));
             }
             message
         };
         let (bad, good) = (Some(("test result: FAILED.", true)), Some(("test result: ok. 1 passed", false)));
-        let told = |messages: &[Message]| test_runs(messages);
+        let told = test_runs;
         assert_eq!(told(&[run(1, "ls", good)]), None);
         assert_eq!(told(&[run(1, "cargo test", bad)]).as_deref(), Some("1 test run, it failed"));
         let two = [run(1, "cargo test", bad), run(2, "cargo test", good)];
@@ -207,5 +228,10 @@ mod tests {
         assert_eq!(told(&[run(1, "cargo test", None)]), None);
         assert_eq!(told(&[run(1, "cargo test", Some(("quiet", true)))]).as_deref(), Some("1 test run, it failed"));
         assert_eq!(told(&[run(1, "cargo test", Some(("quiet", false)))]), None);
+        let failed = failed_commands;
+        assert_eq!(failed(&[run(1, "cargo test", bad), run(2, "ls", good), run(3, "make", None)]), None);
+        assert_eq!(failed(&[run(1, "make all\nmake", bad)]).as_deref(), Some("1 command failed: make all"));
+        let three = [run(1, "make", bad), run(2, "tsc\u{1b}[2J", bad), run(3, "tsc", good)];
+        assert_eq!(failed(&three).as_deref(), Some("2 commands failed, the last was: tsc"));
     }
 }

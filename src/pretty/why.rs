@@ -42,9 +42,14 @@ pub fn short_session(key: &SessionKey, keys: &[SessionKey]) -> String {
     short_ids(ids).remove(key.id.as_str()).unwrap_or_else(|| key.id.clone())
 }
 
+/// How much of the id of another commit is shown.
+const OTHER_DIGITS: usize = 12;
+
 /// Returns the command that shows more of what a block tells; `None` where there is no record.
 pub fn more_command(block: &Block, commit_name: &str) -> Option<String> {
     let found = &block.found;
+    let other = found.recorded_on.map(|id| id.to_hex_with_len(OTHER_DIGITS).to_string());
+    let commit_name = other.as_deref().unwrap_or(commit_name);
     let Some(talk) = found.talk() else {
         return (found.evidence == Evidence::Commit).then(|| format!("git shiftlog show {commit_name}"));
     };
@@ -72,7 +77,7 @@ pub fn write_why(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: 
     let found = &block.found;
     writeln!(out, "{}:{}", outside::line(view.path), block.ranges())?;
     writeln!(out, "{}", style.paint(&style.commit, &head_of(view, style)))?;
-    let evidence = found.evidence.sentence(block.lines.len() == 1);
+    let evidence = found.sentence(block.lines.len() == 1);
     match found.talk() {
         None => writeln!(out, "{evidence}")?,
         Some(talk) => {
@@ -261,6 +266,9 @@ pub fn why_object(block: &Block, view: &WhyView<'_>) -> Value {
     }
     if let Some(path) = &found.other_path {
         put("otherPath", path.clone().into());
+    }
+    if let Some(commit_id) = found.recorded_on {
+        put("via", json!([commit_id.to_string()]));
     }
     if let Some(change) = block.change() {
         put("edit", json!({ "old": change.edit.old, "new": change.edit.new }));

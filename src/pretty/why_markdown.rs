@@ -1,4 +1,4 @@
-//! What is behind a line, as Markdown for an editor.
+//! The explanation of a line, as Markdown for an editor.
 
 use super::markdown::inert;
 use super::why::{WhyView, more_command, short_session};
@@ -29,7 +29,7 @@ pub fn why_markdown(block: &Block, view: &WhyView<'_>) -> String {
             facts.extend((call.turn > 0).then(|| format!("turn {} of {}", call.turn, talk.turns)));
             facts.push(call.tool.clone());
         }
-        let evidence = found.evidence.sentence(block.lines.len() == 1);
+        let evidence = found.sentence(block.lines.len() == 1);
         parts.push(format!("{}\n*{evidence}*", plain(&facts.join(", "))));
     }
     if let Some(prompt) = found.prompt() {

@@ -1,4 +1,4 @@
-//! What a conversation goes on with that begins in the middle of a turn.
+//! The prompt of a turn that begins in an earlier record.
 
 use super::{Reader, Record, Summary, short_prompt, shown_prompt};
 use crate::agent;

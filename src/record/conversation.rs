@@ -6,13 +6,13 @@ use std::ops::ControlFlow;
 
 use super::overview::in_order;
 use super::tombstone::Mark;
-use super::{Lack, Note, Reader, Record, Summary, Unit, bounds};
+use super::{Hidden, Lack, Note, Reader, Record, Summary, Unit, bounds};
 use crate::agent;
 use crate::archive::{Archive, Chunk, Contents};
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::redact::Redactor;
-use crate::transcript::{Message, SessionKey};
+use crate::transcript::{Message, Part, Picture, SessionKey};
 
 /// The problem of a conversation that is not read because earlier ones of the note reached the limit.
 const TOO_MUCH: &str =
@@ -54,6 +54,12 @@ pub(crate) struct Documents {
 }
 
 impl Conversation {
+    /// Returns what is shown of a record that is hidden.
+    pub(super) fn hidden(summary: Summary, hidden: &Hidden) -> Self {
+        let problems = vec![hidden.removed_by.clone()];
+        Conversation { summary, bytes: Vec::new(), messages: Vec::new(), problems, lack: None }
+    }
+
     /// Returns the length of the transcript's lines with what people, models and tools said. Some agents also write down their
     /// own prompts and settings, which can be most of it.
     pub fn said_bytes(&self) -> u64 {
@@ -125,14 +131,10 @@ impl Reader<'_> {
             }
         }
         for hidden in note.hidden() {
-            if wanted.as_ref().is_none_or(|key| *key == hidden.key) {
-                let problems = vec![hidden.removed_by.clone()];
-                let summary = Summary::of_hidden(hidden);
-                let conversation =
-                    Conversation { summary, bytes: Vec::new(), messages: Vec::new(), problems, lack: None };
-                if visit(conversation)?.is_break() {
-                    return Ok(());
-                }
+            if wanted.as_ref().is_none_or(|key| *key == hidden.key)
+                && visit(Conversation::hidden(Summary::of_hidden(hidden), hidden))?.is_break()
+            {
+                return Ok(());
             }
         }
         Ok(())
@@ -167,7 +169,7 @@ impl Reader<'_> {
     }
 
     /// Reads the conversation of one unit of a note.
-    fn conversation(
+    pub(super) fn conversation(
         &self,
         mut summary: Summary,
         unit: &Unit,
@@ -282,6 +284,19 @@ impl Conversation {
         }
         self.messages.retain(|message| !message.parts.is_empty());
         has_secrets
+    }
+
+    /// Keeps the pictures whose bytes `keep` accepts; of the others remains what they were called.
+    pub fn retain_pictures(&mut self, keep: impl Fn(&[u8]) -> bool) {
+        let attachments = self.messages.iter_mut().flat_map(|message| &mut message.parts).flat_map(|part| match part {
+            Part::Attachment(what) => std::slice::from_mut(what),
+            Part::ToolResult(result) => &mut result.pictures[..],
+            _ => &mut [],
+        });
+        for what in attachments {
+            let is_kept = |picture: &Picture| picture.bytes().is_some_and(|bytes| keep(&bytes));
+            what.picture = what.picture.take().filter(is_kept);
+        }
     }
 }
 

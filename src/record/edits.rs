@@ -31,6 +31,17 @@ pub fn placed(edited: Vec<EditedPath>, place: impl Fn(&str) -> Option<String>) -
     edits
 }
 
+/// Returns the files that the records of a note name as edited, without reading more of the note.
+pub fn edited_paths(note: &[u8]) -> impl Iterator<Item = String> {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        #[serde(default)]
+        edits: Vec<EditedPath>,
+    }
+    let read = |line: &[u8]| serde_json::from_slice::<Named>(line).ok();
+    note.lines().filter_map(read).flat_map(|named| named.edits).map(|edited| edited.path)
+}
+
 /// Adds up edits by path. All files stay, so that the order in which records are joined does not matter.
 pub(super) fn joined(edits: impl IntoIterator<Item = EditedPath>) -> Vec<EditedPath> {
     let mut by_path: BTreeMap<String, EditedPath> = BTreeMap::new();

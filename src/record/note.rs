@@ -287,7 +287,8 @@ impl Note {
     /// Says whether both notes have the same units, each as often, in any order.
     pub(crate) fn has_same_units(&self, other: &Note) -> bool {
         let count = |note: &Note, unit: &Unit| note.units.iter().filter(|known| *known == unit).count();
-        self.units.len() == other.units.len() && self.units.iter().all(|unit| count(self, unit) == count(other, unit))
+        let is_same = |unit| count(self, unit) == count(other, unit);
+        self.units == other.units || (self.units.len() == other.units.len() && self.units.iter().all(is_same))
     }
 
     /// Removes the units for which `is_kept` is false.

@@ -69,7 +69,7 @@ impl Summary {
         }
     }
 
-    fn of_record(record: &Record) -> Summary {
+    pub(super) fn of_record(record: &Record) -> Summary {
         Summary {
             key: record.key(),
             model: record.model.clone(),

@@ -26,6 +26,9 @@ pub(super) struct Bounds {
 impl Bounds {
     /// Everything, for code that writes the note again.
     pub(super) const NONE: Bounds = Bounds { lines: usize::MAX, bytes: usize::MAX, line_bytes: usize::MAX };
+    /// Half of what is shown: a larger note of somebody else is not joined to ours. A long line may be a remark, so it counts
+    /// like others.
+    const JOINED: Bounds = Bounds { lines: MAX_READ_LINES / 2, bytes: MAX_READ_BYTES / 2, line_bytes: usize::MAX };
     /// As much as is shown.
     pub(super) const READ: Bounds =
         Bounds { lines: MAX_READ_LINES, bytes: MAX_READ_BYTES, line_bytes: MAX_READ_LINE_BYTES };
@@ -52,6 +55,30 @@ impl Paragraph<'_> {
 }
 
 impl Note {
+    /// Parses a note for joining it with another one, without joining records. Says also whether that is all of it.
+    pub(crate) fn parse_for_joining(bytes: &[u8]) -> (Self, bool) {
+        let add = |note: &mut Self, record| note.add_line(Unit::Record(Box::new(record)));
+        let note = Self::parse_within(bytes, Bounds::JOINED, add);
+        let is_whole = note.problems().is_empty();
+        (note, is_whole)
+    }
+
+    /// Says whether [`Note::parse_for_joining`] would find all of the note.
+    pub(crate) fn may_be_joined(&self) -> bool {
+        let (mut lines, mut bytes) = (0, 0);
+        for unit in self.units() {
+            match unit {
+                Unit::Earlier(..) => lines += 1,
+                unit => {
+                    let text = unit.text();
+                    lines += text.lines().count();
+                    bytes += text.len();
+                }
+            }
+        }
+        lines <= Bounds::JOINED.lines && bytes <= Bounds::JOINED.bytes
+    }
+
     /// Parses a note within `bounds`; `add` adds a record.
     pub(super) fn parse_within(bytes: &[u8], mut bounds: Bounds, mut add: impl FnMut(&mut Self, Record)) -> Self {
         let mut note = Note::default();

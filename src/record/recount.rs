@@ -10,16 +10,7 @@ impl Reader<'_> {
     /// Returns a record of a commit with the tokens, the files and the time that its words tell; `None` if words are missing, the
     /// agent is unknown, or the record tells all of it.
     pub(crate) fn recounted(&self, commit_id: ObjectId, record: &Record) -> Option<Record> {
-        let contents = self.contents(record, false);
-        let is_whole =
-            contents.problems.is_empty() && contents.pieces.iter().all(|piece| matches!(piece, Chunk::Bytes(_)));
-        let stored_bytes = contents.sources.iter().map(|(_, bytes)| bytes).sum();
-        let bytes = contents.into_bytes();
-        if !is_whole || bytes.is_empty() || bounds::readable(&bytes, stored_bytes) < bytes.len() {
-            return None;
-        }
-        let mut tally = Tally::default();
-        tally.add(&agent::find(&record.agent)?.parse(&bytes));
+        let (tally, bytes) = self.tally(record)?;
         let mut counted = record.clone();
         counted.active = tally.first_time.map(|_| tally.active_secs).or(record.active);
         if let Some(tokens) = tally.tokens() {
@@ -30,6 +21,21 @@ impl Reader<'_> {
             counted.edits = edits::placed(tally.edits(), edits::place_of(self.repo(), commit_id, &bytes));
         }
         (counted != *record).then_some(counted)
+    }
+
+    /// Counts the words of a record, and returns them; `None` if words are missing or the agent is unknown.
+    pub(super) fn tally(&self, record: &Record) -> Option<(Tally, Vec<u8>)> {
+        let contents = self.contents(record, false);
+        let is_whole =
+            contents.problems.is_empty() && contents.pieces.iter().all(|piece| matches!(piece, Chunk::Bytes(_)));
+        let stored_bytes = contents.sources.iter().map(|(_, bytes)| bytes).sum();
+        let bytes = contents.into_bytes();
+        if !is_whole || bytes.is_empty() || bounds::readable(&bytes, stored_bytes) < bytes.len() {
+            return None;
+        }
+        let mut tally = Tally::default();
+        tally.add(&agent::find(&record.agent)?.parse(&bytes));
+        Some((tally, bytes))
     }
 
     /// Returns the files of the repository that calls of an increment changed, as its words tell it. `bytes` are the words that

@@ -164,6 +164,12 @@ impl Redactor {
         self.redact_watched(lines, &mut Watch::new(None)).expect("nothing limits the time")
     }
 
+    /// Redacts a whole text, which then ends with a line end. A key that has no end is left out.
+    pub fn redact_text(&self, text: &str) -> String {
+        let lines = format!("{}\n", text.trim_end_matches('\n'));
+        String::from_utf8_lossy(&self.redact(lines.as_bytes()).0).into_owned()
+    }
+
     /// Redacts as [`redact`](Self::redact) does, until `deadline`.
     ///
     /// # Errors

@@ -89,6 +89,8 @@ fn passwords_are_found_in_the_forms_that_people_write_them() {
         ("DB_PASSWORD=@@", "x&K{a3}(7){{[]<;>,|{a3}"),
         ("DB_PASSWORD=@@", "correcthorsebattery"),
         ("DB_PASSWORD=@@", "{d10}"),
+        ("DB_PASSWORD=@@", "maple-river-lantern"),
+        ("curl --password=@@ https://app", "Maple-river2-lantern"),
         ("password: @@", "kqzjvwpxmt"),
         ("password: @@", "MyTestPassword{d4}!"),
         ("- name: DB_PASSWORD\n  value: @@\n", "{a14}"),

@@ -289,12 +289,20 @@ fn is_password(value: &[u8], form: ValueForm, is_token: bool) -> bool {
         // `summer2024x` is a password in a settings file, and a variable in a program.
         let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
         let is_numbered = digits > 0 && (!is_code(value) || (digits >= 3 && value.len() >= 9));
-        return is_varied && (!is_plain || (is_certain && !form.is_listed && is_numbered)) && !is_placeholder(value);
+        let is_likely = is_varied && (!is_plain || (is_certain && !form.is_listed && is_numbered));
+        return (is_likely || (form.is_setting && is_passphrase(value))) && !is_placeholder(value);
     }
     let is_code = !form.is_quoted && reads_as_code(value, form);
     let is_varied = value.iter().any(u8::is_ascii_alphanumeric)
         && (is_mixed(value) || (is_certain && value.iter().any(u8::is_ascii_alphanumeric) && turns(value) >= 2));
     is_varied && !is_code && (is_certain || is_token || signs <= value.len() / 3) && !is_placeholder(value)
+}
+
+/// Says whether a value is three words or more with hyphens between them, as generators of passphrases write them.
+fn is_passphrase(value: &[u8]) -> bool {
+    let words = value.split(|byte| *byte == b'-');
+    let is_word = |word: &[u8]| word.len() >= 3 && word.iter().all(|byte| is_in(*byte, ALNUM));
+    value.len() >= 14 && words.clone().count() >= 3 && words.clone().all(is_word)
 }
 
 /// Says whether an unquoted value with signs in it is code: a call, a type, a list.

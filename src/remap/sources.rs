@@ -13,7 +13,7 @@ struct Group {
     commits: Vec<(i64, ObjectId)>,
     /// The same by the hash of their change, as far as it was computed.
     by_print: HashMap<u64, Vec<ObjectId>>,
-    /// Those that are not in `by_print` yet.
+    /// The commits that are not in `by_print` yet.
     not_printed: Vec<ObjectId>,
 }
 

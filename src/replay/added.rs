@@ -22,7 +22,7 @@ pub struct Added {
     pub lines: Vec<Lines>,
     /// How many commits have records whose words are not all here.
     pub lacking: usize,
-    /// What could not be read or was left out.
+    /// Problems: what could not be read or was left out.
     pub problems: Vec<String>,
 }
 
@@ -36,12 +36,13 @@ pub fn added(reader: &Reader<'_>, commits: &[Commit], paths: Option<&Paths>, tel
     let index: HashMap<ObjectId, usize> = ids.iter().enumerate().map(|(at, id)| (*id, at)).collect();
     let files = reader.repo().added_lines(&ids, paths)?;
     let mut added = Added::default();
+    let mut edits = None;
     for of_commit in files.chunk_by(|one, next| one.commit_id == next.commit_id) {
         let commit_id = of_commit[0].commit_id;
         let Some(at) = index.get(&commit_id).copied() else { continue };
         tell("Tracing lines", at, commits.len());
         // What was read of a commit is of no use for the next one.
-        let mut explainer = Explainer::new(reader, None, None);
+        let mut explainer = Explainer::new(reader, None, None).with_edits(edits.take());
         let mut lacking: Vec<String> = Vec::new();
         let mut is_lacking = false;
         for file in of_commit {
@@ -82,6 +83,7 @@ pub fn added(reader: &Reader<'_>, commits: &[Commit], paths: Option<&Paths>, tel
             added.lines.append(&mut found);
         }
         added.lacking += usize::from(is_lacking);
+        edits = explainer.edits();
         // Each commit may lack another object; how many do is told once.
         let is_other = |told: &&String| !lacking.iter().any(|problem| told.starts_with(problem));
         added.problems.extend(explainer.problems().iter().filter(is_other).cloned());

@@ -1,4 +1,4 @@
-//! Lines that one call explains, together.
+//! Runs of lines that one call wrote.
 
 use std::rc::Rc;
 
@@ -30,7 +30,7 @@ pub struct Block {
     pub file: Rc<BlamedFile>,
     /// The lines, in order; not all of them need be next to each other.
     pub lines: Vec<BlockLine>,
-    /// What explains them.
+    /// The explanation of the lines.
     pub found: Found,
 }
 

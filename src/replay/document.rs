@@ -8,13 +8,15 @@ use bstr::ByteSlice as _;
 
 use crate::compare::{DiffOp, steps};
 
-/// What wrote a line.
+/// The origin of a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Origin<E> {
-    /// It was in the file at the beginning.
+    /// The line was in the file at the beginning.
     Base,
     /// This edit.
     Edit(E),
+    /// Something that no edit tells of; it was there when a later edit found the file.
+    Seen,
     /// Something that no edit tells of: a person, a formatter, a generator.
     Unrecorded,
 }
@@ -31,6 +33,9 @@ struct Line<'t, E> {
 pub struct Document<'t, E> {
     lines: Vec<Line<'t, E>>,
     deadline: Instant,
+    /// Whether an edit has found nothing to replace: the file was another one when it was edited. A text that stands in
+    /// several places here may have been meant in any of them.
+    is_doubtful: bool,
 }
 
 impl<'t, E: Copy> Document<'t, E> {
@@ -43,21 +48,34 @@ impl<'t, E: Copy> Document<'t, E> {
             Cow::Borrowed(base) => base.lines_with_terminator().map(|text| line(text.into())).collect(),
             Cow::Owned(base) => base.lines_with_terminator().map(|text| line(text.to_vec().into())).collect(),
         };
-        Document { lines, deadline }
+        Document { lines, deadline, is_doubtful: false }
     }
 
     /// Does an edit that replaces `old` by `new`, at its first place or `everywhere`; says whether there was such a place.
     ///
     /// If `old` is nowhere as it stands, lines are compared without white space: a person, or a formatter, may have
-    /// indented them since. Lines that `old` and `new` have in common keep what wrote them.
+    /// indented them since. Lines that `old` and `new` have in common keep what wrote them. After an edit that was not
+    /// possible, one that could be in several places is not possible either.
     pub fn replace(&mut self, old: &[u8], new: &[u8], everywhere: bool, edit: E) -> bool {
+        let is_done = self.try_to_replace(old, new, everywhere, edit);
+        self.is_doubtful |= !is_done;
+        is_done
+    }
+
+    fn try_to_replace(&mut self, old: &[u8], new: &[u8], everywhere: bool, edit: E) -> bool {
         if old.is_empty() {
             return false;
         }
         let (old, new) = (&*with_plain_ends(old), &*with_plain_ends(new));
-        let places = self.places_of(old, everywhere);
+        let mut places = self.places_of(old, everywhere);
         if places.is_empty() {
             return self.replace_lines(old, new, edit);
+        }
+        if !everywhere {
+            if self.is_doubtful && places.len() > 1 {
+                return false;
+            }
+            places.truncate(1);
         }
         // From the last to the first, so that the others stay where they are.
         for place in places.into_iter().rev() {
@@ -72,6 +90,7 @@ impl<'t, E: Copy> Document<'t, E> {
 
     /// Does an edit that writes the whole file. Lines that stay keep what wrote them.
     pub fn overwrite(&mut self, text: &[u8], edit: E) {
+        self.is_doubtful = false;
         self.write(0..self.lines.len(), text, Origin::Edit(edit));
     }
 
@@ -91,14 +110,21 @@ impl<'t, E: Copy> Document<'t, E> {
         self.insert(usize::MAX, text, edit);
     }
 
+    /// Says whether an edit was not possible since the whole file was last known.
+    pub fn is_doubtful(&self) -> bool {
+        self.is_doubtful
+    }
+
     /// Says whether the file has no lines.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// Takes in what the file was found to be: where that differs, something unrecorded has written it.
+    /// Takes in what the file was found to be: where that differs in more than white space, something unrecorded has written
+    /// it.
     pub fn observe(&mut self, text: &[u8]) {
-        self.write(0..self.lines.len(), text, Origin::Unrecorded);
+        self.is_doubtful = false;
+        self.write_by(0..self.lines.len(), text, Origin::Seen, squeezed);
     }
 
     /// Returns what wrote each line of the file in the end. Lines are compared without white space, so that a formatter
@@ -112,11 +138,11 @@ impl<'t, E: Copy> Document<'t, E> {
         origins
     }
 
-    /// Returns where a text stands, in bytes of the document.
+    /// Returns where a text stands, in bytes of the document: everywhere, or in the first two places.
     fn places_of(&self, text: &[u8], everywhere: bool) -> Vec<Range<usize>> {
         let whole = self.text_of(&(0..self.lines.len()));
         let places = whole.find_iter(text).map(|start| start..start + text.len());
-        places.take(if everywhere { usize::MAX } else { 1 }).collect()
+        places.take(if everywhere { usize::MAX } else { 2 }).collect()
     }
 
     /// Returns the lines that a range of bytes touches, and where the first of them begins.
@@ -139,7 +165,7 @@ impl<'t, E: Copy> Document<'t, E> {
         texts.concat()
     }
 
-    /// Replaces whole lines that are the same as those of `old` but for white space.
+    /// Replaces whole lines that are the same as those of `old` but for white space, if they stand in one place.
     fn replace_lines(&mut self, old: &[u8], new: &[u8], edit: E) -> bool {
         let wanted: Vec<Cow<'_, [u8]>> = old.lines().map(squeezed).collect();
         // A blank line, or a brace, is everywhere.
@@ -147,7 +173,8 @@ impl<'t, E: Copy> Document<'t, E> {
             return false;
         }
         let there: Vec<Cow<'_, [u8]>> = self.lines.iter().map(|line| squeezed(&line.text)).collect();
-        let Some(first) = there.windows(wanted.len()).position(|window| *window == *wanted) else { return false };
+        let mut places = there.windows(wanted.len()).enumerate().filter(|(_, window)| **window == *wanted);
+        let Some((first, _)) = places.next().filter(|_| places.next().is_none()) else { return false };
         let lines = first..first + wanted.len();
         let has_end = self.lines[lines.clone()].last().is_some_and(|line| line.text.ends_with(b"\n"));
         let end: &[u8] = if has_end && !new.is_empty() && !new.ends_with(b"\n") { b"\n" } else { b"" };
@@ -194,7 +221,7 @@ impl<'t, E: Copy> Document<'t, E> {
     }
 }
 
-/// What is compared of a line.
+/// The part of a line that is compared.
 type Key = fn(&[u8]) -> Cow<'_, [u8]>;
 
 /// Returns a text whose lines end with `\n`.
@@ -225,10 +252,12 @@ mod tests {
         Document::new(base.as_bytes(), Instant::now() + Duration::from_secs(60))
     }
 
-    /// Writes what wrote each line: `.` for the base, `?` for what is unrecorded, else the number of the edit.
+    /// Writes what wrote each line: `.` for the base, `!` for what was seen, `?` for what is unrecorded, else the number of
+    /// the edit.
     fn told(document: &Document<'_, u32>, text: &str) -> String {
         let letter = |origin: &Origin<u32>| match origin {
             Origin::Base => ".".to_owned(),
+            Origin::Seen => "!".to_owned(),
             Origin::Unrecorded => "?".to_owned(),
             Origin::Edit(number) => number.to_string(),
         };
@@ -274,6 +303,21 @@ mod tests {
     }
 
     #[test]
+    fn after_an_edit_of_an_unknown_file_no_place_is_guessed() {
+        let mut file = document("x = 1\ny\nx = 1\n");
+        assert!(file.clone().replace(b"x = 1\n", b"x = 2\n", false, 1), "agents with patches mean the first place");
+        assert!(!file.replace(b"typed by somebody\n", b"z\n", false, 1));
+        assert!(!file.replace(b"x = 1\n", b"x = 2\n", false, 2), "it can be in two places");
+        assert!(file.replace(b"y\n", b"y()\n", false, 3));
+        assert_eq!(told(&file, "x = 1\ny()\nx = 1\n"), ".3.");
+        file.observe(b"x = 1\ny()\nx = 1\ntyped by somebody\n");
+        assert!(file.replace(b"x = 1\n", b"x = 2\n", false, 4));
+        assert_eq!(told(&file, "x = 2\ny()\nx = 1\ntyped by somebody\n"), "43.!");
+        let mut file = document("  start()\nstop()\n    start()\n");
+        assert!(!file.replace(b"start( )\n", b"begin()\n", false, 1), "without white space it is in two places");
+    }
+
+    #[test]
     fn a_formatter_takes_nothing_away() {
         let mut file = document("a\n");
         file.overwrite(b"a\nfoo( x,y )\n", 1);
@@ -292,7 +336,9 @@ mod tests {
         let mut file = document("a\n");
         file.observe(b"a\ntyped by somebody\n");
         assert!(file.replace(b"a\n", b"a\nb\n", false, 1));
-        assert_eq!(told(&file, "a\nb\ntyped by somebody\nand more\n"), ".1??");
+        assert_eq!(told(&file, "a\nb\ntyped by somebody\nand more\n"), ".1!?");
+        file.observe(b"a\n  b\ntyped  by somebody\n");
+        assert_eq!(told(&file, "a\n  b\ntyped  by somebody\n"), ".1!", "a formatter writes nothing");
     }
 
     #[test]

@@ -2,22 +2,29 @@
 //!
 //! Read [`Explainer`]. It takes lines that `git blame` gives to a commit, does the edits of the commit's sessions again on
 //! the file as it was before ([`Document`]), and each line remembers the edit that wrote it. Comparing texts is the second
-//! choice, and is called that: it cannot tell which of several edits with the same line it was.
+//! choice, and is called that: it cannot tell which of several edits with the same line it was. Lines that no record of their
+//! commit explains are looked for in the records of others.
 
 mod added;
 mod block;
 mod document;
+mod elsewhere;
 mod evidence;
 mod explain;
+mod file;
 mod paths;
 mod source;
 mod steps;
 mod talk;
 mod texts;
 
+/// The largest file whose edits are done again.
+const MAX_FILE_BYTES: u64 = 2 << 20;
+
 pub use self::added::{Added, added, count_left, lines_of};
 pub use self::block::{Block, BlockLine, blocks};
 pub use self::document::{Document, Origin};
+pub use self::elsewhere::RecordedEdits;
 pub use self::evidence::Evidence;
 pub use self::explain::{Explainer, Found};
 pub use self::source::Source;

@@ -13,7 +13,7 @@ pub struct Places<'a> {
     known: RefCell<HashMap<String, Option<String>>>,
 }
 
-/// Where a session works, as far as that is known.
+/// The directories that a session works in, as far as they are known.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Home<'t> {
     /// The directory that it ran in.

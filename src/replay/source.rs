@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use super::talk::Talk;
+use super::MAX_FILE_BYTES;
+use super::talk::{Befores, Change, How, Talk};
 use crate::agent;
 use crate::capture::{self, Spoken};
 use crate::error::Result;
@@ -31,7 +32,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// Reads the sessions of a commit: what it recorded, or with `is_whole` all of them up to the commit.
+    /// Reads the sessions of a commit: what it recorded, or with `is_whole` all of them up to the commit. Also returns files
+    /// as edits have found them, of those that are called by one of the `names`.
     ///
     /// # Errors
     ///
@@ -41,9 +43,10 @@ impl Source {
         commit_id: ObjectId,
         is_whole: bool,
         redactor: Option<&Redactor>,
-    ) -> Result<Self> {
-        let mut source = Source::default();
-        let Some(note) = reader.note(commit_id)? else { return Ok(source) };
+        names: [&str; 2],
+    ) -> Result<(Self, Befores)> {
+        let (mut source, mut befores) = (Source::default(), Befores::new());
+        let Some(note) = reader.note(commit_id)? else { return Ok((source, befores)) };
         source.problems.extend_from_slice(note.problems());
         reader.each_conversation(&note, None, is_whole, Words::Shown, |mut conversation| {
             if let Some(redactor) = redactor {
@@ -63,15 +66,17 @@ impl Source {
                 talk.turns = usize::try_from(summary.turns).unwrap_or(usize::MAX);
             }
             talk.is_beyond_record = is_whole && summary.since.is_some();
+            befores.extend(befores_of(source.talks.len(), &mut talk, &conversation.bytes, names));
             source.talks.push(talk);
             Ok(ControlFlow::Continue(()))
         })?;
-        Ok(source)
+        Ok((source, befores))
     }
 
-    /// Reads the sessions that go on in this worktree, from their transcripts, without secrets.
-    pub fn of_worktree(repo: &Repository, deadline: Instant) -> Self {
-        let mut source = Source::default();
+    /// Reads the sessions that go on in this worktree, from their transcripts, without secrets. Also returns files as
+    /// [`Source::of_commit`] does.
+    pub fn of_worktree(repo: &Repository, deadline: Instant, names: [&str; 2]) -> (Self, Befores) {
+        let (mut source, mut befores) = (Source::default(), Befores::new());
         for Spoken { key, model, words } in capture::spoken(repo, deadline) {
             match words {
                 Ok(words) => {
@@ -79,14 +84,34 @@ impl Source {
                     let mut talk = Talk::of(key.clone(), model, messages);
                     talk.is_live = true;
                     talk.directory = directory(&words);
+                    befores.extend(befores_of(source.talks.len(), &mut talk, &words, names));
                     source.talks.push(talk);
                     source.keys.push(key);
                 }
                 Err(error) => source.problems.push(format!("{key} cannot be read: {error}")),
             }
         }
-        source
+        (source, befores)
     }
+}
+
+/// Returns the files with some names as the edits of a session have found them, from the words that it was read from. An edit
+/// that writes such a file whole gets the text that it replaces.
+fn befores_of(at: usize, talk: &mut Talk, words: &[u8], names: [&str; 2]) -> Befores {
+    let Some(agent) = agent::find(&talk.key.agent) else { return Befores::new() };
+    let is_named = |change: &Change| change.edit.path.rsplit('/').next().is_some_and(|name| names.contains(&name));
+    let mut befores = Befores::new();
+    for (number, call) in talk.calls.iter_mut().enumerate().filter(|(_, call)| call.changes.iter().any(is_named)) {
+        let record = call.result.clone().and_then(|span| words.get(span));
+        let before = record.and_then(|record| agent.file_before(record));
+        let is_known = |before: &String| !before.is_empty() && before.len() as u64 <= MAX_FILE_BYTES;
+        let Some(before) = before.filter(is_known) else { continue };
+        for change in call.changes.iter_mut().filter(|change| change.how == How::Write && is_named(change)) {
+            change.edit.old.get_or_insert_with(|| before.clone());
+        }
+        befores.insert((at, number), before);
+    }
+    befores
 }
 
 /// Returns the directory that a session ran in. Agents that write it down do so early, and often.

@@ -4,10 +4,7 @@ use std::time::Instant;
 
 use super::document::{Document, Origin};
 use super::paths::{Home, Places};
-use super::talk::{Change, How, Talk};
-
-/// The position of a call: that of its session among those of the commit, and its own among the calls of the session.
-pub type Place = (usize, usize);
+use super::talk::{Befores, Change, How, Place, Talk};
 
 /// An edit of one file.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +13,8 @@ pub struct Step<'t> {
     pub place: Place,
     /// The edit.
     pub change: &'t Change,
+    /// The file as the edit found it, if that is known.
+    before: Option<&'t str>,
     /// When it was made.
     time: Option<i64>,
     /// Whether its branch of the conversation was taken back.
@@ -23,7 +22,7 @@ pub struct Step<'t> {
 }
 
 /// Returns the edits of some paths over all sessions, in the order of time; those of one session stay in their order.
-pub fn steps<'t>(talks: &'t [Talk], places: &Places<'_>, paths: [&str; 2]) -> Vec<Step<'t>> {
+pub fn steps<'t>(talks: &'t [Talk], places: &Places<'_>, paths: [&str; 2], befores: &'t Befores) -> Vec<Step<'t>> {
     let mut found = Vec::new();
     for (at, talk) in talks.iter().enumerate() {
         let mut changes = talk.calls.iter().flat_map(|call| &call.changes);
@@ -36,7 +35,9 @@ pub fn steps<'t>(talks: &'t [Talk], places: &Places<'_>, paths: [&str; 2]) -> Ve
         for (number, call) in talk.calls.iter().enumerate() {
             let wanted = call.changes.iter().filter(|change| is_wanted(&change.edit.path));
             let (place, time, is_abandoned) = ((at, number), call.time, call.is_abandoned);
-            found.extend(wanted.map(|change| Step { place, change, time, is_abandoned }));
+            // A call that edits the file in several places has found it so at the first of them.
+            let mut before = befores.get(&place).map(String::as_str);
+            found.extend(wanted.map(|change| Step { place, change, before: before.take(), time, is_abandoned }));
         }
     }
     found.sort_by_key(|step| step.time);
@@ -49,14 +50,24 @@ impl Step<'_> {
         self.time.is_some_and(|time| time < moment)
     }
 
+    /// Says whether it was made after a moment, in seconds since the epoch, as far as that is known.
+    pub fn is_after(&self, moment: i64) -> bool {
+        self.time.is_some_and(|time| time > moment)
+    }
+
     /// Does the edit; says whether that was possible.
     fn apply(&self, document: &mut Document<'_, Place>) -> bool {
+        if let Some(before) = self.before {
+            document.observe(before.as_bytes());
+        }
         let edit = &self.change.edit;
         let old = edit.old.as_deref().unwrap_or_default().as_bytes();
         let new = edit.new.as_deref().unwrap_or_default().as_bytes();
         match self.change.how {
             How::Replace { everywhere } => return document.replace(old, new, everywhere, self.place),
             How::Write => document.overwrite(new, self.place),
+            // It counts lines of another file.
+            How::Insert(_) if document.is_doubtful() => return false,
             How::Insert(count) => document.insert(count, new, self.place),
             How::Append if document.is_empty() => document.overwrite(new, self.place),
             How::Append => document.append(new, self.place),

@@ -6,9 +6,15 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::transcript::{Edit, Message, Part, Role, SessionKey, ToolCall, turns};
+use crate::transcript::{Edit, Message, Part, Role, SessionKey, ToolCall, ToolResult, turns};
 
-/// What one session, or one sub-agent, did.
+/// The position of a call: that of its session among those of the commit, and its own among the calls of the session.
+pub type Place = (usize, usize);
+
+/// Files as edits have found them, by the calls that edited them.
+pub type Befores = HashMap<Place, String>;
+
+/// The edits and commands of one session, or of one sub-agent.
 #[derive(Debug)]
 pub struct Talk {
     /// The session.
@@ -31,7 +37,7 @@ pub struct Talk {
     sent: HashMap<String, usize>,
 }
 
-/// What the agent said or thought.
+/// A text or a thought of the agent.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Words {
     /// Whether it was thought and not said.
@@ -43,16 +49,16 @@ pub struct Words {
 /// How an edit changes its file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum How {
-    /// It replaces a text, at its first place or everywhere.
+    /// Replaces a text, at its first place or everywhere.
     Replace {
         /// Whether at each place.
         everywhere: bool,
     },
-    /// It writes the whole file.
+    /// Writes the whole file.
     Write,
-    /// It puts lines after this many lines.
+    /// Inserts lines after this many lines.
     Insert(usize),
-    /// It puts lines at the end.
+    /// Appends lines.
     Append,
 }
 
@@ -78,17 +84,19 @@ pub struct Call {
     pub message: usize,
     /// Where its record stands in the bytes that were read.
     pub span: Range<usize>,
+    /// Where the record of its result stands in them.
+    pub result: Option<Range<usize>>,
     /// The number of its turn, as `show` counts.
     pub turn: usize,
     /// When it was made, in seconds since the epoch; never before the call in front of it.
     pub time: Option<i64>,
     /// The prompt of its turn.
     pub prompt: Option<Rc<str>>,
-    /// What a sub-agent was told to do, if one made the call.
+    /// The task of the sub-agent, if one made the call.
     pub task: Option<Rc<str>>,
-    /// What the agent said and thought just before, in the same turn.
+    /// The last texts and thoughts of the agent in the same turn.
     pub reasoning: Rc<[Words]>,
-    /// What it changes.
+    /// The changes that the call makes.
     pub changes: Vec<Change>,
     /// The command line that it runs.
     pub command: Option<String>,
@@ -98,7 +106,7 @@ pub struct Call {
     pub is_abandoned: bool,
 }
 
-/// Where reading a conversation is.
+/// The state of reading a conversation.
 #[derive(Default)]
 struct Position {
     index: usize,
@@ -116,7 +124,8 @@ impl Talk {
     pub fn of(key: SessionKey, model: Option<String>, messages: Vec<Message>) -> Self {
         let is_sub_agent = key.parent_id().is_some();
         let failed: HashSet<String> =
-            results(&messages).filter(|(_, is_error, _)| *is_error).map(|(id, ..)| id.to_owned()).collect();
+            results(&messages).filter(|result| result.is_error).map(|result| result.call_id.clone()).collect();
+        let answered = answered(&messages);
         let ranges = turns(&messages);
         let mut talk = Talk {
             key,
@@ -153,6 +162,7 @@ impl Talk {
                             call.changes.clear();
                         }
                         if !call.changes.is_empty() || call.command.is_some() {
+                            call.result = answered.get(&call.id).cloned();
                             call.task = call.task.filter(|_| is_sidechain || is_sub_agent);
                             talk.calls.push(call);
                         }
@@ -243,6 +253,7 @@ impl Position {
             index,
             message,
             span: span.clone(),
+            result: None,
             turn,
             time: self.time,
             prompt,
@@ -256,13 +267,19 @@ impl Position {
     }
 }
 
-/// Returns the results of a conversation: the call's id, whether it failed, and the sub-agent.
-fn results(messages: &[Message]) -> impl Iterator<Item = (&str, bool, Option<&str>)> {
+/// Returns the results of a conversation.
+fn results(messages: &[Message]) -> impl Iterator<Item = &ToolResult> {
     let parts = messages.iter().flat_map(|message| &message.parts);
-    parts.filter_map(|part| match part {
-        Part::ToolResult(result) => Some((&*result.call_id, result.is_error, result.sub_agent.as_deref())),
-        _ => None,
-    })
+    parts.filter_map(|part| if let Part::ToolResult(result) = part { Some(result) } else { None })
+}
+
+/// Returns where the result of each call stands.
+fn answered(messages: &[Message]) -> HashMap<String, Range<usize>> {
+    let of_message = |message: &Message| {
+        let one = std::slice::from_ref(message);
+        results(one).map(|result| (result.call_id.clone(), message.span.clone())).collect::<Vec<_>>()
+    };
+    messages.iter().flat_map(of_message).filter(|(id, _)| !id.is_empty()).collect()
 }
 
 /// Tells how an edit changes its file, by the input of its call; `None` if it writes nothing.
@@ -322,7 +339,7 @@ mod tests {
         };
         let answer = |id: &str, is_error| {
             let (call_id, text, sub_agent) = (id.to_owned(), String::new(), None);
-            Part::ToolResult(crate::transcript::ToolResult { call_id, text, is_error, sub_agent })
+            Part::ToolResult(ToolResult { call_id, text, is_error, sub_agent, pictures: Vec::new() })
         };
         let said = |text: &str| Part::Text(text.into());
         let (person, agent) = (Role::User, Role::Assistant);

@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use bstr::ByteSlice as _;
 use serde_json::{Value, json};
 
-use super::disk::{self, Node};
 use super::generate::{Piece, Source, stable, stable_lines, whole};
 use super::import::front;
 use super::registry::{Owned, Registry, stable_digest};
@@ -20,6 +19,7 @@ use super::want::{What, Wishes};
 use super::{block, is_id};
 use crate::compare::{DiffOp, steps};
 use crate::error::Result;
+use crate::managed::disk::{self, Node};
 
 /// The keys of Cursor's front matter that a manifest has.
 const FIELDS: &[&str] = &["description", "alwaysApply", "globs"];
@@ -29,7 +29,7 @@ const FIELDS: &[&str] = &["description", "alwaysApply", "globs"];
 enum Part {
     /// The text of a rule.
     Text(String),
-    /// What the manifest says of a rule, by its key; `null` removes it.
+    /// The members of a rule in the manifest, by key; `null` removes one.
     Field(String, &'static str),
     /// The heading of `AGENTS.md`.
     Header,
@@ -203,7 +203,7 @@ fn fields(text: &str) -> Option<Value> {
     lines.lines().all(has_place).then(|| front(text).0)
 }
 
-/// What `AGENTS.md` says, but for its first lines.
+/// The text of `AGENTS.md` without its first lines.
 struct List<'t> {
     header: &'t str,
     preamble: String,

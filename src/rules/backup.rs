@@ -1,23 +1,24 @@
 //! Backups: one for each operation that replaces something of the user's, never overwritten.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::Place;
-use super::disk::{self, Modified};
+use super::{Place, folders};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
+use crate::managed::disk::{self, Modified};
 
 /// One thing in a backup.
 #[derive(Clone, Debug)]
 pub struct Saved {
     /// The absolute path it was at.
     pub path: PathBuf,
-    /// Where it is kept, absolute.
+    /// The absolute path at which it is kept.
     pub kept: PathBuf,
     pub what: What,
     /// When it was changed last.
@@ -26,7 +27,7 @@ pub struct Saved {
     pub is_original: bool,
 }
 
-/// What is kept.
+/// A file, link or directory as a backup keeps it.
 #[derive(Clone, Debug)]
 pub enum What {
     File {
@@ -90,15 +91,19 @@ impl Backup {
         if self.saved.is_empty() {
             return Ok(());
         }
+        // What is copied here may be private.
+        let mut directories = fs::DirBuilder::new();
+        directories.recursive(true).mode(0o700);
         for saved in &self.saved {
             let above = saved.kept.parent().unwrap_or(&self.directory);
-            fs::create_dir_all(above).map_err(|error| Error::io("create", above, error))?;
+            directories.create(above).map_err(|error| Error::io("create", above, error))?;
             let fail = |error| Error::io("write", &saved.kept, error);
             match &saved.what {
                 What::File { bytes, mode } => {
                     let mut options = fs::OpenOptions::new();
-                    let opened = options.write(true).create(true).truncate(true).mode(0o600).open(&saved.kept);
-                    opened.and_then(|mut file| file.write_all(bytes)).map_err(fail)?;
+                    let opened = options.write(true).create_new(true).mode(0o600).open(&saved.kept);
+                    // Soon nothing else has these bytes.
+                    opened.and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all())).map_err(fail)?;
                     disk::set_mode(&saved.kept, *mode).map_err(fail)?;
                 }
                 What::Link { target } => std::os::unix::fs::symlink(target, &saved.kept).map_err(fail)?,
@@ -123,7 +128,35 @@ impl Backup {
 /// Finds what was at a path before an earlier tool wrote there: the oldest thing in the backups that `is_original` takes.
 pub fn oldest(place: &Place, path: &Path, is_original: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let rest = path.strip_prefix(&place.base).ok()?;
-    let backups = disk::folders(&place.backups);
-    let kept = backups.iter().map(|id| place.backups.join(id).join("files").join(rest));
-    kept.into_iter().find(|kept| disk::is_there(kept) && is_original(kept))
+    let backups = folders(&place.backups);
+    let kept = |id: &String| place.backups.join(id).join("files").join(rest);
+    let found = |id: &&String| disk::is_there(&kept(id)) && is_original(&kept(id));
+    // One of ours without a list was not finished, and may have a part of the file alone.
+    let is_finished = |id: &&String| disk::is_there(&place.backups.join(id).join("meta.json"));
+    let finished = backups.iter().filter(is_finished).find(found);
+    finished.or_else(|| backups.iter().find(found)).map(kept)
+}
+
+/// Returns the absolute paths of the files of which backups keep something. The first twenty thousand are looked at.
+pub fn paths(place: &Place) -> BTreeSet<PathBuf> {
+    let (mut found, mut count) = (BTreeSet::new(), 0);
+    for id in folders(&place.backups) {
+        let top = place.backups.join(id).join("files");
+        let mut directories = vec![top.clone()];
+        while let Some(directory) = directories.pop() {
+            for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+                count += 1;
+                if count > disk::MAX_ENTRIES {
+                    return found;
+                }
+                let path = entry.path();
+                if disk::is_directory(&path) {
+                    directories.push(path);
+                } else if let Ok(below) = path.strip_prefix(&top) {
+                    found.insert(place.base.join(below));
+                }
+            }
+        }
+    }
+    found
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::apply::Step;
-use super::disk;
 use super::manifest::check_id;
 use super::store::{Skill, Store};
+use super::want;
 use crate::error::{Error, Kind, Result};
+use crate::managed::Step;
+use crate::managed::disk;
 
 /// The words that `exclude` takes.
 const EXCLUDED: &[&str] = &["cursor", "codex", "claude", "gemini", "kiro", "agents-md"];
@@ -20,7 +21,7 @@ const KEYS: &[&str] = &["agents_md.header", "agents_md.paths", "agents_md.preamb
 pub struct NewRule {
     /// Its name.
     pub id: String,
-    /// What it is about; may be empty.
+    /// Its description; may be empty.
     pub description: String,
     /// Its text; `None` for one that says that it is to be written.
     pub text: Option<String>,
@@ -97,8 +98,9 @@ impl Store {
             rule.ok_or_else(|| Error::other(format!("rule '{}' not found in manifest", crate::outside::line(id))))?;
         let path = self.rule_path(&rule.file);
         let node = disk::observe(&path)?;
-        if node != disk::Node::Absent {
-            self.steps.push(Step::Remove { path: path.clone(), before: super::apply::stamp(&node) });
+        let is_shared = rules.iter().any(|other| other.id != id && other.file == rule.file);
+        if node != disk::Node::Absent && !is_shared {
+            self.steps.push(Step::Remove { path: path.clone(), before: crate::managed::step::stamp(&node) });
             self.saved.push((path, node));
         }
         self.manifest.remove_rule(id);
@@ -118,8 +120,14 @@ impl Store {
         };
         let value = match name {
             "paths" => json!(words(value)),
+            _ if super::block::has_marker(value) => {
+                return Err(Error::other(format!("'{key}' cannot have a marker line of a block of ours")));
+            }
             _ => json!(value),
         };
+        if name == "paths" {
+            self.unnamed = want::named(self);
+        }
         self.manifest.set(group, name, value);
         self.is_changed = true;
         Ok(())
@@ -189,6 +197,9 @@ impl Store {
                 return Err(Error::other(format!("skill '{name}' already exists in {}", to.display())));
             }
         }
+        for name in &names {
+            self.place.check_inside(&from.join(name))?;
+        }
         for name in names {
             self.steps.push(Step::Move { from: from.join(&name), to: to.join(&name) });
             self.archived.retain(|archived| *archived != name);
@@ -214,11 +225,11 @@ impl Store {
 /// Which agents get what; what is `None` stays as it is.
 #[derive(Clone, Debug, Default)]
 pub struct Targets {
-    /// Those that get instructions.
+    /// The agents that get instructions.
     pub instructions: Option<Vec<String>>,
-    /// Those that get rules.
+    /// The agents that get rules.
     pub rules: Option<Vec<String>>,
-    /// Those that get skills.
+    /// The agents that get skills.
     pub skills: Option<Vec<String>>,
 }
 

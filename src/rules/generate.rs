@@ -35,14 +35,14 @@ pub struct Piece {
     pub source: Source,
 }
 
-/// What a part of a generated text is made of.
+/// The source of a part of a generated text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Source {
     /// Nothing in the store.
     Fixed,
     /// The text of a rule, by its id.
     Text(String),
-    /// What the manifest says of a rule, as Cursor's front matter.
+    /// The members of a rule in the manifest, as Cursor's front matter.
     Front(String),
     /// The heading of `AGENTS.md`.
     Header,

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use bstr::ByteSlice as _;
 use serde_json::{Map, Value, json};
 
-use super::disk::{self, Node};
 use super::generate;
 use super::places::{self, Form, Rules};
 use super::store::Store;
-use super::{Place, Scope, block, is_id};
+use super::{Place, Scope, block, folders, is_id};
 use crate::compare::{likeness, lines};
 use crate::error::Result;
+use crate::managed::disk::{self, Node};
 use crate::managed::file::digest;
 
 /// How much alike two texts are that count as one.
@@ -32,11 +32,11 @@ pub struct Found {
     pub text: String,
     /// The agent.
     pub agent: &'static str,
-    /// What Cursor's front matter says.
+    /// The values of Cursor's front matter.
     cursor: Value,
 }
 
-/// What becomes of two different rules of one name.
+/// How to resolve two different rules of one name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Choice {
     /// The first stays.
@@ -47,7 +47,7 @@ pub enum Choice {
     Both,
 }
 
-/// What was found.
+/// The rules and skills that were found.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
     pub rules: Vec<Found>,
@@ -70,16 +70,22 @@ pub fn survey(place: &Place, is_current: bool) -> Survey {
             Some(Rules::Joined(file) | Rules::Headed(file)) => {
                 file_of(&mut survey, place, agent, &place.base.join(file))
             }
-            Some(Rules::Each(directory, Form::Cursor)) => {
-                folder_of(&mut survey, place, agent, &place.base.join(directory))
+            Some(Rules::Each(directory, form)) => {
+                folder_of(&mut survey, place, agent, &place.base.join(directory), form)
             }
-            _ => {}
+            None if *agent == "claude" && is_current && !is_repository => {
+                folder_of(&mut survey, place, agent, &place.base.join(places::CLAUDE_RULES), Form::Claude);
+            }
+            None => {}
         }
     }
     for agent in SKILLS_OF {
         let Some(directory) = places::skills(agent, is_current, is_repository) else { continue };
         let directory = place.base.join(directory);
-        for name in disk::folders(&directory) {
+        if !is_inside(&mut survey, place, &directory) {
+            continue;
+        }
+        for name in folders(&directory) {
             let path = directory.join(&name);
             let is_ours = disk::is_there(&path.join(".sync-meta")) || !disk::is_directory(&path);
             if !is_ours && path.join("SKILL.md").is_file() && !survey.skills.iter().any(|(known, _)| *known == name) {
@@ -90,8 +96,24 @@ pub fn survey(place: &Place, is_current: bool) -> Survey {
     survey
 }
 
+/// Says whether a path may be read: in a repository, which others have made, links can lead to private files.
+fn is_inside(survey: &mut Survey, place: &Place, path: &Path) -> bool {
+    let is_inside = match (place.scope, path.canonicalize(), place.base.canonicalize()) {
+        (Scope::Repository, Ok(resolved), Ok(base)) => resolved.starts_with(base),
+        _ => true,
+    };
+    if !is_inside {
+        let shown = place.shown(path);
+        survey.warnings.push(format!("'{shown}' leads out of the working tree by a symbolic link, and is left out"));
+    }
+    is_inside
+}
+
 /// Returns the user's text of a file; `None` if there is none.
 fn users_text(survey: &mut Survey, place: &Place, path: &Path, has_front: bool) -> Option<String> {
+    if !is_inside(survey, place, path) {
+        return None;
+    }
     let bytes = match disk::observe(path) {
         Ok(Node::File { bytes, .. }) => bytes,
         Ok(_) => return None,
@@ -122,7 +144,10 @@ fn file_of(survey: &mut Survey, place: &Place, agent: &'static str, path: &Path)
     }
 }
 
-fn folder_of(survey: &mut Survey, place: &Place, agent: &'static str, directory: &Path) {
+fn folder_of(survey: &mut Survey, place: &Place, agent: &'static str, directory: &Path, form: Form) {
+    if !is_inside(survey, place, directory) {
+        return;
+    }
     let mut names: Vec<String> = std::fs::read_dir(directory)
         .into_iter()
         .flatten()
@@ -131,7 +156,7 @@ fn folder_of(survey: &mut Survey, place: &Place, agent: &'static str, directory:
         .collect();
     names.sort();
     for name in names {
-        let Some(stem) = name.strip_suffix(".mdc") else { continue };
+        let Some(stem) = name.strip_suffix(form.suffix()) else { continue };
         let Some(text) = users_text(survey, place, &directory.join(&name), true) else { continue };
         let (cursor, text) = front(&text);
         let id = if is_id(stem) { stem.to_owned() } else { slug(stem, agent) };
@@ -159,6 +184,13 @@ pub fn front(text: &str) -> (Value, String) {
             (_, "") => {}
             ("alwaysApply", "true" | "false") => drop(cursor.insert("alwaysApply".into(), json!(value == "true"))),
             (key @ ("description" | "globs"), _) => drop(cursor.insert(key.into(), json!(unquoted()))),
+            // Claude Code's and Kiro's names for the same.
+            ("paths" | "fileMatchPattern", _) => {
+                let list = serde_json::from_str::<Vec<String>>(value).map(|list| list.join(", "));
+                cursor.insert("globs".into(), json!(list.unwrap_or_else(|_| unquoted())));
+                cursor.insert("alwaysApply".into(), json!(false));
+            }
+            ("inclusion", _) => drop(cursor.insert("alwaysApply".into(), json!(unquoted() == "always"))),
             _ => {}
         }
     }
@@ -279,27 +311,15 @@ impl Store {
                         there.clone_from(&found.text);
                         let rules = self.manifest.rules()?;
                         if let Some(rule) = rules.iter().find(|rule| rule.id == id) {
-                            self.replace_text(&rule.file.clone(), &found.text)?;
+                            self.set_text(&rule.file, &found.text)?;
                         }
                         continue;
                     }
-                    Choice::Both => {
-                        id = format!("{}-{id}", found.agent);
-                        let wanted = id.clone();
-                        let mut number = 2;
-                        while texts.iter().any(|(known, _)| *known == id) {
-                            id = format!("{wanted}-{number}");
-                            number += 1;
-                        }
-                    }
+                    Choice::Both => id = self.free_id(&texts, &format!("{}-{id}", found.agent)),
                 }
-            }
-            if disk::is_there(&self.rule_path(&format!("{id}.md"))) {
-                told.push(format!(
-                    "  {id}: the store has a file of this name, and the one of {} was left out",
-                    found.agent
-                ));
-                continue;
+            } else if disk::is_there(&self.rule_path(&format!("{id}.md"))) {
+                // A file that no rule names is not this text's.
+                id = self.free_id(&texts, &format!("{}-{id}", found.agent));
             }
             self.add(&id, found.agent, found.cursor.clone(), &[], &found.text)?;
             texts.push((id.clone(), found.text.clone()));
@@ -322,6 +342,15 @@ impl Store {
             told.push(format!("  skill {name}"));
         }
         Ok(told)
+    }
+
+    /// Returns a name that no rule and no file of the store has: the one that is wanted, or with a number.
+    fn free_id(&self, texts: &[(String, String)], wanted: &str) -> String {
+        let is_free = |id: &String| {
+            !texts.iter().any(|(known, _)| known == id) && !disk::is_there(&self.rule_path(&format!("{id}.md")))
+        };
+        let numbered = (2..).map(|number| format!("{wanted}-{number}"));
+        std::iter::once(wanted.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
     }
 
     /// Returns the agents of a home that are there, as targets.
@@ -368,6 +397,10 @@ mod tests {
         assert_eq!(cursor, json!({ "description": "a \"b\"\nc", "alwaysApply": false, "globs": "*.rs, src/**" }));
         assert_eq!(body, "body\n");
         assert_eq!(front("---\n---\nbody"), (json!({}), "body\n".to_owned()));
+        let of_kiro = "---\ninclusion: fileMatch\nfileMatchPattern: [\"*.rs\", \"src/**\"]\n---\n\nbody\n";
+        assert_eq!(front(of_kiro).0, json!({ "alwaysApply": false, "globs": "*.rs, src/**" }));
+        assert_eq!(front("---\npaths: \"*.rs\"\n---\nx\n").0, json!({ "globs": "*.rs", "alwaysApply": false }));
+        assert_eq!(front("---\ninclusion: always\n---\nx\n").0, json!({ "alwaysApply": true }));
         assert_eq!(front("no front"), (Value::Null, "no front\n".to_owned()));
     }
 

@@ -3,9 +3,17 @@
 use serde_json::{Map, Value, json};
 
 use super::places::{INSTRUCTION_TARGETS, RULE_TARGETS};
-use super::{Place, Scope, disk, is_id};
+use super::{Place, Scope, is_id};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
+use crate::managed::disk;
+
+/// The largest manifest, in bytes: some ten thousand rules, and little enough to hold as values whatever it says.
+const MAX_MANIFEST_BYTES: usize = 2 << 20;
+
+fn too_large() -> Error {
+    Error::other(format!("the manifest is too large (at most {MAX_MANIFEST_BYTES} bytes)"))
+}
 
 /// How skills get to an agent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -16,12 +24,12 @@ pub enum SyncMode {
     Copy,
 }
 
-/// What becomes of a folder of the user's where a skill should be. Either way it is backed up.
+/// How to treat a folder of the user's at the place of a skill. Either way it is backed up.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Conflict {
-    /// It goes.
+    /// The folder is removed.
     Overwrite,
-    /// It becomes an archived skill.
+    /// The folder becomes an archived skill.
     Archive,
 }
 
@@ -63,7 +71,7 @@ pub struct Rule {
     pub file: String,
     /// The agent whose file it comes from, or `manual`.
     pub imported_from: String,
-    /// What Cursor's front matter says: `description`, `alwaysApply`, `globs`.
+    /// The values of Cursor's front matter: `description`, `alwaysApply`, `globs`.
     pub cursor: Value,
     /// The agents that do not get it.
     pub exclude: Vec<String>,
@@ -107,7 +115,11 @@ impl Manifest {
                 },
             ));
         };
-        Self::parse(&text)
+        let manifest = match text.len() > MAX_MANIFEST_BYTES {
+            true => Err(too_large()),
+            false => Self::parse(&text),
+        };
+        manifest
             .map(|manifest| (manifest, text))
             .map_err(|error| Error::new(Kind::Corrupt, format!("cannot read '{}'", path.display())).because(error))
     }
@@ -121,16 +133,23 @@ impl Manifest {
         let value: Value = serde_json::from_str(text).map_err(|error| Error::other("it is not JSON").because(error))?;
         let Value::Object(value) = value else { return Err(Error::other("it is not a JSON object")) };
         let manifest = Manifest { value };
+        if !matches!(manifest.at(&["rules"]), Value::Array(_) | Value::Null) {
+            return Err(Error::other("'rules' is not a list"));
+        }
         manifest.rules()?;
         Ok(manifest)
     }
 
     /// Returns the manifest as it is written, with the day of the last change.
-    pub fn to_text(&self, now: Time) -> String {
+    ///
+    /// # Errors
+    ///
+    /// If it would be too large to be read again.
+    pub fn to_text(&self, now: Time) -> Result<String> {
         let mut value = self.value.clone();
         value.insert("updated".into(), json!(day(now)));
-        let text = serde_json::to_string_pretty(&value).unwrap_or_default();
-        text + "\n"
+        let text = serde_json::to_string_pretty(&value).unwrap_or_default() + "\n";
+        if text.len() > MAX_MANIFEST_BYTES { Err(too_large()) } else { Ok(text) }
     }
 
     fn at(&self, keys: &[&str]) -> &Value {
@@ -271,6 +290,9 @@ impl Manifest {
     /// Adds a rule behind the others.
     pub fn add_rule(&mut self, entry: Value) {
         let rules = self.value.entry("rules").or_insert_with(|| json!([]));
+        if rules.is_null() {
+            *rules = json!([]);
+        }
         if let Some(rules) = rules.as_array_mut() {
             rules.push(entry);
         }
@@ -418,7 +440,7 @@ mod tests {
             .replace("zwölf\\\"", "zw").replace("\"x-mine\": []", "\"x-mine\": \"ü\"");
         let manifest = Manifest::parse(&text).unwrap();
         let now = Time { seconds: 1_767_323_047, offset: 0 };
-        assert_eq!(manifest.to_text(now), text.replace("2025-01-01", "2026-01-02"));
+        assert_eq!(manifest.to_text(now).unwrap(), text.replace("2025-01-01", "2026-01-02"));
     }
 
     #[test]

@@ -4,15 +4,13 @@
 //! `want` says which files the agents should have, `plan` compares these with the disk and with the registry of everything
 //! that was written before, and `apply` carries the steps out under a journal.
 //!
-//! [`crate::managed`] edits one part of a repository's file and keeps the text it replaced. This room owns whole files, links
-//! and folders, detects edits of the user, and finishes interrupted operations. They share the writing of a file in
-//! one step, the digests, and the lock.
+//! The steps are those of [`crate::managed`], as for what `init` sets up; there a part of a file is ours, here whole files,
+//! links and folders.
 
 mod adopt;
 mod apply;
 mod backup;
 mod block;
-mod disk;
 mod edit;
 mod generate;
 mod glob;
@@ -40,6 +38,7 @@ pub use self::report::{Change, Drift, Overview, Report};
 pub use self::store::Store;
 pub use self::work::{NewRule, Options, Targets, Work, has_store};
 use crate::error::{Error, Result};
+use crate::managed::disk;
 
 /// The directory of a store, below a home or the top of a working tree.
 pub const STORE: &str = ".ai-agent";
@@ -53,7 +52,7 @@ pub enum Scope {
     Repository,
 }
 
-/// Where a store lies, and where its agents' files are.
+/// The directory of a store, and that of its agents' files.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// Whose agents it serves.
@@ -170,4 +169,14 @@ pub fn is_id(word: &str) -> bool {
     let is_inner = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
     let bytes = word.as_bytes();
     (1..=100).contains(&bytes.len()) && bytes[0].is_ascii_alphanumeric() && bytes.iter().all(is_inner)
+}
+
+/// Returns the names of the directories in a directory that can be skills, sorted. Links to directories count.
+fn folders(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let mut names: Vec<String> = folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.retain(|name| is_id(name));
+    names.sort();
+    names
 }

@@ -40,6 +40,17 @@ pub enum Rules {
     Each(&'static str, Form),
 }
 
+/// The directory of Claude Code's rules, which has its instructions in the profile `current`.
+pub const CLAUDE_RULES: &str = ".claude/rules";
+/// What a home has that was set up for the places of the profile `ai-sync`.
+const SIGNS: &[&str] =
+    &[".codex/model-instructions.md", ".codex/skills", ".gemini/antigravity/skills", ".kiro/steering/conventions.md"];
+
+/// Returns the profile that fits a home without a store: the places of today, unless those of the earlier tool are in use.
+pub fn fitting_profile(base: &std::path::Path) -> &'static str {
+    if SIGNS.iter().any(|sign| base.join(sign).exists()) { "ai-sync" } else { "current" }
+}
+
 /// Returns the file with an agent's instructions, below the base; Cursor and Codex have `AGENTS.md`.
 pub fn instructions(agent: &str, is_repository: bool) -> Option<&'static str> {
     match (agent, is_repository) {

@@ -5,16 +5,15 @@
 mod skills;
 mod take_back;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use bstr::ByteSlice as _;
 
-use super::apply::Step;
 use super::backup::{self, Backup};
 use super::block;
-use super::disk::{self, Modified, Node};
 use super::generate;
 use super::registry::{Entry, Original, Owned, Registry, stable_digest};
 use super::report::{Change, Drift};
@@ -22,6 +21,8 @@ use super::store::Store;
 use super::want::{Wanted, What, Wishes};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
+use crate::managed::Step;
+use crate::managed::disk::{self, Modified, Node};
 use crate::managed::file::digest;
 
 /// How to deal with what is in the way.
@@ -42,7 +43,7 @@ pub struct Ways<'o> {
 pub struct Planner<'o> {
     store: &'o Store,
     ways: Ways<'o>,
-    /// What will be known when the steps are done.
+    /// The registry after the steps.
     pub registry: Registry,
     pub backup: Backup,
     pub steps: Vec<Step>,
@@ -62,6 +63,8 @@ pub struct Planner<'o> {
     plain: HashSet<PathBuf>,
     /// Directories that are not ours, and in none of ours.
     free: HashSet<PathBuf>,
+    /// The skills of the store that were read, by where they are.
+    skills: HashMap<PathBuf, Rc<skills::Skill>>,
 }
 
 impl<'o> Planner<'o> {
@@ -83,6 +86,7 @@ impl<'o> Planner<'o> {
             discovered: HashSet::new(),
             plain: HashSet::new(),
             free: HashSet::new(),
+            skills: HashMap::new(),
         }
     }
 
@@ -123,6 +127,7 @@ impl<'o> Planner<'o> {
         self.discover()?;
         self.take_back_others()?;
         self.refused.sort();
+        self.refused.dedup();
         match self.refused.first() {
             None => Ok(()),
             Some(first) => {
@@ -192,13 +197,14 @@ impl<'o> Planner<'o> {
         None
     }
 
-    /// Returns the first link on the way from the base to a path. Outside of the base only the path itself counts.
+    /// Returns the first link on the way from the base to a path. Outside of the base all links count but those in the root
+    /// directory, such as '/tmp' and '/home' on some systems.
     fn first_link(&mut self, path: &Path, has_final: bool) -> Option<PathBuf> {
         let base = &self.store.place.base;
         let is_link = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
-        let Ok(rest) = path.strip_prefix(base) else {
-            return Some(path.to_owned()).filter(|_| has_final).filter(is_link);
-        };
+        let first: PathBuf = path.components().take(2).collect();
+        let base = if path.starts_with(base) { base } else { &first };
+        let rest = path.strip_prefix(base).ok()?;
         let above = path.parent().unwrap_or(base);
         if !self.plain.contains(above) {
             let mut here = base.clone();
@@ -225,6 +231,12 @@ impl<'o> Planner<'o> {
         let node = disk::observe(&path)?;
         if matches!(node, Node::Directory | Node::Other) {
             self.refuse(format!("cannot write '{}': it is no file", self.store.place.shown(&path)));
+            return Ok(());
+        }
+        if block::has_marker(text) {
+            // The end of the block would be found in it.
+            let shown = self.store.place.shown(&path);
+            self.refuse(format!("cannot write '{shown}': its text has a marker line of a block of ours"));
             return Ok(());
         }
         let current: &[u8] = if let Node::File { bytes, .. } = &node { bytes } else { b"" };
@@ -314,6 +326,10 @@ impl<'o> Planner<'o> {
         mode: Option<u32>,
         action: &'static str,
     ) -> Result<()> {
+        if after.len() as u64 > disk::MAX_FILE_BYTES {
+            let shown = self.store.place.shown(path);
+            self.refuse(format!("cannot write '{shown}': it would have more than {} bytes", disk::MAX_FILE_BYTES));
+        }
         self.make_above(path);
         let (before, there) = match node {
             Node::File { bytes, mode } => (Some(bytes.clone()), Some(*mode)),

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::disk::{self, Modified};
 use super::{Place, generate};
 use crate::error::{Error, Kind, Result};
+use crate::managed::disk::{self, Modified};
 use crate::managed::file::digest;
 
-/// What we own at a path.
+/// Our own file, link or copy at a path.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Owned {
@@ -24,7 +24,7 @@ pub enum Owned {
     Tree,
 }
 
-/// What was at a path before we wrote there.
+/// The original of a path: what was there before the first write.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
 pub enum Original {
@@ -60,7 +60,7 @@ pub struct Entry {
 pub struct Registry {
     /// The version of the format: 1.
     pub version: u32,
-    /// What was written, by path.
+    /// Our files, links and copies, by path.
     #[serde(default)]
     pub entries: BTreeMap<PathBuf, Entry>,
     /// The directories that were made, outermost first.
@@ -88,7 +88,10 @@ impl Registry {
     pub fn read(place: &Place) -> Result<Self> {
         let path = Self::path(place);
         let Some(text) = disk::text(&path)? else { return Ok(Registry { version: 1, ..Registry::default() }) };
-        let corrupt = || Error::new(Kind::Corrupt, format!("cannot read '{}'", path.display()));
+        let corrupt = || {
+            let how = "if you move the file away, what is generated is found again, and originals are looked for in the backups";
+            Error::new(Kind::Corrupt, format!("cannot read '{}'", path.display())).hint(how)
+        };
         let registry: Registry = serde_json::from_str(&text).map_err(|error| corrupt().because(error))?;
         if registry.version == 1 { Ok(registry) } else { Err(corrupt().because("it is of a newer version")) }
     }

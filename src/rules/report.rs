@@ -12,7 +12,7 @@ use crate::compare::Lines;
 pub struct Change {
     /// The absolute path.
     pub path: PathBuf,
-    /// What is done: `create`, `update`, `remove`, `restore`, `link`, `copy`, `move`.
+    /// The action: `create`, `update`, `remove`, `restore`, `link`, `copy`, `move`.
     pub action: &'static str,
     /// The bytes of a file before.
     pub before: Option<Vec<u8>>,
@@ -25,18 +25,18 @@ pub struct Change {
 pub struct Drift {
     /// The absolute path.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The problem.
     pub what: &'static str,
 }
 
 /// The outcome of a command.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// What was changed, in order.
+    /// The changes, in order.
     pub changes: Vec<Change>,
     /// What was left alone since somebody has changed it. Then nothing was done.
     pub drift: Vec<Drift>,
-    /// What to look at.
+    /// Warnings.
     pub warnings: Vec<String>,
     /// How many agents have instructions, rules and skills.
     pub counts: [usize; 3],
@@ -94,7 +94,7 @@ impl Report {
     }
 }
 
-/// What `status` tells.
+/// The answer of `status`.
 #[derive(Clone, Debug)]
 pub struct Overview {
     /// The value as programs get it.

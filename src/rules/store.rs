@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::apply::Step;
-use super::disk::{self, Node};
 use super::generate::Written;
 use super::manifest::Manifest;
-use super::tree::{META, tree_steps};
-use super::{Place, Scope};
+use super::tree::{META, tree_steps, whole_tree};
+use super::{Place, Scope, folders};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
+use crate::managed::Step;
+use crate::managed::disk::{self, Node};
 
 /// A skill of the store.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -24,7 +24,7 @@ pub struct Skill {
 /// A store, as it is or as a command leaves it.
 #[derive(Clone, Debug)]
 pub struct Store {
-    /// Where it is.
+    /// Its path.
     pub place: Place,
     /// Its settings.
     pub manifest: Manifest,
@@ -42,6 +42,8 @@ pub struct Store {
     pub(super) saved: Vec<(PathBuf, Node)>,
     /// The user's files whose text was taken in, with its digest.
     pub(super) imported: Vec<(PathBuf, String)>,
+    /// Files that the settings named until now, each with what is written there.
+    pub(super) unnamed: Vec<(&'static str, PathBuf)>,
     /// Whether the settings were changed.
     pub(super) is_changed: bool,
 }
@@ -57,12 +59,23 @@ impl Store {
         let (manifest, text) = Manifest::read(place)?;
         let mut store = Self::empty(place, manifest);
         store.read = Some(text);
-        let directory = store.skills_directory();
-        let skill = |name: String| Skill { now: directory.join(&name), name };
-        store.skills = disk::folders(&directory).into_iter().map(skill).collect();
-        store.skills.iter().try_for_each(|skill| place.check_inside(&skill.now))?;
-        store.archived = disk::folders(&store.archive());
+        store.find_skills()?;
         Ok(store)
+    }
+
+    /// Begins a store for a directory that has no manifest, but may have skills.
+    pub fn begin(place: &Place, manifest: Manifest) -> Result<Self> {
+        let mut store = Self::empty(place, manifest);
+        store.find_skills()?;
+        Ok(store)
+    }
+
+    fn find_skills(&mut self) -> Result<()> {
+        let directory = self.skills_directory();
+        let skill = |name: String| Skill { now: directory.join(&name), name };
+        self.skills = folders(&directory).into_iter().map(skill).collect();
+        self.archived = folders(&self.archive());
+        self.skills.iter().try_for_each(|skill| self.place.check_inside(&skill.now))
     }
 
     /// Begins a store that is not there yet.
@@ -77,6 +90,7 @@ impl Store {
             steps: Vec::new(),
             saved: Vec::new(),
             imported: Vec::new(),
+            unnamed: Vec::new(),
             is_changed: false,
         }
     }
@@ -141,29 +155,37 @@ impl Store {
         Ok(written)
     }
 
-    /// Changes the text of a rule, or adds it.
+    /// Changes the text of a rule, or adds it. A text that it replaces is kept in the backup. A file that is kept elsewhere
+    /// is written there.
     pub(super) fn set_text(&mut self, file: &str, text: &str) -> Result<()> {
         let path = self.rule_path(file);
         self.place.check_inside(&self.place.store().join("rules"))?;
+        self.place.check_inside(&path)?;
+        let path = disk::resolved(&path)?;
+        if text.len() as u64 > disk::MAX_FILE_BYTES {
+            return Err(Error::other(format!(
+                "the text of '{file}' is too large (at most {} bytes)",
+                disk::MAX_FILE_BYTES
+            )));
+        }
+        self.steps.retain(|step| !matches!(step, Step::Write { path: planned, .. } if *planned == path));
         let before = disk::observe(&path)?;
         let mode = if let Node::File { mode, .. } = before { Some(mode) } else { None };
-        self.steps.push(Step::write(path, text.as_bytes(), mode, &before)?);
+        self.steps.push(Step::write(path.clone(), text.as_bytes(), mode, &before)?);
+        let is_saved = self.saved.iter().any(|(saved, _)| *saved == path);
+        if !is_saved && matches!(&before, Node::File { bytes, .. } if bytes != text.as_bytes()) {
+            self.saved.push((path, before));
+        }
         self.texts.insert(file.to_owned(), text.to_owned());
         Ok(())
-    }
-
-    /// Changes the text of a rule again.
-    pub(super) fn replace_text(&mut self, file: &str, text: &str) -> Result<()> {
-        let path = self.rule_path(file);
-        self.steps.retain(|step| !matches!(step, Step::Write { path: planned, .. } if *planned == path));
-        self.set_text(file, text)
     }
 
     /// Adds a skill: a copy of a directory of the user's.
     pub(super) fn add_skill(&mut self, name: &str, from: &Path) -> Result<()> {
         let to = self.skills_directory().join(name);
         self.steps.push(Step::MakeDirectory { path: to.clone() });
-        for (path, node) in disk::tree(from)? {
+        let tree = if self.place.scope == Scope::Home { whole_tree(&self.place, from)? } else { disk::tree(from)? };
+        for (path, node) in tree {
             let path = to.join(path);
             self.steps.push(match node {
                 Node::File { bytes, mode } => Step::write(path, &bytes, Some(mode), &Node::Absent)?,
@@ -194,12 +216,12 @@ impl Store {
     /// Returns the steps that change the store: those of the command, then the manifest, if it is to be written.
     pub(super) fn steps(&self, is_synced: bool, now: Time) -> Result<Vec<Step>> {
         let mut steps = self.steps.clone();
-        let text = self.manifest.to_text(now);
+        let text = self.manifest.to_text(now)?;
         // A manifest that is committed does not change with the day alone.
         let is_dated = is_synced && self.place.scope == Scope::Home;
         let is_written = self.is_changed || !steps.is_empty() || is_dated || self.read.is_none();
         if is_written && self.read.as_deref() != Some(&text) {
-            let path = self.place.manifest();
+            let path = disk::resolved(&self.place.manifest())?;
             let before = disk::observe(&path)?;
             let mode = if let Node::File { mode, .. } = before { Some(mode) } else { None };
             steps.push(Step::write(path, text.as_bytes(), mode, &before)?);

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::git::date::Time;
+use crate::managed::disk;
 
 /// Sequences in each run of the tests.
 const SEQUENCES: u64 = 60;
@@ -42,7 +43,7 @@ impl Random {
 }
 
 /// Everything below a directory but the store: kind, mode, time and content.
-fn tree(top: &Path, has_store: bool) -> BTreeMap<PathBuf, (u32, i64, Vec<u8>)> {
+fn tree(top: &Path, has_store: bool) -> BTreeMap<PathBuf, (u32, [i64; 2], Vec<u8>)> {
     let (mut found, mut directories) = (BTreeMap::new(), vec![top.to_owned()]);
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(&directory).unwrap() {
@@ -52,16 +53,19 @@ fn tree(top: &Path, has_store: bool) -> BTreeMap<PathBuf, (u32, i64, Vec<u8>)> {
             }
             let metadata = path.symlink_metadata().unwrap();
             // A directory gets a new time with each file that is made in it.
-            let seconds = if metadata.is_dir() { 0 } else { metadata.mtime() };
+            let time = if metadata.is_dir() { [0; 2] } else { [metadata.mtime(), metadata.mtime_nsec()] };
             let content = if metadata.is_symlink() {
                 fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
             } else if metadata.is_dir() {
                 directories.push(path.clone());
                 Vec::new()
+            } else if metadata.is_file() && metadata.len() < 1 << 20 {
+                // The mode may keep even its owner from reading it.
+                fs::read(&path).unwrap_or_else(|_| b"unreadable".to_vec())
             } else {
-                fs::read(&path).unwrap()
+                metadata.len().to_string().into_bytes()
             };
-            found.insert(path.strip_prefix(top).unwrap().to_owned(), (metadata.permissions().mode(), seconds, content));
+            found.insert(path.strip_prefix(top).unwrap().to_owned(), (metadata.mode(), time, content));
         }
     }
     found
@@ -92,6 +96,8 @@ const SKILLS: &[&str] = &[
     ".gemini/skills/s1",
     ".gemini/antigravity/skills/s1",
 ];
+const STORED: &[&str] =
+    &[".ai-agent/rules/a.md", ".ai-agent/rules/style.md", ".ai-agent/rules/b.md", ".ai-agent/skills/s1/SKILL.md"];
 const TEXTS: &[&[u8]] = &[
     b"# One\n\none\n\n# Two\n\ntwo\n",
     b"no end",
@@ -128,6 +134,20 @@ fn fill(home: &Path, random: &mut Random) {
         let path = home.join(file);
         match random.below(12) {
             0..5 => {}
+            5..10 if random.one_in(25) => {
+                // What cannot be read as a file: nobody may, it is too large, or it is a pipe.
+                match random.below(3) {
+                    0 => put(&path, b"unreadable\n", 0o000),
+                    1 => {
+                        put(&path, b"", 0o644);
+                        fs::File::options().write(true).open(&path).unwrap().set_len(disk::MAX_FILE_BYTES + 1).unwrap();
+                    }
+                    _ => {
+                        fs::create_dir_all(path.parent().unwrap()).unwrap();
+                        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+                    }
+                }
+            }
             5..10 => put(&path, random.pick::<&[u8]>(TEXTS), *random.pick(&[0o644, 0o600, 0o755, 0o444])),
             10 if random.one_in(3) => fs::create_dir_all(&path).unwrap(),
             10 => fs::create_dir_all(path.parent().unwrap()).unwrap(),
@@ -198,8 +218,44 @@ fn write_manifest(store: &Path, random: &mut Random, rules: Value) {
     fs::write(store.join("manifest.json"), serde_json::to_string_pretty(&manifest).unwrap()).unwrap();
 }
 
+/// Syncs texts as the earlier tool does: whole files, in its name, and what it replaces in a backup of its own. It makes no
+/// directory here: nobody could tell that from one of the user's.
+fn earlier_tool_syncs(home: &Path, now: Time) -> String {
+    let work = Work::new(Place::of_home(home).unwrap(), Options::at(now)).unwrap();
+    let changes = work.preview().map(|report| report.changes).unwrap_or_default();
+    let backup = work.place.backups.join(format!("earlier-{}", now.seconds));
+    let mut written = Vec::new();
+    for report::Change { path, action, after, .. } in changes {
+        if !matches!(action, "create" | "update") {
+            continue;
+        }
+        let (Some(after), Ok(below)) = (after, path.strip_prefix(home)) else { continue };
+        let is_in_the_way = path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file());
+        if is_in_the_way || below.starts_with(STORE) || !path.parent().unwrap().is_dir() {
+            continue;
+        }
+        let there = fs::read(&path).unwrap_or_default();
+        if path.exists() && !generate::is_generated(&there, path.extension().is_some_and(|end| end == "mdc")) {
+            let kept = backup.join("files").join(below);
+            put(&kept, &there, path.metadata().unwrap().mode() & 0o7777);
+            disk::set_modified(&kept, disk::modified(&path));
+            put(&backup.join("meta.json"), b"{\"created\": \"20260101T000000Z\", \"command\": \"sync\"}", 0o644);
+        }
+        let text = block::split(&after).map_or(&after[..], |split| split.block);
+        let text = text.replace("# Run: git shiftlog rules sync", "# Run: python3 sync_agent_rules.py sync");
+        if fs::write(&path, text).is_ok() {
+            written.push(below.to_owned());
+        }
+    }
+    format!("the earlier tool writes {written:?}")
+}
+
 /// Runs one random command. Returns what it was, for people. `is_edited` says that generated files were edited.
 fn step(home: &Path, random: &mut Random, now: Time, is_edited: bool) -> String {
+    // It would overwrite edits.
+    if !is_edited && random.one_in(9) {
+        return earlier_tool_syncs(home, now);
+    }
     let mut options = Options::at(now);
     options.is_dry_run = random.one_in(5);
     options.is_forced = random.one_in(4);
@@ -240,7 +296,10 @@ fn step(home: &Path, random: &mut Random, now: Time, is_edited: bool) -> String 
             let choice = *random.pick(&[Choice::First, Choice::Second, Choice::Both]);
             ("import", work.import(&mut |_, _| choice).map(|(report, _)| report))
         }
-        10 => ("init", work.init(&targets, None, &mut |_, _| Choice::First).map(|(report, _)| report)),
+        10 => {
+            let profile = *random.pick(&[None, Some("current"), Some("ai-sync")]);
+            ("init", work.init(&targets, profile, &mut |_, _| Choice::First).map(|(report, _)| report))
+        }
         11 => ("clean", work.clean()),
         12 if work.place.manifest().exists() => {
             let text = fs::read_to_string(work.place.manifest()).unwrap();
@@ -260,7 +319,8 @@ fn step(home: &Path, random: &mut Random, now: Time, is_edited: bool) -> String 
     if is_dry_run {
         assert_eq!(tree(home, true), before, "a dry run writes nothing: {told}");
     }
-    if outcome.is_err() {
+    // A file of a user's where a directory should be keeps no command from all other places.
+    if outcome.as_ref().is_err_and(|error| !error.to_string().ends_with("Not a directory")) {
         let outside = |tree: BTreeMap<PathBuf, _>| {
             tree.into_iter().filter(|(path, _)| !path.starts_with(STORE)).collect::<BTreeMap<_, _>>()
         };
@@ -304,7 +364,8 @@ fn clean_restores_the_first_tree_after_any_commands_on_any_home() {
             let left = tree(&home, false);
             let differ: Vec<&PathBuf> =
                 expected.keys().chain(left.keys()).filter(|path| expected.get(*path) != left.get(*path)).collect();
-            assert!(differ.is_empty(), "{differ:?}");
+            let told = |path: &&PathBuf| format!("{path:?}: {:?}, {:?}", expected.get(*path), left.get(*path));
+            assert!(differ.is_empty(), "{}", differ.iter().map(told).collect::<Vec<_>>().join("\n"));
             assert_eq!(work.clean().unwrap().changes, [], "there is nothing left to clean");
         }));
         assert!(outcome.is_ok(), "sequence {seed}:\n{}", told.join("\n"));
@@ -313,11 +374,15 @@ fn clean_restores_the_first_tree_after_any_commands_on_any_home() {
 
 /// Adds words to a file that is there, be it generated or not. What else is done makes it harder to know whose it is.
 fn edit(home: &Path, random: &mut Random, words: &str) -> Option<String> {
-    let file = match random.one_in(3) {
-        true => format!("{}/SKILL.md", random.pick(SKILLS)),
-        false => (*random.pick(FILES)).to_owned(),
+    let file = match random.below(6) {
+        0..2 => format!("{}/SKILL.md", random.pick(SKILLS)),
+        2 => (*random.pick(STORED)).to_owned(),
+        _ => (*random.pick(FILES)).to_owned(),
     };
     let path = home.join(&file);
+    if !path.metadata().ok()?.is_file() || path.metadata().ok()?.len() > disk::MAX_FILE_BYTES {
+        return None;
+    }
     let text = fs::read(&path).ok()?;
     let is_taken_over = random.one_in(3);
     let text = match is_taken_over {

@@ -3,22 +3,85 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::apply::{Step, stamp};
-use super::disk::Node;
-use crate::error::Result;
+use super::Place;
+use crate::error::{Error, Result};
+use crate::managed::Step;
+use crate::managed::disk::{self, Node};
 use crate::managed::file::digest;
+use crate::managed::step::stamp;
 
 /// The file that makes a directory a copy of a skill.
 pub const META: &str = ".sync-meta";
 
-/// What is below a directory, by the path from there.
+/// The files and links below a directory, by the path from there.
 pub type Tree = BTreeMap<PathBuf, Node>;
+
+/// Returns everything below the directory of a skill, as a copy elsewhere has it: in the place of a link that leads out of
+/// the directory stands what it leads to, since from another place it would lead elsewhere. Links that stay inside, and
+/// those that lead nowhere, are kept.
+///
+/// # Errors
+///
+/// As [`disk::tree`]; and in a repository, if a link leads out of its store.
+pub fn whole_tree(place: &Place, top: &Path) -> Result<Tree> {
+    let mut tree = disk::tree(top)?;
+    let mut links: Vec<PathBuf> = Vec::new();
+    links.extend(tree.iter().filter(|(_, node)| matches!(node, Node::Link(_))).map(|(path, _)| path.clone()));
+    if links.is_empty() {
+        return Ok(tree);
+    }
+    let base = top.canonicalize().map_err(|error| Error::io("read", top, error))?;
+    while let Some(path) = links.pop() {
+        let Ok(resolved) = top.join(&path).canonicalize() else { continue };
+        if resolved.starts_with(&base) {
+            continue;
+        }
+        place.check_inside(&resolved)?;
+        let node = disk::observe(&resolved)?;
+        if node == Node::Directory {
+            let is_endless = base.starts_with(&resolved) || path.components().count() > disk::MAX_DEPTH;
+            if is_endless || tree.len() > disk::MAX_ENTRIES {
+                let link = top.join(&path);
+                return Err(Error::other(format!("'{}' is a link that cannot be copied", link.display())));
+            }
+            for (below, node) in disk::tree(&resolved)? {
+                let path = path.join(below);
+                if let Node::Link(_) = node {
+                    links.push(path.clone());
+                }
+                tree.insert(path, node);
+            }
+        }
+        if node != Node::Other {
+            tree.insert(path, node);
+        }
+    }
+    Ok(tree)
+}
 
 /// Returns a digest of all paths and contents of a copy, except `.sync-meta`.
 pub fn tree_digest(tree: &Tree) -> String {
     let parts = tree.iter().filter(|(path, _)| *path != Path::new(META));
     let lines: String = parts.map(|(path, node)| format!("{}\0{}\0", path.display(), stamp(node))).collect();
     digest(lines.as_bytes())
+}
+
+/// Says whether two copies have the same paths and contents, except `.sync-meta`.
+pub fn has_same(one: &Tree, other: &Tree) -> bool {
+    let is_same = |one: &Node, other: &Node| match (one, other) {
+        (Node::File { bytes: one, .. }, Node::File { bytes: other, .. }) => one == other,
+        _ => one == other,
+    };
+    let is_content = |path: &Path| path != Path::new(META);
+    let mut parts = one.iter().filter(|(path, _)| is_content(path));
+    let mut others = other.iter().filter(|(path, _)| is_content(path));
+    loop {
+        match (parts.next(), others.next()) {
+            (None, None) => return true,
+            (Some((path, node)), Some((at, there))) if path == at && is_same(node, there) => {}
+            _ => return false,
+        }
+    }
 }
 
 /// Returns the steps after which a directory has what is in `tree`; now it has what is in `there`. `is_there` says whether

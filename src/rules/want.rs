@@ -8,10 +8,13 @@ use serde_json::Value;
 use super::generate::{self, Piece, Written};
 use super::manifest::{Conflict, SyncMode, Target};
 use super::places::{self, Form, Rules};
+use super::registry::{Owned, Registry};
 use super::store::{Skill, Store};
 use super::{Scope, glob};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
+use crate::managed::disk::{self, Node};
+use crate::managed::file::digest;
 
 /// Something that an agent should have.
 #[derive(Clone, Debug)]
@@ -110,7 +113,14 @@ pub fn wishes(store: &Store, only: Option<&str>, now: Time) -> Result<Wishes> {
         let Some(agent) = known(&target.name) else { continue };
         let Some(file) = places::instructions(agent, is_repository) else { continue };
         if agent == "claude" && is_current && !is_repository {
-            each(&mut wishes, &mut want, store, &head, &for_agent(agent), ("claude", ".claude/rules", Form::Claude));
+            each(
+                &mut wishes,
+                &mut want,
+                store,
+                &head,
+                &for_agent(agent),
+                ("claude", places::CLAUDE_RULES, Form::Claude),
+            );
             continue;
         }
         let pieces = generate::joined(&head, &for_agent(agent));
@@ -156,6 +166,25 @@ pub fn wishes(store: &Store, only: Option<&str>, now: Time) -> Result<Wishes> {
         }
     }
     Ok(wishes)
+}
+
+/// Wants that a file of Claude Code's whose text is in the store does not say it again beside the rules made of it.
+pub fn without_repetition(store: &Store, registry: &Registry, wishes: &mut Wishes, now: Time) {
+    let has_rules = |wanted: &Wanted| wanted.target == "claude" && matches!(wanted.what, What::Text { .. });
+    if store.place.scope == Scope::Repository || !store.manifest.is_current() || !wishes.wanted.iter().any(has_rules) {
+        return;
+    }
+    let Some(path) = places::instructions("claude", false).map(|file| store.place.base.join(file)) else { return };
+    let is_ours = registry.get(&path).is_some_and(|entry| entry.owned == Owned::Whole);
+    let is_imported = match disk::observe(&path) {
+        Ok(Node::File { bytes, .. }) => registry.imported.get(&path).is_some_and(|known| *known == digest(&bytes)),
+        _ => false,
+    };
+    if (is_ours || is_imported) && !wishes.wanted.iter().any(|wanted| wanted.path == path) {
+        let pieces = generate::joined(&generate::head(now, store.place.scope), &[]);
+        let what = What::Text { pieces, has_front: false, is_block: Some(false) };
+        wishes.wanted.push(Wanted { path, target: "claude", what });
+    }
 }
 
 /// Wants a file for each rule.
@@ -208,6 +237,20 @@ fn claude_front(cursor: &Value) -> String {
     format!("---\npaths: {}\n---\n\n", Value::from(globs.join(", ")))
 }
 
+/// Returns the files that the settings of a store name, each with what is written there. Paths that are refused have nothing of
+/// ours; a sync says why.
+pub fn named(store: &Store) -> Vec<(&'static str, PathBuf)> {
+    let paths = [
+        ("agents-md", store.manifest.agents_md_paths(), "AGENTS.md"),
+        ("claude-md", store.manifest.claude_md_paths(), "CLAUDE.md"),
+    ];
+    let listed = |(target, paths, file): (&'static str, Vec<String>, &str)| {
+        let (listed, _) = configured(store, &paths, file).unwrap_or_default();
+        listed.into_iter().map(move |path| (target, path))
+    };
+    paths.into_iter().flat_map(listed).collect()
+}
+
 /// Returns the files that configured paths name, and what is to be said of them.
 ///
 /// # Errors
@@ -225,9 +268,16 @@ pub fn configured(store: &Store, configured: &[String], file: &str) -> Result<(V
                 "'{path}' is not in the working tree, and a repository's rules stay there"
             )));
         }
-        let expanded = if glob::is_pattern(path) { glob::expand(&absolute)? } else { vec![absolute] };
+        let mut expanded = if glob::is_pattern(path) { glob::expand(&absolute)? } else { vec![absolute] };
         if expanded.is_empty() {
             warnings.push(format!("    Warning: glob '{path}' matched no files"));
+        } else if glob::is_pattern(path) {
+            // Nobody means a picture or a program by '~/ws/*'.
+            let found = expanded.len();
+            expanded.retain(|path| path.is_dir() || path.extension().is_some_and(|end| end.eq_ignore_ascii_case("md")));
+            if let Some(left @ 1..) = found.checked_sub(expanded.len()) {
+                warnings.push(format!("    Warning: glob '{path}' also matched files that are no Markdown ({left})"));
+            }
         }
         let expanded = expanded.into_iter().map(|path| in_folder(&path, file));
         paths.extend(expanded.filter(|path| store.place.allows(path)));

@@ -7,10 +7,10 @@ use serde_json::json;
 use super::adopt;
 use super::apply;
 use super::backup;
-use super::disk::{self, Node};
 pub use super::edit::{NewRule, Targets};
 use super::import::{self, Choice, Found};
 use super::manifest::Manifest;
+use super::places::fitting_profile;
 use super::plan::{Planner, Ways};
 use super::registry::Registry;
 use super::report::{Overview, Report};
@@ -19,6 +19,8 @@ use super::want::{self, Wishes};
 use super::{Place, Scope};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
+use crate::managed::Step;
+use crate::managed::disk::{self, Node};
 
 /// The agents that an operation can be limited to.
 const AGENTS: &[&str] = &["cursor", "codex", "claude", "gemini", "kiro", "antigravity"];
@@ -50,12 +52,12 @@ impl Options {
 /// The commands on one store.
 #[derive(Clone, Debug)]
 pub struct Work {
-    /// Where the store is.
+    /// The directory of the store.
     pub place: Place,
     options: Options,
 }
 
-/// What an operation wants beside the changes in the store.
+/// The demands of an operation, besides the changes in the store.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Goal {
     /// The agents have what they should.
@@ -242,14 +244,17 @@ impl Work {
             return Err(Error::other(format!("there is a store already: '{}'", path.display()))
                 .hint("'git shiftlog rules import' takes what agents have into it"));
         }
-        let mut store = Store::empty(&self.place, Manifest::fresh());
-        if let Some(profile) = profile {
+        let mut store = Store::begin(&self.place, Manifest::fresh())?;
+        // What the earlier tool has begun stays as it is.
+        let has_begun = disk::is_there(&self.place.store().join("rules"));
+        let fitting = || (self.place.scope == Scope::Home && !has_begun).then(|| fitting_profile(&self.place.base));
+        if let Some(profile) = profile.or_else(fitting).filter(|profile| *profile != "ai-sync") {
             store.manifest.set_profile(profile);
         }
         store.set_targets(targets)?;
         let directory = self.place.store();
-        store.steps.push(apply::Step::MakeDirectory { path: directory.join("rules") });
-        store.steps.push(apply::Step::MakeDirectory { path: store.skills_directory() });
+        store.steps.push(Step::MakeDirectory { path: directory.join("rules") });
+        store.steps.push(Step::MakeDirectory { path: store.skills_directory() });
         self.take_in(store, "init", choose)
     }
 
@@ -312,12 +317,14 @@ impl Work {
         let (nothing, mut adopted) = (BTreeSet::new(), BTreeSet::new());
         let ways =
             |adopted| Ways { only, is_forced: options.is_forced, follows: options.follows, adopted, now: options.now };
-        let wishes = |store: &Store| match goal {
-            Goal::Synced => want::wishes(store, only, options.now),
-            _ => Ok(Wishes::default()),
-        };
         let mut registry = before.clone();
         registry.imported.extend(store.imported.iter().cloned());
+        let wishes = |store: &Store| {
+            let mut wishes =
+                if goal == Goal::Synced { want::wishes(store, only, options.now)? } else { Wishes::default() };
+            want::without_repetition(store, &registry, &mut wishes, options.now);
+            Ok(wishes)
+        };
         let mut wished = wishes(&store)?;
         if options.adopts && goal == Goal::Synced {
             let mut planner = Planner::new(&store, registry.clone(), command, ways(&nothing));
@@ -328,7 +335,7 @@ impl Work {
                 wished = wishes(&store)?;
             }
         }
-        let mut planner = Planner::new(&store, registry, command, ways(&adopted));
+        let mut planner = Planner::new(&store, registry.clone(), command, ways(&adopted));
         if goal != Goal::Kept {
             planner.plan(&wished)?;
         }
@@ -336,9 +343,12 @@ impl Work {
             planner.remove_directories();
         }
         for (path, node) in &store.saved {
-            if let Node::File { bytes, mode } = node {
-                planner.backup.add(path, backup::What::File { bytes: bytes.clone(), mode: *mode }, true);
-            }
+            let what = match node {
+                Node::File { bytes, mode } => backup::What::File { bytes: bytes.clone(), mode: *mode },
+                Node::Link(target) => backup::What::Link { target: target.clone() },
+                _ => continue,
+            };
+            planner.backup.add(path, what, true);
         }
         let mut report = Report {
             counts: wished.counts,

@@ -10,8 +10,8 @@ use super::git_hooks;
 use super::proof::{missing_program, proof, set_up};
 use crate::agent::{self, Agent};
 use crate::archive;
-use crate::capture::State;
-use crate::error::Result;
+use crate::capture::{State, pending};
+use crate::error::{Kind, Result};
 use crate::git::Repository;
 use crate::managed::place::Places;
 use crate::managed::{HOOK_PROGRAM, hook};
@@ -157,7 +157,7 @@ fn mirrors(repo: &Repository) -> Vec<Finding> {
 /// As [`check`].
 pub fn is_complete(repo: &Repository) -> Result<bool> {
     let is_for_init = |finding: &Finding| match &finding.verdict {
-        Verdict::Problem { fix, .. } => fix.starts_with("git shiftlog init"),
+        Verdict::Problem { fix, .. } => fix.contains("git shiftlog init"),
         Verdict::Ok | Verdict::Note => false,
     };
     let findings = check_with(repo, &|agent| set_up(repo, agent, false).into_iter().collect())?;
@@ -198,8 +198,25 @@ fn leftovers(repo: &Repository) -> Vec<Finding> {
         findings
             .extend(live.left_out().map(|reason| Finding::note(format!("the transcript of {}: {reason}", live.key()))));
     }
-    let pending = std::fs::read_dir(common.join("shiftlog/pending")).into_iter().flatten().flatten().count();
-    let problem = (pending > 0).then_some(("could not be stored yet", "git shiftlog log"));
-    findings.push(Finding::new(format!("{pending} pending captures"), problem));
+    findings.extend(pending_captures(&State::new(&common)));
+    findings
+}
+
+/// Looks at what waits to be stored: the next command stores it, unless it cannot be read.
+fn pending_captures(state: &State) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut count = std::fs::read_dir(state.pending_dir()).into_iter().flatten().flatten().count();
+    for path in pending::list(state) {
+        let Err(error) = pending::read_head(&path) else { continue };
+        if error.kind() == Kind::Corrupt {
+            // It may have words that somebody can still make out.
+            let fix = format!("mv {} ~", outside::shell(&path.to_string_lossy()));
+            findings.push(Finding::problem("pending capture", &error.to_string(), &fix));
+            count = count.saturating_sub(1);
+        }
+    }
+    let subject = if count == 1 { "1 pending capture".to_owned() } else { format!("{count} pending captures") };
+    let problem = (count > 0).then_some(("could not be stored yet", "git shiftlog log"));
+    findings.push(Finding::new(subject, problem));
     findings
 }

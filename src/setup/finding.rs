@@ -1,4 +1,4 @@
-//! What `doctor` tells: one thing that was looked at, and how it is.
+//! A finding of `doctor`: what was checked, and the result.
 
 /// One thing that was looked at.
 #[derive(Clone, Debug)]

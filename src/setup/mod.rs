@@ -25,7 +25,7 @@ use crate::git::{Repository, git};
 use crate::managed::client::{CLIENTS, Client, declared};
 pub use crate::managed::hook::STOP as STOP_PUSH;
 pub use crate::managed::{Declared, Left, Plan};
-use crate::managed::{FileKind, HOOK_PROGRAM, Step};
+use crate::managed::{Edit, FileKind, HOOK_PROGRAM};
 use crate::outside;
 
 /// Our notes ref as `notes.rewriteRef` gets it. A pattern, because Git warns at each amend about a plain name whose ref
@@ -301,5 +301,5 @@ pub fn declared_servers(repo: &Repository) -> Vec<Declared> {
 
 /// Returns what a plan would do, a line each, in words that `--dry-run` prints.
 pub fn describe(plan: &Plan) -> Vec<String> {
-    plan.steps().iter().map(Step::describe).collect()
+    plan.steps().iter().map(Edit::describe).collect()
 }

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::finding::Finding;
+use super::{Wanted, agents};
 use crate::agent::{self, Agent, HookFile, Permission, Shape};
 use crate::capture::State;
 use crate::capture::state::LiveSession;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::git::Repository;
 use crate::git::date::Time;
-use crate::managed::HOOK_PROGRAM;
+use crate::managed::{HOOK_PROGRAM, Plan};
 use crate::outside;
 use crate::record::{Query, Reader, Summary};
 use crate::transcript::SessionKey;
@@ -91,7 +92,13 @@ pub(super) fn set_up(repo: &Repository, agent: &dyn Agent, is_asked_about: bool)
         (false, true) if !is_asked_about && has_chosen(repo) => {
             return Some(Finding::note(format!("{title} is on this machine and not set up here; '{init}' does it")));
         }
-        (false, true) => return problem("its hooks are not set up", &init),
+        (false, true) => {
+            // A file that cannot be edited keeps 'init' from setting them up.
+            return match cannot_be_set_up(repo, agent) {
+                Some(error) => problem(&error.to_string(), &format!("correct the file, then {init}")),
+                None => problem("its hooks are not set up", &init),
+            };
+        }
         (true, _) => {}
     }
     if hooks.texts.iter().any(|text| missing_program(text)) {
@@ -103,6 +110,13 @@ pub(super) fn set_up(repo: &Repository, agent: &dyn Agent, is_asked_about: bool)
     let is_here = repo.worktree() == Some(&hooks.top);
     let place = if is_here { String::new() } else { format!(" of '{}'", hooks.top.display()) };
     Some(Finding::ok(format!("{title}: hooks in {}{place}", hooks.paths().collect::<Vec<_>>().join(", "))))
+}
+
+/// Returns why `init` would fail to set up the hooks of an agent, if it would.
+fn cannot_be_set_up(repo: &Repository, agent: &dyn Agent) -> Option<Error> {
+    let program = super::program().ok()?;
+    let mut plan = Plan::new(repo, false, false).ok()?;
+    agents::plan(repo, &mut plan, agent, &Wanted::default(), &program).err()
 }
 
 /// Says whether agents were set up in this repository.
@@ -197,7 +211,8 @@ fn last_record(repo: &Repository, agent: &dyn Agent) -> Result<Option<Finding>> 
     let Some((commit_id, summary)) = last else { return Ok(None) };
     let hex = commit_id.to_string();
     let live = State::new(&repo.common_dir()).session(&summary.key);
-    let is_awaited = live.and_then(|live| live.awaited_result).is_some_and(|awaited| awaited.commit == hex);
+    let is_awaited =
+        live.and_then(|live| live.awaited_result).is_some_and(|awaited| awaited.commit == hex && !awaited.is_unsure);
     let Summary { prompt, model, tokens, .. } = summary;
     let mut told = vec![("prompt", prompt.is_some()), ("model", model.is_some()), ("tokens", tokens.is_some())];
     // A session that did not run 'git commit' has no result of it.

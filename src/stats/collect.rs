@@ -1,10 +1,13 @@
 //! Reading the records of a query, each increment once.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
+use super::key::Origin;
 use super::once;
 use crate::error::Result;
-use crate::git::Commit;
+use crate::git::date::Time;
+use crate::git::{Commit, ObjectId};
 use crate::record::{Query, Reader, Summary};
 use crate::transcript::ModelUsage;
 
@@ -22,8 +25,8 @@ pub struct Collected {
 /// A record that counts.
 #[derive(Debug)]
 pub struct Entry {
-    /// The index of its commit.
-    pub commit: usize,
+    /// The index of its commit; `None` for a session that no commit has.
+    pub commit: Option<usize>,
     /// Its data.
     pub summary: Summary,
     /// The tokens that it used: of each model, or of each answer.
@@ -48,9 +51,9 @@ pub fn collect(reader: &Reader<'_>, query: &Query) -> Result<Collected> {
         let chosen = listed.summaries.into_iter().filter(|summary| !summary.is_removed && query.fits_summary(summary));
         found.entries.extend(chosen.map(|mut summary| {
             let usage = std::mem::take(&mut summary.usage);
-            Entry { commit, summary, usage, is_by_answer: false }
+            Entry { commit: Some(commit), summary, usage, is_by_answer: false }
         }));
-        if found.entries.last().is_some_and(|entry| entry.commit == commit) {
+        if found.entries.last().is_some_and(|entry| entry.commit == Some(commit)) {
             found.commits.push(listed.commit);
         }
         Ok(ControlFlow::Continue(()))
@@ -61,6 +64,44 @@ pub fn collect(reader: &Reader<'_>, query: &Query) -> Result<Collected> {
 }
 
 impl Collected {
+    /// Adds the sessions in the archive that no commit has, as far as they fit the agent, the session and the dates of a query.
+    /// Returns how many of them lack words.
+    ///
+    /// # Errors
+    ///
+    /// If the notes or the archive cannot be read.
+    pub fn add_unrecorded(&mut self, reader: &Reader<'_>, query: &Query) -> Result<usize> {
+        let mut sessions: Vec<_> = reader.unrecorded()?.into_iter().collect();
+        sessions.sort_by(|(a, _), (b, _)| (&a.agent, &a.id).cmp(&(&b.agent, &b.id)));
+        let mut lacking = 0;
+        for (key, segment_id) in sessions {
+            let is_chosen = query.agent.as_ref().is_none_or(|agent| *agent == key.agent)
+                && query.session.as_ref().is_none_or(|start| key.is_within(start));
+            if !is_chosen {
+                continue;
+            }
+            let Some(mut summary) = reader.counted(&key, segment_id) else {
+                lacking += 1;
+                continue;
+            };
+            let seconds = Time::parse_rfc3339(&summary.time).map_or(0, |time| time.seconds);
+            let is_within =
+                query.since.is_none_or(|since| seconds >= since) && query.until.is_none_or(|until| seconds <= until);
+            if is_within {
+                let usage = std::mem::take(&mut summary.usage);
+                self.entries.push(Entry { commit: None, summary, usage, is_by_answer: false });
+            }
+        }
+        Ok(lacking)
+    }
+
+    /// Returns where a record belongs; `branches` are those of commits.
+    pub(super) fn origin<'o>(&'o self, entry: &'o Entry, branches: &'o HashMap<ObjectId, String>) -> Origin<'o> {
+        let commit = entry.commit.map(|at| &self.commits[at]);
+        let branch = commit.and_then(|commit| branches.get(&commit.commit_id)).map_or("(none)", String::as_str);
+        Origin { commit, branch, time: &entry.summary.time }
+    }
+
     /// Shortens paths to so many components: `src/` stands for all files below it.
     pub fn shorten_paths(&mut self, depth: usize) {
         let edits = self.entries.iter_mut().flat_map(|entry| &mut entry.summary.edits);

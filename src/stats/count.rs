@@ -10,7 +10,7 @@ use crate::git::ObjectId;
 use crate::record::{Query, Reader};
 use crate::transcript::{ModelUsage, SessionKey, Tokens};
 
-/// What a group adds up to.
+/// The sums of a group.
 #[derive(Clone, Debug, Default)]
 pub struct Sum {
     /// Commits with a record; each counts once.
@@ -36,9 +36,9 @@ pub struct Sum {
 /// A group.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// What its records have in common: a value for each key.
+    /// The value of each key, which all its records have.
     pub values: Vec<String>,
-    /// What it adds up to.
+    /// The sums.
     pub sum: Sum,
 }
 
@@ -82,11 +82,10 @@ fn count(found: &Collected, keys: &[Key], prices: &Prices, branches: &HashMap<Ob
     let mut counted = Counted::default();
     let mut index: HashMap<Vec<String>, usize> = HashMap::new();
     for entry in &found.entries {
-        let commit = &found.commits[entry.commit];
-        let branch = branches.get(&commit.commit_id).map_or("(none)", String::as_str);
+        let origin = found.origin(entry, branches);
         let shares = if keys.contains(&Key::Path) { Shares::of(&entry.summary.edits) } else { Shares::default() };
         let mut group = |usage: &ModelUsage, path: &str| {
-            let value = |key: &Key| key.value(commit, Some(&entry.summary.key), Some(usage), (branch, path));
+            let value = |key: &Key| key.value(&origin, Some(&entry.summary.key), Some(usage), path);
             let values: Vec<String> = keys.iter().map(value).collect();
             *index.entry(values.clone()).or_insert_with(|| {
                 counted.groups.push(Group { values, sum: Sum::default() });
@@ -118,7 +117,7 @@ fn count(found: &Collected, keys: &[Key], prices: &Prices, branches: &HashMap<Ob
 
 impl Sum {
     fn see(&mut self, entry: &Entry) {
-        if self.last_commit.replace(entry.commit) != Some(entry.commit) {
+        if entry.commit.is_some_and(|commit| self.last_commit.replace(commit) != Some(commit)) {
             self.commits += 1;
         }
         let key = &entry.summary.key;

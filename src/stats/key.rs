@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use crate::git::{Commit, date};
 use crate::transcript::{ModelUsage, SessionKey};
 
-/// What records are grouped by.
+/// A key by which records are grouped.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Key {
     /// The agent.
@@ -31,6 +31,17 @@ pub enum Key {
     Session,
     /// The file that was changed.
     Path,
+}
+
+/// Where what is counted belongs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin<'o> {
+    /// The commit; `None` for a session that no commit has.
+    pub commit: Option<&'o Commit>,
+    /// The branch of the commit.
+    pub branch: &'o str,
+    /// When it was recorded (RFC 3339): this counts where there is no commit.
+    pub time: &'o str,
 }
 
 /// The keys by their names.
@@ -69,28 +80,31 @@ impl Key {
         matches!(self, Key::Day | Key::Week | Key::Month)
     }
 
-    /// Returns the group of what a session did for a commit. `session` and `usage` are `None` for what nobody recorded; `branch`
-    /// is that of the commit, and `path` that of the file.
+    /// Returns the group of what a session did. `session` and `usage` are `None` for what nobody recorded; `path` is that of
+    /// the file.
     pub(super) fn value(
         self,
-        commit: &Commit,
+        origin: &Origin<'_>,
         session: Option<&SessionKey>,
         usage: Option<&ModelUsage>,
-        (branch, path): (&str, &str),
+        path: &str,
     ) -> String {
         let none = || "(none)".to_owned();
+        let day = || origin.commit.map_or_else(|| origin.time.chars().take(10).collect(), day);
+        let author =
+            |commit: &Commit| format!("{} <{}>", commit.author.name.to_str_lossy(), commit.author.email.to_str_lossy());
         match self {
             Key::Agent => session.map_or_else(none, |key| key.agent.clone()),
             Key::Model => usage.map_or_else(none, |usage| {
                 let model = usage.model.as_deref().unwrap_or("unknown");
                 usage.tier.as_ref().map_or_else(|| model.to_owned(), |tier| format!("{model} ({tier})"))
             }),
-            Key::Author => format!("{} <{}>", commit.author.name.to_str_lossy(), commit.author.email.to_str_lossy()),
-            Key::Branch => branch.to_owned(),
-            Key::Commit => commit.commit_id.to_string(),
-            Key::Day => day(commit),
-            Key::Week => week(&day(commit)),
-            Key::Month => day(commit).chars().take(7).collect(),
+            Key::Author => origin.commit.map_or_else(none, author),
+            Key::Branch => origin.branch.to_owned(),
+            Key::Commit => origin.commit.map_or_else(none, |commit| commit.commit_id.to_string()),
+            Key::Day => day(),
+            Key::Week => week(&day()),
+            Key::Month => day().chars().take(7).collect(),
             Key::Session => session.map_or_else(none, |key| key.parent_id().unwrap_or(&key.id).to_owned()),
             Key::Path => path.to_owned(),
         }

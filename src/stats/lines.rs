@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Key;
 use super::branch::branches_of;
+use super::key::Origin;
 use crate::error::Result;
 use crate::git::{Commit, Repository};
 use crate::transcript::{ModelUsage, SessionKey};
@@ -38,20 +39,20 @@ pub struct Lines {
     pub left: Option<u64>,
 }
 
-/// What a group of lines adds up to.
+/// The sums of a group of lines.
 #[derive(Clone, Debug, Default)]
 pub struct LineSum {
     /// Commits with such lines.
     pub commits: u64,
     /// All lines.
     pub added: u64,
-    /// Those that a recorded edit of the file wrote.
+    /// Lines that a recorded edit of the file wrote.
     pub recorded: u64,
-    /// Those that a recorded edit of another file wrote.
+    /// Lines that a recorded edit of another file wrote.
     pub moved: u64,
-    /// Those that a recorded command has.
+    /// Lines that are in a recorded command.
     pub shell: u64,
-    /// Those that are still there; `None` if nobody has looked.
+    /// Lines that are still there; `None` if they were not counted.
     pub left: Option<u64>,
     seen: HashSet<usize>,
 }
@@ -99,7 +100,8 @@ pub fn counted_lines(repo: &Repository, commits: &[Commit], lines: &[Lines], key
         let branch = branches.get(&commit.commit_id).map_or("(none)", String::as_str);
         let session = lines.session.as_ref();
         let usage = session.map(|(_, model)| ModelUsage { model: model.clone(), ..ModelUsage::default() });
-        let value = |key: &Key| key.value(commit, session.map(|(key, _)| key), usage.as_ref(), (branch, &lines.path));
+        let origin = Origin { commit: Some(commit), branch, time: "" };
+        let value = |key: &Key| key.value(&origin, session.map(|(key, _)| key), usage.as_ref(), &lines.path);
         let values: Vec<String> = keys.iter().map(value).collect();
         let at = *index.entry(values.clone()).or_insert_with(|| {
             counted.groups.push((values, LineSum::default()));

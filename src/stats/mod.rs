@@ -1,7 +1,8 @@
 //! What recorded work has used: commits, sessions, turns, tokens and their cost, counted from notes.
 //!
 //! Read [`collect`], which reads the records of a query, then [`counted`], which puts them into groups. [`Prices`] is the
-//! table of list prices. Nothing here reads a network; words are read only by [`read_words`].
+//! table of list prices. Nothing here reads a network; words are read only by [`read_words`],
+//! [`counted_calls`] and [`Collected::add_unrecorded`].
 
 mod branch;
 mod collect;
@@ -12,6 +13,7 @@ mod once;
 mod price;
 mod row;
 mod share;
+mod tools;
 mod words;
 
 pub use self::collect::{Collected, Entry, collect, shorten};
@@ -20,4 +22,5 @@ pub use self::key::Key;
 pub use self::lines::{CountedLines, LineSum, Lines, Source, counted_lines};
 pub use self::price::{Cost, Prices, cost_of};
 pub use self::row::Row;
+pub use self::tools::{CallSum, CountedCalls, counted_calls};
 pub use self::words::read_words;

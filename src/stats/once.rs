@@ -128,7 +128,7 @@ mod tests {
             let note = Note::parse(line.to_string().as_bytes());
             let summary = note.summaries().remove(0);
             let usage = summary.usage.clone();
-            Entry { commit, summary, usage, is_by_answer: false }
+            Entry { commit: Some(commit), summary, usage, is_by_answer: false }
         };
         steps.iter().enumerate().map(entry).collect()
     }

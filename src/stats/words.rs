@@ -16,10 +16,34 @@ use crate::transcript::{ModelUsage, SessionKey};
 /// If a note cannot be read.
 pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<usize> {
     let mut seen: HashSet<(String, String)> = HashSet::new();
+    let mut counted = Vec::new();
+    let lacking = each_record(reader, found, |index, conversation| {
+        let entry = &found.entries[index];
+        let commit = entry.commit.filter(|_| entry.summary.edits.is_empty()).map(|at| found.commits[at].commit_id);
+        let edits = commit.map(|id| reader.edits_of(id, &conversation.messages, &conversation.bytes));
+        counted.push((index, answers(conversation, &mut seen), edits));
+    })?;
+    for (index, usage, edits) in counted {
+        let entry = &mut found.entries[index];
+        (entry.usage, entry.is_by_answer) = (usage, true);
+        entry.summary.edits = edits.unwrap_or_else(|| std::mem::take(&mut entry.summary.edits));
+    }
+    Ok(lacking)
+}
+
+/// Reads the words of each record that a commit has, those of the oldest commit first, and gives them to `visit` with the index
+/// of the record. Returns how many records have no words here.
+pub(super) fn each_record(
+    reader: &Reader<'_>,
+    found: &Collected,
+    mut visit: impl FnMut(usize, &Conversation),
+) -> Result<usize> {
     let mut lacking = 0;
     let mut by_commit: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, entry) in found.entries.iter().enumerate() {
-        by_commit.entry(entry.commit).or_default().push(index);
+        if let Some(commit) = entry.commit {
+            by_commit.entry(commit).or_default().push(index);
+        }
     }
     // The oldest commit comes last.
     for (commit, indexes) in by_commit.into_iter().rev() {
@@ -28,21 +52,13 @@ pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<usize> {
             let summary = &found.entries[index].summary;
             wanted.insert((summary.key.clone(), summary.since.clone(), summary.through.clone()), index);
         }
-        let commit_id = found.commits[commit].commit_id;
-        let Some(note) = reader.note(commit_id)? else { continue };
+        let Some(note) = reader.note(found.commits[commit].commit_id)? else { continue };
         reader.each_conversation(&note, None, false, Words::Shown, |conversation| {
             let summary = &conversation.summary;
             let key = (summary.key.clone(), summary.since.clone(), summary.through.clone());
             if let Some(index) = wanted.remove(&key) {
                 match conversation.problems.is_empty() && !conversation.messages.is_empty() {
-                    true => {
-                        let entry = &mut found.entries[index];
-                        (entry.usage, entry.is_by_answer) = (answers(&conversation, &mut seen), true);
-                        if entry.summary.edits.is_empty() {
-                            entry.summary.edits =
-                                reader.edits_of(commit_id, &conversation.messages, &conversation.bytes);
-                        }
-                    }
+                    true => visit(index, &conversation),
                     false => lacking += 1,
                 }
             }

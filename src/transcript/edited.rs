@@ -113,7 +113,7 @@ mod tests {
     }
 
     fn answer(id: &str, is_error: bool) -> ToolResult {
-        ToolResult { call_id: id.into(), text: String::new(), is_error, sub_agent: None }
+        ToolResult::new(id, String::new(), is_error)
     }
 
     #[test]

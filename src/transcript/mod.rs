@@ -5,6 +5,7 @@
 
 mod about;
 mod edited;
+mod picture;
 mod session;
 mod tally;
 mod tokens;
@@ -16,6 +17,7 @@ use bstr::ByteSlice as _;
 
 pub use self::about::about;
 pub use self::edited::EditedPath;
+pub use self::picture::Picture;
 pub use self::session::{SessionKey, short_ids};
 pub use self::tally::Tally;
 pub use self::tokens::{ModelUsage, Tokens};
@@ -121,11 +123,13 @@ pub struct Attachment {
     pub name: Option<String>,
     /// Its size in bytes, if the transcript has it.
     pub size_bytes: Option<u64>,
+    /// The picture that it is, if a page may show it.
+    pub picture: Option<Picture>,
 }
 
 impl From<String> for Attachment {
     fn from(kind: String) -> Self {
-        Attachment { kind, name: None, size_bytes: None }
+        Attachment { kind, name: None, size_bytes: None, picture: None }
     }
 }
 
@@ -172,6 +176,15 @@ pub struct ToolResult {
     pub is_error: bool,
     /// The sub-agent that did the work, if one did.
     pub sub_agent: Option<String>,
+    /// The pictures that came with the text.
+    pub pictures: Vec<Attachment>,
+}
+
+impl ToolResult {
+    /// Returns the result of a call that no sub-agent made and that has no pictures.
+    pub fn new(call_id: impl Into<String>, text: impl Into<String>, is_error: bool) -> Self {
+        ToolResult { call_id: call_id.into(), text: text.into(), is_error, sub_agent: None, pictures: Vec::new() }
+    }
 }
 
 /// Returns the length of the longest beginning of `bytes` that ends at a line end.

@@ -18,7 +18,7 @@ use crate::progress::Tell;
 use crate::record::{Note, Record, Unit, tombstone};
 use crate::transcript::SessionKey;
 
-/// What is wrong.
+/// The kind of a problem.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Flaw {
     /// A ref of ours, or its commit or trees, cannot be read. Then nothing else is checked.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use sha2::{Digest as _, Sha256};
 
 use super::damage;
-use super::fsck::{Checked, Flaw, check};
+use super::fsck::{Checked, Flaw, Problem, check};
 use super::lost::lost_records;
 use crate::archive::{Archive, Header, hex};
 use crate::capture::State;
@@ -33,113 +33,176 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 ///
 /// If a ref cannot be written. A remote that cannot be reached is one of the returned lines.
 pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked, is_dry_run: bool) -> Result<Vec<String>> {
-    let line = |did: &str, would: &str, rest: String| match is_dry_run {
-        true => format!("would {would} {rest}"),
-        false => format!("{did} {rest}"),
-    };
-    let damaged: Vec<&str> = checked
-        .problems
-        .iter()
-        .filter(|problem| problem.flaw == Flaw::DamagedRef)
-        .map(|problem| problem.subject.as_str())
-        .collect();
-    if is_dry_run && !damaged.is_empty() {
-        return Ok(damage::planned(repo, &damaged));
-    }
+    let damaged: Vec<&str> = of(checked, Flaw::DamagedRef).map(|problem| problem.subject.as_str()).collect();
     if !damaged.is_empty() {
-        let mut done = damage::mend(repo, notes_ref, &damaged, deadline())?;
-        // With damaged refs, nothing else was checked.
-        let checked = check(repo, notes_ref, &mut silent())?;
-        if !checked.problems.iter().any(|problem| problem.flaw == Flaw::DamagedRef) {
-            done.extend(repair(repo, notes_ref, &checked, false)?);
-        }
-        return Ok(done);
+        return repair_refs(repo, notes_ref, &damaged, is_dry_run);
     }
-    let mut done = Vec::new();
-    let archive = Archive::new(repo);
-    // Purged words must not come back.
     let purged = Tombstones::read(repo)?;
-    let is_barred = |id: ObjectId, session: &SessionKey| purged.segments.contains_key(&id) || purged.bars(session);
-    let of = |flaw: Flaw| checked.problems.iter().filter(move |problem| problem.flaw == flaw);
-    if of(Flaw::BadEntry).next().is_some() {
-        let mended = match is_dry_run {
-            true => of(Flaw::BadEntry).map(|problem| problem.subject.clone()).collect::<BTreeSet<_>>(),
-            false => crate::share::check::mend(repo, notes_ref, deadline())?.into_iter().collect(),
+    let mut repair = Repair { repo, notes_ref, checked, purged, is_dry_run, done: Vec::new() };
+    repair.bad_entries()?;
+    repair.wrong_paths()?;
+    repair.unarchived_segments()?;
+    repair.lost_segments()?;
+    repair.overwritten_records()?;
+    repair.damaged_notes()?;
+    Ok(repair.done)
+}
+
+/// Returns the problems of one kind.
+fn of(checked: &Checked, flaw: Flaw) -> impl Iterator<Item = &Problem> {
+    checked.problems.iter().filter(move |problem| problem.flaw == flaw)
+}
+
+/// Resets damaged refs, then repairs the rest: with damaged refs, nothing else was checked.
+fn repair_refs(repo: &Repository, notes_ref: &str, damaged: &[&str], is_dry_run: bool) -> Result<Vec<String>> {
+    if is_dry_run {
+        return Ok(damage::planned(repo, damaged));
+    }
+    let mut done = damage::mend(repo, notes_ref, damaged, deadline())?;
+    let checked = check(repo, notes_ref, &mut silent())?;
+    if of(&checked, Flaw::DamagedRef).next().is_none() {
+        done.extend(repair(repo, notes_ref, &checked, false)?);
+    }
+    Ok(done)
+}
+
+/// Repairs in refs that can be read. Each method repairs one kind of problem.
+struct Repair<'r> {
+    repo: &'r Repository,
+    notes_ref: &'r str,
+    checked: &'r Checked,
+    /// Marks of purged words, which must not come back.
+    purged: Tombstones,
+    is_dry_run: bool,
+    /// What was done, one line each; with `is_dry_run`, what would be done.
+    done: Vec<String>,
+}
+
+impl Repair<'_> {
+    /// Adds a line that begins with `did`; with `is_dry_run`, with "would" and `would`.
+    fn tell(&mut self, did: &str, would: &str, rest: &str) {
+        self.done.push(match self.is_dry_run {
+            true => format!("would {would} {rest}"),
+            false => format!("{did} {rest}"),
+        });
+    }
+
+    fn is_barred(&self, id: ObjectId, session: &SessionKey) -> bool {
+        self.purged.segments.contains_key(&id) || self.purged.bars(session)
+    }
+
+    fn bad_entries(&mut self) -> Result<()> {
+        let named: BTreeSet<String> = of(self.checked, Flaw::BadEntry).map(|problem| problem.subject.clone()).collect();
+        let mended = match self.is_dry_run || named.is_empty() {
+            true => named,
+            false => crate::share::check::mend(self.repo, self.notes_ref, deadline())?.into_iter().collect(),
         };
-        let rest = |name: &String| format!("entries that do not belong there out of {name}");
-        done.extend(mended.iter().map(|name| line("took", "take", rest(name))));
-    }
-    for problem in of(Flaw::WrongPath) {
-        if let (Some(id), Some(session)) = (repo.parse_id(&problem.subject), &problem.session)
-            && !is_barred(id, session)
-        {
-            if !is_dry_run {
-                archive.rename(&problem.detail, session, id, deadline())?;
-            }
-            done.push(line("gave", "give", format!("segment {id} its own name")));
+        for name in mended {
+            self.tell("took", "take", &format!("entries that do not belong there out of {name}"));
         }
+        Ok(())
     }
-    for problem in of(Flaw::UnarchivedSegment) {
-        if let (Some(id), Some(session)) = (repo.parse_id(&problem.subject), &problem.session) {
+
+    fn wrong_paths(&mut self) -> Result<()> {
+        for (problem, session, id) in segments(self.repo, self.checked, Flaw::WrongPath) {
+            if self.is_barred(id, session) {
+                continue;
+            }
+            if !self.is_dry_run {
+                Archive::new(self.repo).rename(&problem.detail, session, id, deadline())?;
+            }
+            self.tell("gave", "give", &format!("segment {id} its own name"));
+        }
+        Ok(())
+    }
+
+    fn unarchived_segments(&mut self) -> Result<()> {
+        let archive = Archive::new(self.repo);
+        for (_, session, id) in segments(self.repo, self.checked, Flaw::UnarchivedSegment) {
             // Anyone can write a record that names the segments of another session.
             let (links, error) = archive.only(session).chain(id, None);
             if links.is_empty() || error.is_some_and(|error| error.kind() == Kind::Corrupt) {
                 continue;
             }
             let chain: Vec<ObjectId> = links.iter().rev().map(|link| link.segment_id).collect();
-            if chain.iter().any(|id| is_barred(*id, session)) {
+            if chain.iter().any(|id| self.is_barred(*id, session)) {
                 continue;
             }
-            if !is_dry_run {
+            if !self.is_dry_run {
                 archive.add(session, &chain, deadline())?;
             }
-            done.push(line("put", "put", format!("segment {id} back into the archive")));
+            self.tell("put", "put", &format!("segment {id} back into the archive"));
         }
+        Ok(())
     }
-    let is_lost = |flaw| flaw == Flaw::MissingSegment || flaw == Flaw::DamagedSegment;
-    let sessions: BTreeSet<SessionKey> = checked
-        .problems
-        .iter()
-        .filter(|problem| is_lost(problem.flaw))
-        .filter_map(|problem| problem.session.clone())
-        .collect();
-    if !sessions.is_empty() {
-        done.extend(match is_dry_run {
+
+    /// Fetches missing and damaged segments again. Of a session that still lacks some, the whole is stored again.
+    fn lost_segments(&mut self) -> Result<()> {
+        let (repo, notes_ref) = (self.repo, self.notes_ref);
+        let lost = of(self.checked, Flaw::MissingSegment).chain(of(self.checked, Flaw::DamagedSegment));
+        let sessions: BTreeSet<&SessionKey> = lost.filter_map(|problem| problem.session.as_ref()).collect();
+        if sessions.is_empty() {
+            return Ok(());
+        }
+        self.done.extend(match self.is_dry_run {
             true => repo.remotes().into_iter().map(|remote| format!("would fetch again what {remote} has")).collect(),
             false => ask_remotes(repo, notes_ref),
         });
-        // If the remotes did not have the missing segments, the whole session is stored again.
-        for session in &sessions {
-            if lacks_words(repo, notes_ref, session)? && rebuild(repo, notes_ref, session, &purged, is_dry_run)? {
-                done.push(line("stored", "store", format!("session {session} anew from the agent's own file")));
+        for session in sessions {
+            if lacks_words(repo, notes_ref, session)?
+                && rebuild(repo, notes_ref, session, &self.purged, self.is_dry_run)?
+            {
+                self.tell("stored", "store", &format!("session {session} anew from the agent's own file"));
             }
         }
+        Ok(())
     }
-    let lost = lost_records(repo, notes_ref)?;
-    if !lost.is_empty() && !is_dry_run {
-        notes::carry(repo, notes_ref, "shiftlog: records that were overwritten\n", deadline(), |editor| {
-            for (commit_id, records) in &lost {
-                let mut note = Note::parse_lines(&editor.get(*commit_id)?.unwrap_or_default());
-                records.iter().for_each(|record| add_proven(repo, &mut note, record.clone()));
-                editor.replace(*commit_id, &note.to_bytes())?;
-            }
-            Ok(())
-        })?;
+
+    fn overwritten_records(&mut self) -> Result<()> {
+        let lost = lost_records(self.repo, self.notes_ref)?;
+        if !lost.is_empty() && !self.is_dry_run {
+            let message = "shiftlog: records that were overwritten\n";
+            notes::carry(self.repo, self.notes_ref, message, deadline(), |editor| {
+                for (commit_id, records) in &lost {
+                    let mut note = Note::parse_lines(&editor.get(*commit_id)?.unwrap_or_default());
+                    records.iter().for_each(|record| add_proven(self.repo, &mut note, record.clone()));
+                    editor.replace(*commit_id, &note.to_bytes())?;
+                }
+                Ok(())
+            })?;
+        }
+        for commit_id in lost.keys() {
+            self.tell("put", "put", &format!("back what was said on {commit_id}"));
+        }
+        Ok(())
     }
-    done.extend(lost.keys().map(|commit_id| line("put", "put", format!("back what was said on {commit_id}"))));
-    for problem in of(Flaw::DamagedNote) {
-        let Some(commit_id) = problem.commit_id else { continue };
-        let mended = Reader::new(repo, Some(notes_ref)).note(commit_id)?.filter(|note| !note.is_damaged());
-        if let Some(note) = mended {
-            if !is_dry_run {
-                notes::carry(repo, notes_ref, "shiftlog: a note put together again\n", deadline(), |editor| {
+
+    fn damaged_notes(&mut self) -> Result<()> {
+        for commit_id in of(self.checked, Flaw::DamagedNote).filter_map(|problem| problem.commit_id) {
+            let mended = Reader::new(self.repo, Some(self.notes_ref)).note(commit_id)?;
+            let Some(note) = mended.filter(|note| !note.is_damaged()) else { continue };
+            if !self.is_dry_run {
+                let message = "shiftlog: a note put together again\n";
+                notes::carry(self.repo, self.notes_ref, message, deadline(), |editor| {
                     editor.replace(commit_id, &note.to_bytes())
                 })?;
             }
-            done.push(line("put", "put", format!("the note of {commit_id} together again")));
+            self.tell("put", "put", &format!("the note of {commit_id} together again"));
         }
+        Ok(())
     }
-    Ok(done)
+}
+
+/// Returns the problems of one kind that name a segment, each with the segment and its session.
+fn segments<'c>(
+    repo: &'c Repository,
+    checked: &'c Checked,
+    flaw: Flaw,
+) -> impl Iterator<Item = (&'c Problem, &'c SessionKey, ObjectId)> {
+    of(checked, flaw).filter_map(move |problem| {
+        let id = repo.parse_id(&problem.subject)?;
+        Some((problem, problem.session.as_ref()?, id))
+    })
 }
 
 fn deadline() -> Instant {
@@ -174,6 +237,36 @@ fn lacks_words(repo: &Repository, notes_ref: &str, session: &SessionKey) -> Resu
         repo.parse_id(&record.through).is_some_and(|through| archive.transcript(through).problems.is_empty())
     };
     Ok(records_of(repo, notes_ref, session)?.iter().any(|(_, record)| !is_whole(record)))
+}
+
+/// Stores a transcript as segments that end at `ends`, and returns them by these ends.
+fn store(
+    archive: &Archive<'_>,
+    session: &SessionKey,
+    stored: &[u8],
+    ends: BTreeSet<u64>,
+) -> Result<BTreeMap<u64, ObjectId>> {
+    let mut segments: BTreeMap<u64, ObjectId> = BTreeMap::new();
+    let (mut parent, mut from) = (None, 0);
+    for end in ends {
+        let range = |from: u64, to: u64| &stored[from as usize..to as usize];
+        let header = Header {
+            shiftlog: 1,
+            agent: session.agent.clone(),
+            session: session.id.clone(),
+            parent: parent.map(|id: ObjectId| id.to_string()),
+            keep: from,
+            bytes: end - from,
+            sha256: hex(&Sha256::digest(range(0, end))),
+            time: Time::now().to_rfc3339(),
+        };
+        let segment_id = archive.write(&header, range(from, end))?;
+        segments.insert(end, segment_id);
+        (parent, from) = (Some(segment_id), end);
+    }
+    let new: Vec<ObjectId> = segments.values().copied().collect();
+    archive.add(session, &new, deadline())?;
+    Ok(segments)
 }
 
 /// Stores a session again from the agent's own transcript, if its digest still matches the records, and updates the records
@@ -221,27 +314,8 @@ fn rebuild(
             lengths.insert(hex.to_owned(), header.total_bytes());
         }
     }
-    let ends: BTreeSet<u64> = lengths.values().copied().collect();
-    let mut segments: BTreeMap<u64, ObjectId> = BTreeMap::new();
-    let (mut parent, mut from) = (None, 0);
-    for end in ends.into_iter().filter(|end| *end > 0) {
-        let range = |from: u64, to: u64| &stored[from as usize..to as usize];
-        let header = Header {
-            shiftlog: 1,
-            agent: session.agent.clone(),
-            session: session.id.clone(),
-            parent: parent.map(|id: ObjectId| id.to_string()),
-            keep: from,
-            bytes: end - from,
-            sha256: hex(&Sha256::digest(range(0, end))),
-            time: Time::now().to_rfc3339(),
-        };
-        let segment_id = archive.write(&header, range(from, end))?;
-        segments.insert(end, segment_id);
-        (parent, from) = (Some(segment_id), end);
-    }
-    let new: Vec<ObjectId> = segments.values().copied().collect();
-    archive.add(session, &new, deadline())?;
+    let ends = lengths.values().copied().filter(|end| *end > 0).collect();
+    let segments = store(&archive, session, &stored, ends)?;
     let renamed = |hex: &str| lengths.get(hex).and_then(|end| segments.get(end)).map(ToString::to_string);
     let message = format!("shiftlog: {session} stored anew\n");
     notes::carry(repo, notes_ref, &message, deadline(), |editor| {

@@ -12,17 +12,17 @@ use crate::error::{Error, Result};
 
 /// How many random bytes a secret has.
 const SECRET_BYTES: usize = 16;
-/// What browsers say of where a request comes from.
+/// The header in which browsers tell where a request comes from.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// What becomes of a request.
+/// The decision about a request.
 #[derive(Debug, Eq, PartialEq)]
 pub enum Verdict {
-    /// It gets its page.
+    /// The request gets its page.
     Pass,
     /// The browser gets this cookie and goes to the first page.
     Enter(String),
-    /// It gets nothing, and one sentence that says why.
+    /// The request is refused, with one sentence that says why.
     Refuse(StatusCode, &'static str),
 }
 
@@ -31,7 +31,7 @@ pub struct Gate {
     port: u16,
     /// The token of the link that is good now.
     token: String,
-    /// What the cookie has.
+    /// The value of the cookie.
     secret: String,
 }
 

@@ -1,11 +1,12 @@
 //! `git shiftlog web`: a read-only server of pages for one person's browser, on this machine alone.
 //!
-//! Read `gate` for who is let in, then `site` for the pages: the same that `git shiftlog export` writes. `wire` is the only file
-//! that knows of connections. Nothing here changes the repository or reads a file outside of it.
+//! Read `gate` for who is let in, then `site` for the pages: the same that `git shiftlog export` writes. A page is
+//! made in a thread of its own, and `sending` hands it to `wire`, the only file that knows of connections. Nothing here changes the repository or reads a file outside of it.
 
 mod asked;
 mod gate;
 mod pages;
+mod sending;
 mod site;
 mod wire;
 
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use crate::error::Result;
 
-/// What is served, and how.
+/// The options of the server.
 pub struct Server {
     /// The directory whose repository is served.
     pub directory: PathBuf,

@@ -1,6 +1,7 @@
 //! What each page reads, and through which room.
 
 use std::collections::{HashMap, HashSet};
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -34,7 +35,7 @@ const SEARCH_TIME: Duration = Duration::from_secs(5);
 /// The largest file that is shown.
 const MAX_FILE_BYTES: u64 = 2 << 20;
 
-/// What a page is made with.
+/// The values that a page is made with.
 pub struct Visit<'v> {
     server: &'v Server,
     repo: &'v Repository,
@@ -130,16 +131,14 @@ impl<'v> Visit<'v> {
     }
 
     /// Writes the page of what is wanted.
-    fn written(&self, wanted: Wanted, nothing: &str) -> Result<Vec<u8>> {
+    fn write(&self, out: &mut dyn Write, wanted: Wanted, nothing: &str) -> Result<()> {
         let plan = Plan::of(&self.reader, vec![wanted], None, false, &self.redactor)?;
         if plan.sessions.is_empty() {
             return Err(Error::new(Kind::Missing, nothing));
         }
         let all: Vec<usize> = (0..plan.sessions.len()).collect();
-        let mut page = Vec::new();
         let mut pages = Pages::new(&self.reader, &self.redactor, &plan, self.shape.clone(), true);
-        pages.write(&mut page, &all, &plan.title(&all), None)?;
-        Ok(page)
+        pages.write(out, &all, &plan.title(&all), None).map(drop)
     }
 }
 
@@ -230,19 +229,19 @@ fn chosen(visit: &Visit<'_>, filters: &Filters) -> Result<Query> {
 }
 
 /// A commit with its conversations, or with that of one session.
-pub fn commit(visit: &Visit<'_>, revision: &str, of: Option<(&str, &str)>) -> Result<Vec<u8>> {
+pub fn commit(visit: &Visit<'_>, revision: &str, of: Option<(&str, &str)>, out: &mut dyn Write) -> Result<()> {
     let commit_id = visit.commit_id(revision)?;
     let session = of.map(|(agent, id)| SessionKey::new(agent, id));
-    visit.written(Wanted { commit_id, session, is_whole: false }, "no conversation recorded for this commit")
+    visit.write(out, Wanted { commit_id, session, is_whole: false }, "no conversation recorded for this commit")
 }
 
 /// A whole session, up to its last commit.
-pub fn session(visit: &Visit<'_>, agent: &str, id: &str) -> Result<Vec<u8>> {
+pub fn session(visit: &Visit<'_>, agent: &str, id: &str, out: &mut dyn Write) -> Result<()> {
     let nothing = "no commit has this session";
     let key = SessionKey::new(agent, id);
     let found = visit.reader.find_session(&key.to_string())?.filter(|(found, _)| *found == key);
     let (key, commit_id) = found.ok_or_else(|| Error::new(Kind::Missing, nothing))?;
-    visit.written(Wanted { commit_id, session: Some(key), is_whole: true }, nothing)
+    visit.write(out, Wanted { commit_id, session: Some(key), is_whole: true }, nothing)
 }
 
 /// The transcript of a session up to its last commit, as `git shiftlog show --raw --full` prints it, without secrets.
@@ -320,8 +319,7 @@ pub fn file(visit: &Visit<'_>, revision: &str, path: &str) -> Result<Vec<u8>> {
     let text = clean(&visit.redactor, &bytes.to_str_lossy());
     let texts: Vec<&str> = text.lines().collect();
     let (mut explained, mut commits) = (Vec::new(), HashMap::new());
-    for lines in repo.blame(request)? {
-        let mut lines = lines?;
+    for mut lines in repo.blame_through_ignored(request)? {
         if lines.is_first {
             commits.insert(lines.commit.commit_id, visit.commit(lines.commit.commit_id)?);
         }

@@ -6,29 +6,11 @@ use hyper::StatusCode;
 
 use super::asked::{Values, components};
 use super::pages::Visit;
+use super::sending::{Answer, Form, Outgoing};
 use super::{Server, pages};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 use crate::pretty::html::{Outlet, Shape, Span, Theme, notice_page};
-
-/// A page to be sent.
-pub struct Answer {
-    /// Whether it is what was asked for.
-    pub status: StatusCode,
-    /// What it is.
-    pub form: Form,
-    /// The page.
-    pub page: Vec<u8>,
-}
-
-/// What is sent.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Form {
-    /// A page that is shown.
-    Page,
-    /// Bytes that the browser saves.
-    File,
-}
 
 /// Makes pages. The repository is opened for each, so that they show it as it is.
 pub struct Site {
@@ -47,44 +29,53 @@ impl Site {
         Site { server, name }
     }
 
-    /// Returns the page at an address.
-    pub fn answer(&self, path: &str, query: &str) -> Answer {
-        let page = match components(path) {
-            Some(parts) => self.page(&parts, &Values::read(query)),
+    /// Writes the page at an address, or what is wrong with that.
+    pub fn answer(&self, path: &str, query: &str, out: &mut Outgoing) {
+        let written = match components(path) {
+            Some(parts) => self.page(&parts, &Values::read(query), out),
             None => Err(missing()),
         };
-        match page {
-            Ok((form, page)) => Answer { status: StatusCode::OK, form, page },
+        match written {
+            Ok(Some(answer)) => out.send(answer),
+            Ok(None) => out.end(),
             Err(error) => {
                 let (status, title) = match error.kind() {
                     Kind::Missing => (StatusCode::NOT_FOUND, "Nothing here"),
                     Kind::Usage => (StatusCode::BAD_REQUEST, "This cannot be looked for"),
                     _ => (StatusCode::INTERNAL_SERVER_ERROR, "This cannot be shown"),
                 };
-                self.notice(status, title, &error.to_string())
+                out.send(self.notice(status, title, &error.to_string()));
             }
         }
     }
 
     /// Returns a page that says something.
     pub fn notice(&self, status: StatusCode, title: &str, sentence: &str) -> Answer {
-        Answer { status, form: Form::Page, page: notice_page(title, &[sentence], &shape(None)).into_bytes() }
+        Answer { status, ..Answer::page(notice_page(title, &[sentence], &shape(None)).into_bytes()) }
     }
 
-    fn page(&self, parts: &[String], values: &Values) -> Result<(Form, Vec<u8>)> {
+    /// Returns a page that is made as a whole; `None` for one that was written to `out`.
+    fn page(&self, parts: &[String], values: &Values, out: &mut Outgoing) -> Result<Option<Answer>> {
         let repo = Repository::open(&self.server.directory)?;
         crate::capture::agents::define(&repo);
         let visit = Visit::new(&self.server, &repo, shape(repo.worktree()))?;
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let page = match parts.as_slice() {
-            ["raw", agent, id] => return Ok((Form::File, pages::raw(&visit, agent, id)?)),
+            ["raw", agent, id] => {
+                let file = Answer::page(pages::raw(&visit, agent, id)?);
+                return Ok(Some(Answer { form: Form::File, ..file }));
+            }
+            ["c", revision] => return pages::commit(&visit, revision, None, out).map(|()| None),
+            // The name of a branch can have slashes in it.
+            ["c", name @ ..] if visit.named(&name.join("/")).is_some() => {
+                return pages::commit(&visit, &name.join("/"), None, out).map(|()| None);
+            }
+            ["c", revision, agent, id] => {
+                return pages::commit(&visit, revision, Some((agent, id)), out).map(|()| None);
+            }
+            ["s", agent, id] => return pages::session(&visit, agent, id, out).map(|()| None),
             [] => pages::overview(&visit, &self.name),
             ["commits"] => pages::commits(&visit, values),
-            ["c", revision] => pages::commit(&visit, revision, None),
-            // The name of a branch can have slashes in it.
-            ["c", name @ ..] if visit.named(&name.join("/")).is_some() => pages::commit(&visit, &name.join("/"), None),
-            ["c", revision, agent, id] => pages::commit(&visit, revision, Some((agent, id))),
-            ["s", agent, id] => pages::session(&visit, agent, id),
             ["why", revision, path @ ..] if !path.is_empty() => pages::file(&visit, revision, &path.join("/")),
             ["search"] => pages::search(&visit, values.get("q")),
             ["branches"] => pages::branches(&visit),
@@ -92,7 +83,7 @@ impl Site {
             ["about"] => pages::about(&visit),
             _ => Err(missing()),
         };
-        Ok((Form::Page, page?))
+        page.map(|page| Some(Answer::page(page)))
     }
 }
 
@@ -105,6 +96,7 @@ fn shape(top: Option<&Path>) -> Shape {
         span: Span::Normal,
         has_thinking: true,
         has_tools: true,
+        has_pictures: false,
         theme: Theme::Auto,
         top: top.map(|top| top.to_string_lossy().into_owned()),
         outlet: Outlet::Server,

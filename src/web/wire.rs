@@ -7,8 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Incoming;
 use hyper::header::{
     ALLOW, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
     LOCATION, REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
@@ -24,7 +23,8 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::Server;
 use super::gate::{Gate, Verdict};
-use super::site::{Answer, Form, Site};
+use super::sending::{Answer, Content, Form, Outgoing};
+use super::site::Site;
 use crate::error::{Error, Result};
 use crate::pretty::html::{Outlet, policy};
 
@@ -41,7 +41,7 @@ const HEAD_LINES: usize = 64;
 /// How long to wait after a connection could not be accepted, as when too many files are open.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What becomes of a link that is good from now on.
+/// Called with the link whenever there is a new one.
 pub type Announce = Box<dyn Fn(&str) -> Result<()>>;
 
 /// Serves until no request has come for a while.
@@ -58,7 +58,7 @@ async fn listen(server: Server, announce: Announce) -> Result<()> {
     let gate = Gate::new(listener.local_addr().map_err(cannot)?.port())?;
     announce(&gate.link())?;
     let last_request = Cell::new(Instant::now());
-    let desk = Rc::new(Desk { gate: RefCell::new(gate), site: Site::new(server), announce, last_request });
+    let desk = Rc::new(Desk { gate: RefCell::new(gate), site: Arc::new(Site::new(server)), announce, last_request });
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let deadline = desk.last_request.get() + idle;
@@ -90,10 +90,10 @@ async fn accept(
     Some((stream, place))
 }
 
-/// What all connections share.
+/// The state that all connections share.
 struct Desk {
     gate: RefCell<Gate>,
-    site: Site,
+    site: Arc<Site>,
     announce: Announce,
     last_request: Cell<Instant>,
 }
@@ -101,7 +101,8 @@ struct Desk {
 impl Desk {
     /// Answers the request of a client, and ends the connection.
     async fn attend(&self, stream: TcpStream) {
-        let answer = service_fn(|request: Request<Incoming>| async move { Ok::<_, Infallible>(self.answer(&request)) });
+        let answer =
+            service_fn(|request: Request<Incoming>| async move { Ok::<_, Infallible>(self.answer(&request).await) });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIME)
@@ -113,7 +114,22 @@ impl Desk {
         let _ = timeout(WHOLE_TIME, connection).await;
     }
 
-    fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+    /// Has a page made in a thread of its own, so that nobody waits for the page of another.
+    async fn page(&self, path: &str, query: &str) -> Answer {
+        let (mut out, answered) = Outgoing::new();
+        let (site, path, query) = (Arc::clone(&self.site), path.to_owned(), query.to_owned());
+        let maker = std::thread::Builder::new().spawn(move || site.answer(&path, &query, &mut out));
+        let sentence = match maker.map(|_| answered) {
+            Ok(answered) => match answered.await {
+                Ok(answer) => return answer,
+                Err(_) => "it could not be made".to_owned(),
+            },
+            Err(error) => error.to_string(),
+        };
+        self.site.notice(StatusCode::INTERNAL_SERVER_ERROR, "This cannot be shown", &sentence)
+    }
+
+    async fn answer(&self, request: &Request<Incoming>) -> Response<Content> {
         let (method, uri) = (request.method(), request.uri());
         let verdict = self.gate.borrow_mut().judge(method, uri, request.headers());
         // Who is refused does not keep the server running.
@@ -121,7 +137,7 @@ impl Desk {
             self.last_request.set(Instant::now());
         }
         let mut response = match verdict {
-            Ok(Verdict::Pass) => respond(self.site.answer(uri.path(), uri.query().unwrap_or_default())),
+            Ok(Verdict::Pass) => respond(self.page(uri.path(), uri.query().unwrap_or_default()).await),
             Ok(Verdict::Enter(cookie)) => {
                 // Whoever started the server may have gone; the browser that came is served all the same.
                 let _ = (self.announce)(&self.gate.borrow().link());
@@ -147,9 +163,9 @@ impl Desk {
 }
 
 /// Returns a page as it is sent, with what keeps browsers from doing more with it than to show it.
-fn respond(answer: Answer) -> Response<Full<Bytes>> {
+fn respond(answer: Answer) -> Response<Content> {
     let form = answer.form;
-    let mut response = Response::new(Full::new(Bytes::from(answer.page)));
+    let mut response = Response::new(answer.content);
     *response.status_mut() = answer.status;
     let headers = response.headers_mut();
     let policy = format!("{}; frame-ancestors 'none'", policy(Outlet::Server));

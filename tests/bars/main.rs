@@ -14,6 +14,7 @@ mod pages;
 mod readers;
 mod redaction;
 mod repositories;
+mod rules;
 mod sample;
 mod stage;
 mod why;
@@ -25,7 +26,7 @@ const ROUNDS: usize = 60;
 /// A bar: its name, and what measures it.
 type Row = (&'static str, fn() -> bool);
 
-const ROWS: [Row; 23] = [
+const ROWS: [Row; 24] = [
     ("idle", hooks::idle_hook),
     ("old", hooks::old_sessions),
     ("live", hooks::live_sessions),
@@ -47,6 +48,7 @@ const ROWS: [Row; 23] = [
     ("verify", readers::verify),
     ("fsck", readers::fsck),
     ("find", find::find),
+    ("rules", rules::rules),
     ("hostile", hostile::hostile),
     ("redaction", redaction::redaction),
 ];

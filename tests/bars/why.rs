@@ -1,11 +1,14 @@
 //! What it costs to ask why a line is as it is, beside reading the words and beside the blame that it needs.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use super::ROUNDS;
-use super::sample::{Bar, compare};
+use super::sample::{Bar, Pairs, compare};
 use super::stage::{Stage, program};
 use super::words::transcript;
 
@@ -69,12 +72,30 @@ pub fn why() -> bool {
     let pairs = compare(ROUNDS / 2, ours, || stage.command(&program("git-shiftlog-show"), &["--json", "HEAD"]));
     let is_quick = pairs.report("git-shiftlog-why of a line, session of 4 MB", "git-shiftlog-show", Bar::Ratio(1.3));
     let pairs = compare(ROUNDS / 2, ours, || stage.git(&["blame", "-w", &range, "file.rs"]));
-    pairs.report("the same", "git blame -w -L", Bar::None);
+    let mut is_quick = pairs.report("the same", "git blame -w -L", Bar::Extra(15.0)) && is_quick;
     let found = stage.output(stage.command(&program("git-shiftlog-blame"), &["--format=%(evidence)", "file.rs"]));
     assert_eq!(found.matches("replay").count(), COMMITS * 10, "all lines are found");
     let ours = || stage.command(&program("git-shiftlog-blame"), &["file.rs"]);
     let pairs = compare(ROUNDS / 6, ours, || stage.git(&["blame", "-w", "file.rs"]));
     let what = format!("git-shiftlog-blame of {LINES} lines, {COMMITS} recorded commits");
-    pairs.report(&what, "git blame -w", Bar::None);
-    is_quick
+    is_quick &= pairs.report(&what, "git blame -w", Bar::Ratio(2.0));
+    let mut pairs = Pairs::default();
+    for _ in 0..ROUNDS / 6 {
+        let ours = stage.command(&program("git-shiftlog-blame"), &["--incremental", "file.rs"]);
+        let theirs = stage.git(&["blame", "-w", "--incremental", "file.rs"]);
+        pairs.measure(|| until_first_line(ours), || until_first_line(theirs));
+    }
+    pairs.report("the first group of blame --incremental", "git blame -w --incremental", Bar::Ratio(1.1)) && is_quick
+}
+
+/// Returns how long a command takes to print its first line.
+fn until_first_line(mut command: Command) -> Duration {
+    let started = Instant::now();
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("it runs");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
+    lines.read_line(&mut String::new()).expect("a line");
+    let elapsed = started.elapsed();
+    std::io::copy(&mut lines, &mut std::io::sink()).expect("the rest");
+    child.wait().expect("it ends");
+    elapsed
 }

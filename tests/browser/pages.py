@@ -5,6 +5,8 @@ Usage: pages.py <directory of the programs> <axe.min.js> [<directory for picture
 
 import os
 import pathlib
+import random
+import re
 import shutil
 import subprocess
 import sys
@@ -69,8 +71,13 @@ class Served:
 SERVED = None
 
 
-def top_of(page, selector):
-    return page.eval_on_selector(selector, "e => e.getBoundingClientRect().top")
+def named(fragment):
+    """The selector of what a fragment names: an id may begin with a digit, and a selector '#6341fce' is none."""
+    return f"[id='{fragment.lstrip('#')}']"
+
+
+def top_of(page, fragment):
+    return page.eval_on_selector(named(fragment), "e => e.getBoundingClientRect().top")
 
 
 def is_seen(page, text):
@@ -121,7 +128,7 @@ def a_deep_link_goes_to_its_turn(browser, files):
         with Tab(browser, files["session"], fragment) as page:
             page.wait_for_timeout(300)
             assert 0 <= top_of(page, fragment) < 200, top_of(page, fragment)
-            assert not is_call or page.eval_on_selector(fragment, "e => e.open"), fragment + " is closed"
+            assert not is_call or page.eval_on_selector(named(fragment), "e => e.open"), fragment + " is closed"
 
 
 def keys_walk_and_open(browser, files):
@@ -145,6 +152,22 @@ def keys_walk_and_open(browser, files):
         page.keyboard.press("Escape")
         page.keyboard.press("t")
         assert page.evaluate("document.documentElement.dataset.theme") == "light"
+        page.keyboard.press("[")
+        assert page.evaluate("document.activeElement.className").startswith("commit")
+        page.keyboard.press("k")
+        assert not page.evaluate("document.activeElement.className").startswith("commit")
+        page.keyboard.press("O")
+        assert page.locator("main details.work:not([open])").count() == 0
+        page.keyboard.press("O")
+        assert page.locator("main details.work:not([open])").count() > 3
+        page.keyboard.press("v")
+        assert page.locator("#view-full").is_checked() and page.url.endswith("?view=full")
+        page.keyboard.press("y")
+        page.wait_for_timeout(200)
+        assert page.locator("[role=status]").inner_text() in ("link copied", "the link is in the address bar")
+        # A key that the browser has a use for is the browser's.
+        page.keyboard.press("Control+j")
+        assert page.locator("#view-full").is_checked()
 
 
 def views_show_what_they_say(browser, files):
@@ -161,6 +184,11 @@ def views_show_what_they_say(browser, files):
         assert page.locator("#view-focused").is_checked()
 
 
+def wait_for_one_hit(page):
+    page.locator("[role=status]", has_text=re.compile("^1 hit$")).wait_for(state="attached")
+    assert page.locator(".hits li").count() == 1
+
+
 def search_opens_what_it_finds(browser, files):
     with Tab(browser, files["session"]) as page:
         page.keyboard.press("/")
@@ -175,9 +203,36 @@ def search_opens_what_it_finds(browser, files):
         page.locator(".search input").fill("/[0-9]+ passed/")
         page.wait_for_timeout(300)
         assert page.locator(".hits li").count() == 1
+        page.locator(".search input").fill("delay")
+        page.wait_for_timeout(300)
+        page.keyboard.press("Enter")
+        page.keyboard.press("Escape")
+        for key, told in (("n", "hit 2 of"), ("N", "hit 1 of")):
+            page.keyboard.press(key)
+            assert page.locator("[role=status]").inner_text().startswith(told), key
+        page.keyboard.press("/")
         page.locator(".search input").fill("nowhere to be found")
         page.wait_for_timeout(300)
         assert page.locator("[role=status]").inner_text() == "0 hits"
+
+
+def the_overview_of_a_folder_finds_what_its_pages_say(browser, files):
+    with Tab(browser, files["index"]) as page:
+        page.keyboard.press("/")
+        page.keyboard.type("longest wait in an hour")
+        wait_for_one_hit(page)
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/*.html#*t1m*")
+        page.wait_for_timeout(300)
+        assert 0 <= top_of(page, "#" + page.url.split("#")[1]) < 400, page.url
+        assert is_seen(page, "The cap holds")
+    with Tab(browser, files["index"]) as page:
+        page.keyboard.press("/")
+        page.keyboard.type("line 17 of relay/pool.py")
+        wait_for_one_hit(page)
+        page.locator(".hits button").click()
+        page.wait_for_url("**/*.html#*t1m*")
+        assert page.get_by_text("line 17 of relay/pool.py").last.is_visible()
 
 
 def a_change_stands_beside_its_turns_and_each_leads_to_the_other(browser, files):
@@ -192,11 +247,11 @@ def a_change_stands_beside_its_turns_and_each_leads_to_the_other(browser, files)
                 link.click()
                 page.wait_for_timeout(600)
                 assert 0 <= top_of(page, turn) < 250, (turn, top_of(page, turn))
-                back = page.locator(turn + " .wrote a").first
+                back = page.locator(named(turn) + " .wrote a").first
                 back.scroll_into_view_if_needed()
                 back.click()
                 page.wait_for_timeout(600)
-                assert page.locator(back.get_attribute("href")).is_visible()
+                assert page.locator(named(back.get_attribute("href"))).is_visible()
                 assert 0 <= top_of(page, back.get_attribute("href")) < 700
         with Tab(browser, files[name], viewport={"width": 400, "height": 800}) as page:
             boxes = [page.locator(s).bounding_box() for s in (".said", ".change")]
@@ -237,7 +292,16 @@ def print_has_the_words_and_no_columns(browser, files):
         page.emulate_media(media="print")
         assert not page.locator("#contents").is_visible() and not page.locator("header.top").is_visible()
         assert is_seen(page, "hammers the server")
+        page.locator(".thinking .body").first.scroll_into_view_if_needed()
+        assert page.locator(".thinking .body").first.is_visible(), "what is closed is printed, too"
         assert len(page.pdf()) > 20000
+    # Paper is white, whatever the screen was.
+    shades = []
+    for name in ("commit", "dark"):
+        with Tab(browser, files[name]) as page:
+            page.emulate_media(media="print")
+            shades.append(page.evaluate("['body', '.diff ins', '.prompt'].map(s => getComputedStyle(document.querySelector(s)).backgroundColor)"))
+    assert shades[0] == shades[1], shades
 
 
 def serious_findings(page):
@@ -260,15 +324,26 @@ def axe_finds_nothing_serious(browser, files):
             assert not found, (name, scheme, found)
 
 
-def long_pages_open_at_once(browser, files):
-    """The figures that a reader waits for: first paint, and the document being ready."""
-    with Tab(browser, files["long"]) as page:
-        page.wait_for_timeout(300)
-        times = page.evaluate("({ready: performance.timing.domContentLoadedEventEnd - performance.timing.navigationStart,"
-                              "paint: (performance.getEntriesByName('first-contentful-paint')[0] || {}).startTime,"
-                              "nodes: document.querySelectorAll('*').length})")
-        size = os.path.getsize(files["long"])
-        print(f"  {size / 1e6:.2f} MB, {times['nodes']} elements: first paint {times['paint']:.0f} ms, ready {times['ready']:.0f} ms")
+def long_pages_open_whole(browser, files):
+    """10 and 100 MB of transcript: the last turn is there, is found and can be gone to. Prints what a reader waits for."""
+    for name, turns in LONG.items():
+        with Tab(browser, files[name]) as page:
+            page.wait_for_timeout(300)
+            times = page.evaluate("({ready: performance.timing.domContentLoadedEventEnd - performance.timing.navigationStart,"
+                                  "paint: (performance.getEntriesByName('first-contentful-paint')[0] || {}).startTime,"
+                                  "nodes: document.querySelectorAll('*').length})")
+            # Two frames later what was gone to is on the screen.
+            jump = page.evaluate("last => new Promise(done => { const from = performance.now(); location.hash = last;"
+                                 "requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - from))); })",
+                                 f"#t{turns}")
+            page.wait_for_timeout(300)
+            assert -1 <= top_of(page, f"#t{turns}") < 860, top_of(page, f"#t{turns}")
+            page.keyboard.press("/")
+            page.keyboard.type(f"Prompt number {turns}:")
+            wait_for_one_hit(page)
+            size = os.path.getsize(files[name])
+            print(f"  {size / 1e6:.2f} MB, {times['nodes']} elements: first paint {times['paint']:.0f} ms, "
+                  f"ready {times['ready']:.0f} ms, jump {jump:.0f} ms")
 
 
 def addresses_of(world, commits):
@@ -292,12 +367,13 @@ def pages_of_the_server_hold_what_those_in_files_hold(browser, files):
             for scheme in ("light", "dark"):
                 with Tab(browser, files[name], viewport={"width": width, "height": 800}, color_scheme=scheme) as page:
                     assert wide(page) <= 0, (name, width, wide(page))
-        context = browser.new_context(storage_state=SERVED.state, bypass_csp=True, reduced_motion="reduce")
-        page = context.new_page()
-        page.goto(files[name])
-        findings = serious_findings(page)
-        context.close()
-        assert not findings, (name, findings)
+        for scheme in ("light", "dark"):
+            context = browser.new_context(storage_state=SERVED.state, bypass_csp=True, reduced_motion="reduce", color_scheme=scheme)
+            page = context.new_page()
+            page.goto(files[name])
+            findings = serious_findings(page)
+            context.close()
+            assert not findings, (name, scheme, findings)
 
 
 def a_link_of_the_server_leads_to_its_turn(browser, files):
@@ -353,15 +429,23 @@ def pictures(browser, files):
                     page.screenshot(path=PICTURES / f"{name.replace(' ', '-')}-{scheme}-{width}.png")
 
 
-def long_session(world):
-    c = worlds.Session(world, "long")
-    for turn in range(60):
+# The long sessions and how many turns they have.
+LONG = {"long": 60, "vast": 600}
+
+
+def long_session(world, name):
+    """Sixty turns of six calls are 10 MB of transcript, of which a page shows a seventh."""
+    c = worlds.Session(world, name)
+    chance = random.Random(7)
+    # Numbers: words that say the same again and again are stored in next to nothing, and then not shown.
+    c.beside = lambda: {"toolUseResult": {"originalFile": " ".join(map(str, chance.choices(range(10**6), k=1200)))}}
+    for turn in range(1, LONG[name] + 1):
         c.prompt(f"Prompt number {turn}: go on with the next module, and keep the tests green.")
         for step in range(6):
             c.says(f"Step {step} of turn {turn}.\n\n- it does `this({step})`\n- and then **that**\n\n" + "Words go on. " * 40)
             c.call("Bash", "\n".join(f"output {n} of step {step}" for n in range(80)), command=f"make step-{step}")
-    world.write("long.txt", "x\n")
-    return c.commit("a long session")
+    world.write(name + ".txt", "x\n")
+    return c.commit(f"a {name} session")
 
 
 def main():
@@ -379,9 +463,10 @@ def main():
         }.items():
             files[name] = os.path.join(place, name + ".html")
             world.export("-o", files[name], *words)
-        for name, make in {"villain": worlds.villain, "long": long_session}.items():
+        made = {"villain": worlds.villain(world)} | {name: long_session(world, name) for name in LONG}
+        for name, commit in made.items():
             files[name] = os.path.join(place, name + ".html")
-            world.export("-o", files[name], make(world))
+            world.export("-o", files[name], commit)
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         SERVED = Served(browser, world)
         villain = world.run("git", "log", "-1", "--format=%H", "--grep=a commit </script>", "--fixed-strings").strip()
@@ -389,11 +474,11 @@ def main():
         files["web villain"] = f"{SERVED.origin}/c/{villain}"
         files["hostile search"] = f"{SERVED.origin}/search?q={urllib.parse.quote(worlds.HOSTILE)}"
         cases = [nothing_hostile_happens, the_policy_stops_what_is_not_ours, a_deep_link_goes_to_its_turn, keys_walk_and_open,
-                 views_show_what_they_say, search_opens_what_it_finds,
+                 views_show_what_they_say, search_opens_what_it_finds, the_overview_of_a_folder_finds_what_its_pages_say,
                  a_change_stands_beside_its_turns_and_each_leads_to_the_other, everything_is_there_without_scripts,
                  nothing_is_wider_than_a_phone, colours_follow_the_system_and_the_choice, print_has_the_words_and_no_columns,
                  axe_finds_nothing_serious, pages_of_the_server_hold_what_those_in_files_hold,
-                 a_link_of_the_server_leads_to_its_turn, nothing_hostile_happens_on_the_server, long_pages_open_at_once] + ([pictures] if PICTURES else [])
+                 a_link_of_the_server_leads_to_its_turn, nothing_hostile_happens_on_the_server, long_pages_open_whole] + ([pictures] if PICTURES else [])
         failed = []
         for case in cases:
             try:

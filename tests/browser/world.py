@@ -1,5 +1,6 @@
 """A repository with conversations that are worth a look, and one that wants to do harm."""
 
+import datetime
 import json
 import os
 import subprocess
@@ -50,14 +51,15 @@ class World:
 class Session:
     def __init__(self, world, name):
         self.world, self.name, self.lines, self.calls, self.model = world, name, [], 0, "claude-opus-4-8"
+        # What an agent writes beside each message, and nobody reads.
+        self.beside = dict
         self.file = os.path.join(world.env["HOME"], name + ".jsonl")
 
     def record(self, kind, message):
         self.world.clock += 7
-        stamp = subprocess.run(["date", "-u", "-d", f"@{self.world.clock}", "+%Y-%m-%dT%H:%M:%S.000Z"],
-                               capture_output=True, text=True).stdout.strip()
+        stamp = datetime.datetime.fromtimestamp(self.world.clock, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
         self.lines.append(json.dumps({"type": kind, "uuid": f"{self.name}-{len(self.lines)}", "sessionId": self.name,
-                                      "cwd": self.world.top, "timestamp": stamp, "message": message}))
+                                      "cwd": self.world.top, "timestamp": stamp, "message": message} | self.beside()))
 
     def prompt(self, text):
         self.record("user", {"role": "user", "content": text})

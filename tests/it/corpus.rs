@@ -25,6 +25,22 @@ pub const CASES: &[Case] = &[
     }),
     ("a note of 200 MiB in one line", |maker| maker.note(&vec![b'a'; 200 << 20])),
     ("a note of 100 MiB of short lines", |maker| maker.note(&b"a\n".repeat(50 << 20))),
+    ("a note of 600,000 lines of evidence", |maker| {
+        maker.note(&lines(600_000, |number| evidence(&number.to_string(), "x")));
+    }),
+    ("evidence whose texts are one large segment", |maker| {
+        let text = "error: x\n".repeat(3 << 20);
+        let sha256 = hex(&<sha2::Sha256 as sha2::Digest>::digest(&text));
+        let bytes = text.len() as u64;
+        let time = "2026-01-02T03:04:05Z".into();
+        let (agent, session) = ("evidence".to_owned(), sha256.clone());
+        let header = Header { shiftlog: 1, agent, session, parent: None, keep: 0, bytes, sha256: sha256.clone(), time };
+        let id = maker.blob(&segment::encode(&header, text.as_bytes()).unwrap());
+        maker.note(&lines(4_000, |number| {
+            let line = evidence(&number.to_string(), &text[..2_000]);
+            line.replace("\"size\":0", &format!("\"size\":{bytes},\"sha256\":\"{sha256}\",\"blob\":\"{id}\""))
+        }));
+    }),
     ("a session id of 40 MiB", |maker| maker.note(record(&"s".repeat(40 << 20), None, "x").as_bytes())),
     ("records with a million values", |maker| {
         let values = "0,".repeat(30_000);
@@ -126,6 +142,12 @@ fn lines(count: usize, line: impl Fn(usize) -> String) -> Vec<u8> {
 fn record(session: &str, since: Option<&str>, through: &str) -> String {
     json!({ "shiftlog": 1, "agent": "claude", "session": session, "time": "2026-01-02T03:04:05Z", "turns": 1,
         "messages": 1, "since": since, "through": through, "bytes": 0, "sha256": "00" })
+    .to_string()
+}
+
+fn evidence(id: &str, error: &str) -> String {
+    json!({ "shiftlog": 1, "evidence": "log", "id": id, "time": "2026-01-02T03:04:05Z", "size": 0, "status": "failed",
+        "error": error, "name": format!("{id}.log") })
     .to_string()
 }
 
@@ -281,7 +303,7 @@ impl Maker {
 }
 
 /// How many of the commands the tests try: those that read in different ways. The measurement tries all.
-pub const TRIED: usize = 16;
+pub const TRIED: usize = 18;
 
 /// The commands that read, as they are typed behind `git shiftlog`; `mcp` is asked questions.
 pub const COMMANDS: &[&[&str]] = &[
@@ -301,6 +323,8 @@ pub const COMMANDS: &[&[&str]] = &[
     &["log", "-Sx"],
     &["why", "lines.txt:1"],
     &["blame", "lines.txt"],
+    &["evidence"],
+    &["evidence", "show"],
     &["show", "--full", "--tool-output=full"],
     &["show", "--raw"],
     &["log", "--json"],

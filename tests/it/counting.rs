@@ -1,5 +1,8 @@
 //! `git shiftlog stats`: what recorded work has used. Each increment counts once, and no price is invented.
 
+mod lines;
+mod tools;
+
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -25,7 +28,7 @@ fn answers(session: &Session<'_>, id: &str, model: &str, usage: &Value) {
 }
 
 /// A session with an answer of Opus and two calls of a model without a price, and its commit.
-fn work(scratch: &Scratch, name: &str) -> String {
+pub fn work(scratch: &Scratch, name: &str) -> String {
     let session = scratch.session(name);
     session.prompt(&format!("make {name}"));
     answers(&session, &format!("msg_{name}"), "claude-opus-4-8", &usage());
@@ -66,6 +69,9 @@ fn a_record_tells_the_tokens_of_each_model() {
     assert_eq!(scratch.shiftlog("log", ["--format=%(cost)"]).ok(), "at least 0.05\n");
     let page = scratch.shiftlog("export", ["--html"]).ok();
     assert!(page.contains("<li>at least 0.05 USD</li>"), "{page}");
+    scratch.shiftlog("export", ["--html", "-o", "site/"]).ok();
+    let index = std::fs::read_to_string(scratch.top.join("site/index.html")).unwrap();
+    assert!(index.contains("<li>25.1k tokens</li><li>at least 0.05 USD</li>"), "{index}");
     // What somebody pays is nobody else's business.
     scratch.write("prices", "claude-test-1\t-\t100000\t100000\n");
     scratch.git(["config", "shiftlog.prices", "prices"]).ok();
@@ -97,6 +103,8 @@ list prices of 2026-11-22, in US dollars; a subscription costs something else
         "agent,model,commits,sessions,turns,messages,active,input,output,cacheRead,cacheWrite,cacheWriteLong,cost,atLeast\r\n\
          claude,claude-opus-4-8,2,2,0,0,0,2000,200,40000,8000,6000,0.1075,false\r\n"
     );
+    let unpriced = scratch.shiftlog("stats", ["--csv", "--model=test"]).ok();
+    assert!(unpriced.ends_with(",,true\r\n"), "what has no price is no nought: {unpriced}");
     let plain = scratch.shiftlog("stats", ["--no-cost", "--by=agent"]).ok();
     assert_eq!(
         plain.lines().skip(1).collect::<Vec<_>>(),
@@ -253,88 +261,6 @@ fn what_was_used_is_shared_among_the_files_that_were_changed() {
     assert_eq!(told(&["--by=path", "--words"]).len(), 3, "the words do");
     assert!(scratch.shiftlog("fsck", ["--repair", "--recount"]).ok().starts_with("counted 1 record again\n"));
     assert_eq!(scratch.record("HEAD~1"), record);
-}
-
-/// Two sessions of two agents' models, a line typed by a person, a line that is moved, and one that a command writes.
-fn lines_of_many() -> Scratch {
-    let scratch = Scratch::set_up();
-    let session = scratch.session("s1");
-    session.prompt("make a");
-    session.edits("a.txt", "first line of it\nsecond line of it\nthird line of it\n\n");
-    session.calls("c", "Bash", &json!({ "command": "cat >c.txt <<E\na line of a command\nE" }));
-    scratch.write("c.txt", "a line of a command\n");
-    session.answers("c", "");
-    scratch.write("by_hand.txt", "somebody typed this\nand this as well\n");
-    scratch.write("generated.txt", "made by a program\n");
-    scratch.write(".git/info/attributes", "generated.txt linguist-generated\n");
-    session.commits("add a");
-    session.hook("SessionEnd");
-    let session = scratch.session("s2");
-    session.prompt("make b");
-    session.edits("a.txt", "first line of it\nanother second line\nthird line of it\n\n");
-    session.edits("b.txt", "written into b at first\n");
-    scratch.git(["rm", "-q", "--cached", "-f", "--ignore-unmatch", "b.txt"]).ok();
-    std::fs::rename(scratch.top.join("b.txt"), scratch.top.join("moved.txt")).unwrap();
-    session.commits("add b");
-    scratch
-}
-
-#[test]
-fn the_lines_of_commits_are_told_by_who_wrote_them_and_whether_they_are_still_there() {
-    let scratch = lines_of_many();
-    let table = scratch.shiftlog("stats", ["--lines", "--survival", "--by=session", "HEAD~2.."]).ok();
-    let expected = "\
-2 commits, 9 lines added, 5 of them recorded (56 %), 8 still there (89 %)
-session  commits  added  recorded  moved  shell  other  left  share
-s1             1      5         4      0      1      0     4   80 %
-(none)         1      2         0      0      0      2     2  100 %
-s2             1      2         1      1      0      0     2  100 %
-total          2      9         5      1      1      2     8   89 %
-";
-    assert_eq!(table, expected);
-    let csv = scratch.shiftlog("stats", ["--lines", "--csv", "--agent=claude", "HEAD~2.."]).ok();
-    let expected = "agent,model,commits,added,recorded,moved,shell,other\r\nclaude,claude-test-1,2,7,5,1,1,0\r\n";
-    assert_eq!(csv, expected);
-    let whole = objects(&scratch, &["--lines", "--survival"]).pop().unwrap();
-    for by in ["agent", "model", "author", "branch", "commit", "day", "week", "month", "session", "path"] {
-        let mut groups = objects(&scratch, &["--lines", "--survival", &format!("--by={by}")]);
-        assert_eq!(groups.pop().as_ref(), Some(&whole), "{by}");
-        for key in ["added", "recorded", "moved", "shell", "other", "left"] {
-            let sum: u64 = groups.iter().map(|group| group[key].as_u64().unwrap()).sum();
-            assert_eq!(Some(sum), whole[key].as_u64(), "{key} by {by}");
-        }
-    }
-    let only = objects(&scratch, &["--lines", "--by=path", "HEAD~2..", "--", "c.txt"]);
-    assert_eq!((only.len(), &only[0]["by"]["path"], &only[0]["shell"]), (2, &json!("c.txt"), &json!(1)));
-    // A file that was renamed since has its lines still.
-    scratch.git(["mv", "a.txt", "renamed.txt"]).ok();
-    scratch.git(["rm", "-q", "by_hand.txt"]).ok();
-    scratch.git(["commit", "-q", "-m", "rename"]).ok();
-    let later = objects(&scratch, &["--lines", "--survival", "--by=session", "HEAD~3.."]);
-    let left = |session: &str| {
-        let group = later.iter().find(|group| group["by"]["session"] == session).unwrap();
-        group["left"].as_u64().unwrap()
-    };
-    assert_eq!((left("s1"), left("s2"), left("(none)")), (4, 2, 0));
-    for wrong in [&["--survival"][..], &["--lines", "--chart"], &["--lines", "--words"]] {
-        assert_eq!(scratch.shiftlog("stats", wrong).code, 129, "{wrong:?}");
-    }
-    let nothing = scratch.shiftlog("stats", ["--lines", "HEAD..HEAD"]);
-    assert_eq!((nothing.code, nothing.stderr.as_str()), (1, "error: no commit adds lines\n"));
-}
-
-#[test]
-fn lines_whose_words_are_not_here_count_as_not_recorded() {
-    let scratch = lines_of_many();
-    let other = Scratch::empty(&[]);
-    let from = scratch.top.to_str().unwrap();
-    other.git(["fetch", "-q", from, "main:refs/heads/work", "refs/notes/shiftlog:refs/notes/shiftlog"]).ok();
-    // Nothing says here that a file is generated: attributes of a clone stay there.
-    let ran = other.shiftlog("stats", ["--lines", "--json", "work~2..work"]);
-    let total: Value = serde_json::from_str(ran.stdout.lines().last().unwrap()).unwrap();
-    assert_eq!((&total["added"], &total["other"], &total["recorded"]), (&json!(10), &json!(10), &json!(0)), "{ran:?}");
-    let warning = "warning: not all words of 2 commits are here; what they lack counts as not recorded\n";
-    assert_eq!(ran.stderr, warning);
 }
 
 #[test]

@@ -40,6 +40,60 @@ fn write_session(scratch: &Scratch, id: &str, file: &str) -> std::path::PathBuf 
 }
 
 #[test]
+fn what_doctor_advises_mends_what_it_found() {
+    let scratch = Scratch::set_up();
+    let settings = scratch.top.join(".claude/settings.local.json");
+    let state = scratch.top.join(".git/shiftlog");
+    let problems = || {
+        let ran = scratch.shiftlog("doctor", ["--quiet", "--no-rehearsal"]);
+        assert_eq!(ran.code, i32::from(!ran.stdout.is_empty()), "{ran:?}");
+        ran.stdout
+    };
+    assert_eq!(problems(), "");
+    // A file that does not parse is not edited, so the advice to run 'init' would fail.
+    let good = fs::read_to_string(&settings).unwrap();
+    fs::write(&settings, "{ oops").unwrap();
+    let told = problems();
+    assert!(told.starts_with("problem  Claude Code: cannot edit '"), "{told}");
+    assert!(
+        told.contains("does not parse at line 1") && told.contains("fix: correct the file, then git shiftlog init")
+    );
+    fs::write(&settings, good).unwrap();
+    // A capture that cannot be read is not stored by the next command.
+    fs::create_dir_all(state.join("pending")).unwrap();
+    fs::write(state.join("pending/odd"), "odd\n").unwrap();
+    let told = problems();
+    assert_eq!(told.lines().count(), 2, "{told}");
+    assert!(told.lines().next().unwrap().contains("pending/odd' is not a pending capture"), "{told}");
+    follow(&scratch, &told);
+    assert_eq!(problems(), "");
+    assert_eq!(fs::read_to_string(scratch.home().join("odd")).unwrap(), "odd\n", "nothing is thrown away");
+    for (key, value) in [
+        ("shiftlog.push", "everything"),
+        ("shiftlog.hookTimeout", "soon"),
+        ("shiftlog.allowMirror", "perhaps"),
+        ("shiftlog.gitHooks", "some"),
+        ("shiftlog.fetch", "often"),
+    ] {
+        scratch.git(["config", key, value]).ok();
+        let told = problems();
+        assert!(told.starts_with(&format!("problem  {key}: '{value}' is not a value for it\n")), "{told}");
+        follow(&scratch, &told);
+        assert_eq!(problems(), "", "{key}");
+    }
+    fs::remove_dir_all(&state).unwrap();
+    fs::write(&state, "").unwrap();
+    follow(&scratch, &problems());
+    assert_eq!(problems(), "");
+}
+
+/// Runs what the first advice of `doctor` says.
+fn follow(scratch: &Scratch, told: &str) {
+    let fix = told.lines().find_map(|line| line.trim().strip_prefix("fix: ")).unwrap();
+    scratch.run_in(&scratch.top, "sh", ["-c", fix]).ok();
+}
+
+#[test]
 fn a_session_that_began_in_a_subdirectory_is_one_that_hooks_told_of() {
     let scratch = Scratch::set_up();
     let below = scratch.top.join("below");

@@ -137,6 +137,7 @@ const OPTION_VALUES: &[(&str, &str)] = &[
     ("in", "parts"),
     ("mcp", "clients"),
     ("browser", "browsers"),
+    ("toolset", "toolsets"),
 ];
 
 /// What they complete where no option stands.

@@ -38,6 +38,27 @@ fn values<'h>(html: &'h str, attribute: &str) -> Vec<&'h str> {
     html.match_indices(&mark).filter_map(|(at, _)| html[at + mark.len()..].split('"').next()).collect()
 }
 
+/// Asserts that each element ends within the one in which it began.
+#[track_caller]
+fn assert_nested(html: &str) {
+    let (mut open, mut rest): (Vec<&str>, &str) = (Vec::new(), html);
+    while let Some((_, tag)) = rest.split_once('<') {
+        let (tag, after) = tag.split_once('>').expect("a tag ends");
+        rest = after;
+        let name = tag.trim_start_matches('/').split([' ', '\n']).next().unwrap();
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "{}", &after[..after.len().min(80)]);
+        } else if !["!DOCTYPE", "meta", "link", "input", "br", "hr", "img"].contains(&name) {
+            open.push(name);
+        }
+        // What they have is no HTML.
+        if ["script", "style"].contains(&tag.split(' ').next().unwrap()) {
+            rest = &rest[rest.find("</").expect("it ends")..];
+        }
+    }
+    assert_eq!(open, [""; 0]);
+}
+
 /// Asserts what holds for every page: ids that are there once, links that lead somewhere, nothing from elsewhere.
 #[track_caller]
 fn assert_whole(html: &str) {
@@ -51,6 +72,7 @@ fn assert_whole(html: &str) {
         assert!(ids.contains(&address), "nothing has the id {address}");
     }
     assert!(values(html, "src").is_empty() && values(html, "style").is_empty());
+    assert_nested(html);
     let policy = values(html, "content").into_iter().find(|value| value.contains("default-src")).unwrap();
     assert!(policy.starts_with("default-src 'none'; style-src 'sha256-") && !policy.contains("unsafe"), "{policy}");
 }
@@ -74,6 +96,67 @@ fn a_page_has_the_turns_and_the_commits_with_links_to_each() {
     assert!(one.contains("<a href=\"#t1\">turn 1</a>"), "the hunk leads to its turn: {one}");
 }
 
+/// A picture of one pixel.
+const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=";
+
+#[test]
+fn pictures_are_on_a_page_only_if_that_is_asked_for_and_they_are_nothing_else() {
+    let encode = |bytes: &[u8]| base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes);
+    let scratch = Scratch::set_up();
+    let session = scratch.session("alpha");
+    session.shows("like this", "image/png", PIXEL);
+    session.shows("or this", "image/svg+xml", &encode(b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"));
+    session.shows("called a picture", "image/png", &encode(b"<script>alert(1)</script> and more of it"));
+    let secret = format!("sk-ant-api03-{}-{}AA", "Zk3".repeat(31), "");
+    let secretive = encode(format!("\u{89}PNG\r\n\u{1a}\n ANTHROPIC_API_KEY={secret} ").as_bytes());
+    session.shows("with a secret", "image/png", &secretive);
+    session.calls("s", "Screenshot", &json!({}));
+    session.answers_with("s", "image/gif", "R0lGODlhAQABAAAAACw=\"onload=\"alert(1)");
+    session.calls("t", "Screenshot", &json!({}));
+    session.answers_with("t", "image/gif", PIXEL);
+    session.edits("one.rs", "fn one() {}\n");
+    session.commits("add one");
+    let plain = scratch.shiftlog("export", ["--html"]).ok();
+    assert_whole(&plain);
+    assert!(!plain.contains("<img") && plain.contains("[image/png, 68 bytes]"), "{plain}");
+    let page = scratch.shiftlog("export", ["--html", "--images"]).ok();
+    let shown = format!("<img class=\"picture\" src=\"data:image/png;base64,{PIXEL}\" alt=\"[image/");
+    assert_eq!((page.matches("<img").count(), page.matches(&shown).count()), (2, 2), "{page}");
+    assert!(!page.contains("onload") && page.contains("[image/svg+xml"), "{page}");
+    assert_eq!(page, scratch.shiftlog("export", ["--html", "--images"]).ok(), "the same bytes again");
+    let refused = scratch.shiftlog("export", ["--markdown", "--images"]);
+    assert_eq!(refused.code, 129, "{refused:?}");
+}
+
+#[test]
+fn a_page_of_each_agent_is_whole_and_has_what_people_typed() {
+    let scratch = Scratch::new();
+    for (agent, path) in [
+        ("claude", "claude/projects/-home-dev-harbour/3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e.jsonl"),
+        ("claude", "claude/many-tools.jsonl"),
+        ("codex", "codex/sessions/2026/06/16/rollout-2026-06-16T11-48-29-019ed11e-aeff-7173-9228-5b048d95c933.jsonl"),
+        ("gemini", "gemini/tmp/harbour/chats/session-2026-08-10T09-15-b4c1f6d2.jsonl"),
+        ("pi", "pi/a-branch-left.jsonl"),
+        ("qwen", "qwen/34ee1580-9287-481d-8c27-9bd6ef5239ff.jsonl"),
+        ("copilot", "copilot/session-state/301561f1-558a-43e9-a144-82d3ca12ab62/events.jsonl"),
+    ] {
+        let path = crate::fixtures::fixture(path);
+        let options = [format!("--agent={agent}"), format!("--transcript={}", path.display())];
+        scratch.git(["commit", "-q", "--allow-empty", "-m", agent]).ok();
+        scratch.shiftlog("add", ["-q", "--session=s-1", &options[0], &options[1]]).ok();
+        let page = scratch.shiftlog("export", ["--html"]).ok();
+        assert_whole(&page);
+        let messages = shiftlog::agent::find(agent).unwrap().parse(&fs::read(&path).unwrap());
+        let prompts: Vec<String> =
+            messages.iter().filter(|message| message.is_prompt()).map(|prompt| prompt.text()).collect();
+        assert!(!prompts.is_empty(), "{agent}");
+        for line in prompts.iter().flat_map(|prompt| prompt.trim().lines()) {
+            let escaped = line.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+            assert!(page.contains(&escaped), "{agent}: {line}");
+        }
+    }
+}
+
 #[test]
 fn a_hunk_that_nobody_recorded_says_so() {
     let scratch = Scratch::set_up();
@@ -92,7 +175,7 @@ fn a_hunk_that_nobody_recorded_says_so() {
 }
 
 /// A commit of two turns of a session, of which the second has sent a sub-agent, and of another session.
-fn of_several() -> Scratch {
+pub fn of_several() -> Scratch {
     let scratch = Scratch::set_up();
     let session = scratch.session("alpha");
     session.prompt("make one");
@@ -220,6 +303,14 @@ fn a_directory_has_a_page_for_each_session_and_an_overview() {
     );
     let alpha = fs::read_to_string(site.join("claude~alpha.html")).unwrap();
     assert_whole(&alpha);
+    let (_, words) = index.split_once("<script type=\"application/json\" id=\"words\">").unwrap();
+    let pages: Vec<(String, Vec<(String, String)>)> =
+        serde_json::from_str(words.split_once("</script>").unwrap().0).unwrap();
+    let alpha_words = &pages.iter().find(|(address, _)| address == "claude%7Ealpha.html").unwrap().1;
+    assert!(alpha_words.iter().any(|(_, text)| text == "make one <b>and</b> tell"), "{alpha_words:?}");
+    for (id, _) in alpha_words {
+        assert!(alpha.contains(&format!("id=\"{id}\"")), "{id}");
+    }
     assert!(alpha.contains("href=\"index.html\"") && !alpha.contains("make three"));
     // A second run replaces nothing unless it is told to.
     let again = scratch.shiftlog("export", ["--html", "-o", "site", "HEAD"]);
@@ -376,4 +467,8 @@ fn hostile_text_stays_text() {
     assert!(!page.contains("javascript:alert(1)\"") && !page.contains("src=\"https"));
     assert!(!page.contains(['\u{202e}', '\u{0}', '\u{1b}']), "no character of control is left");
     assert!(page.contains("&lt;img src=x onerror=alert(1)&gt;"), "what was said is there");
+    scratch.shiftlog("export", ["--html", "-o", "site/"]).ok();
+    let index = fs::read_to_string(scratch.top.join("site/index.html")).unwrap();
+    assert_eq!(index.matches("</script").count(), 2, "what pages say ends no element: the words, and our script");
+    assert!(!index.contains(['\u{202e}', '\u{0}', '\u{1b}']) && index.contains("onerror=alert(1)"));
 }

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use shiftlog::archive::hex;
 
+use crate::earlier::{document, transcript};
+use crate::migrating::{attach, migrate};
+use crate::purging::{SECRET, purge};
 use crate::support::Scratch;
 
 /// A session as the other reader reads it.
@@ -281,4 +284,53 @@ fn the_page_is_enough_to_read_a_store() {
     add(&scratch, "cursor", &path, "chat-1");
     assert_eq!(assert_read_alike(&scratch, "HEAD"), ["chat-1"]);
     assert_eq!(rows(&foreign(&scratch, "HEAD")[0].session), rows(&path), "every row that the agent had");
+}
+
+#[test]
+fn the_page_is_enough_to_read_an_old_note_whose_words_were_purged() {
+    let scratch = Scratch::set_up();
+    scratch.write("CLAUDE.md", &format!("{SECRET}, as I said"));
+    let (first, second) = (scratch.session("s1"), scratch.session("s2"));
+    first.prompt(&format!("remember: {SECRET}"));
+    first.edits("a.txt", "a\n");
+    let mut commits = vec![first.commits("one")];
+    first.prompt("go on");
+    first.edits("a.txt", "b\n");
+    commits.push(first.commits("two"));
+    second.prompt("my part");
+    second.edits("a.txt", "c\n");
+    commits.push(second.commits("three"));
+    let note = |commit: &String| scratch.git(["notes", "--ref=shiftlog", "show", commit]).ok();
+    let notes: Vec<String> = commits.iter().map(note).collect();
+    purge(&scratch, &[&format!("--match={SECRET}")]).ok();
+    purge(&scratch, &["--session=s2"]).ok();
+    // As a colleague has them who has not heard of it.
+    for (commit, before) in commits.iter().zip(&notes) {
+        scratch.git(["notes", "--ref=shiftlog", "add", "-f", "-m", before, commit]).ok();
+        assert_eq!(note(commit), *before);
+    }
+    assert_eq!(assert_read_alike(&scratch, &commits[0]), ["s1"]);
+    let told = fs::read_to_string(scratch.root().join("foreign/0.rules.0")).unwrap();
+    assert_eq!(told, "[REDACTED:purged], as I said");
+    assert_eq!(assert_read_alike(&scratch, &commits[1]), ["s1"]);
+    assert_eq!(foreign(&scratch, &commits[2]).len(), 0, "nothing is left of the session");
+}
+
+#[test]
+fn the_page_is_enough_to_read_documents_of_earlier_tools() {
+    let scratch = Scratch::new();
+    let texts = ["one question", "another question"].map(transcript);
+    let documents = [document("old", &texts[0]), document("older", &texts[1])];
+    let pretty = serde_json::to_string_pretty(&documents[0]).unwrap();
+    attach(&scratch, "refs/notes/shiftlog", "HEAD", &format!("a remark\n{pretty}\n"));
+    attach(&scratch, "refs/notes/claude-conversations", "HEAD", &documents[1].to_string());
+    let read = || {
+        foreign(&scratch, "HEAD");
+        let file = |number: usize| fs::read_to_string(scratch.root().join(format!("foreign/earlier.{number}"))).ok();
+        (0..).map_while(file).collect::<Vec<_>>()
+    };
+    assert_eq!(read(), texts);
+    migrate(&scratch, &[]).ok();
+    assert_eq!(read(), Vec::<String>::new(), "they are records now");
+    assert_eq!(assert_read_alike(&scratch, "HEAD").len(), 2);
 }

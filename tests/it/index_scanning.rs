@@ -222,6 +222,22 @@ fn an_agent_that_answers_badly_dies_hangs_or_writes_elsewhere_changes_nothing() 
 }
 
 #[test]
+fn what_an_agent_says_of_its_failure_is_told_without_secrets() {
+    let scratch = project();
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    install(&scratch, &format!("echo 'refused: {token}' >&2; exit 1"));
+    let ran = scan(&scratch, &[]);
+    assert!(ran.code == 1 && ran.stderr.starts_with("error: cannot ask codex: refused: [REDACTED:"), "{ran:?}");
+    assert!(!ran.stderr.contains(&token[4..]), "{ran:?}");
+    // Nor does a commit write it into the log.
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    scratch.git(["config", "shiftlog.index", "commit"]).ok();
+    scratch.run_until_nothing_runs(&scratch.top, &["git", "commit", "-q", "--allow-empty", "-m", "x"]).ok();
+    assert!(scratch.log().contains("cannot ask codex: refused: [REDACTED:"), "{}", scratch.log());
+    assert!(!scratch.log().contains(&token[4..]), "{}", scratch.log());
+}
+
+#[test]
 fn many_files_are_asked_about_folder_by_folder_and_the_index_is_replaced_as_a_whole() {
     let scratch = project();
     for folder in ["a", "b"] {
@@ -358,6 +374,35 @@ fn links_and_changes_meanwhile_are_refused() {
     let ran = scan(&scratch, &[]);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, "error: the index was changed while codex was asked\n"));
     assert_eq!((module(&scratch), fs::read_to_string(&stories).unwrap()), (None, format!("{mine}\n")));
+}
+
+#[test]
+fn what_a_checkout_has_put_into_the_history_is_not_taken_for_an_answer() {
+    let scratch = project();
+    install(&scratch, &answers(&json!({ "arch": arch("own") })));
+    let (index, history) = (scratch.top.join(".memo/index"), scratch.top.join(".memo/.history"));
+    let stories = fs::read_to_string(index.join("stories.json")).unwrap();
+    fs::create_dir_all(history.join("next")).unwrap();
+    symlink("/etc/passwd", history.join("next/stories.json")).unwrap();
+    fs::write(history.join("next/issues.json"), "{\"issues\": 1}").unwrap();
+    // Reading one of these would not end.
+    symlink("/dev/zero", history.join("scanned.json")).unwrap();
+    symlink("/dev/zero", history.join("answered.json")).unwrap();
+    assert!(scratch.shiftlog("index", ["status"]).ok().contains("\nlast scan       never\n"));
+    scan(&scratch, &["-q"]).ok();
+    assert_eq!(fs::read_to_string(index.join("stories.json")).unwrap(), stories);
+    assert!(!index.join("stories.json").symlink_metadata().unwrap().is_symlink());
+    assert_eq!(scratch.shiftlog("index", ["validate"]).ok(), "");
+    assert_eq!(module(&scratch).as_deref(), Some("own"));
+    assert!(!history.join("next").exists() && !history.join("scanned.json").symlink_metadata().unwrap().is_symlink());
+    let read = |path: &Path| fs::read_to_string(path).unwrap();
+    let texts = ["arch", "interface", "stories", "issues"].map(|root| read(&index.join(format!("{root}.json"))));
+    let scanned: Value = serde_json::from_str(&read(&history.join("scanned.json"))).unwrap();
+    let broken = ["{}"; 4];
+    let waiting = json!({ "before": texts, "texts": broken, "scanned": { "files": scanned["files"] } });
+    fs::write(history.join("answered.json"), waiting.to_string()).unwrap();
+    assert_eq!(scan(&scratch, &[]).ok(), "nothing to do\n");
+    assert_eq!(scratch.shiftlog("index", ["validate"]).ok(), "");
 }
 
 #[test]

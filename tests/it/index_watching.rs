@@ -187,6 +187,57 @@ fn two_watchers_do_not_run_on_one_project() {
 }
 
 #[test]
+fn a_change_during_a_scan_by_hand_is_scanned_by_the_watcher_after_it() {
+    let scratch = project();
+    let fifo = scratch.root().join("go");
+    scratch.run_in(&scratch.root(), "mkfifo", ["go"]).ok();
+    install(&scratch, &format!("[ $n = 0 ] && cat '{}' >/dev/null\necho '{{}}'", fifo.display()));
+    let mut command = scratch.command("git-shiftlog-index", &scratch.top);
+    let mut scan = command.args(["scan", "-q"]).stdout(Stdio::null()).spawn().unwrap();
+    let go = fs::OpenOptions::new().write(true).open(&fifo).unwrap();
+    let mut watching = Watching::start(&scratch, &["--debounce=0"]);
+    put(&scratch, "src/net.rs", "meanwhile();\n");
+    // The watcher has looked by then.
+    scratch.shiftlog("index", ["status"]).ok();
+    drop(go);
+    assert!(scan.wait().unwrap().success());
+    watching.hear("the index stays as it is");
+    let ended = watching.end("TERM");
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
+    let turns = asked(&scratch);
+    assert_eq!(turns.len(), 2, "{turns:#?}");
+    assert!(!turns[0].contains("meanwhile();") && turns[1].contains("meanwhile();"));
+}
+
+#[test]
+fn a_watcher_writes_through_no_link_and_makes_no_directory_again() {
+    for is_link in [true, false] {
+        let scratch = project();
+        install(&scratch, "echo '{}'");
+        scratch.shiftlog("index", ["scan", "-q"]).ok();
+        asked(&scratch);
+        let mut watching = Watching::start(&scratch, &["--debounce=0"]);
+        let (memo, mine) = (scratch.top.join(".memo"), scratch.root().join("mine"));
+        fs::create_dir(&mine).unwrap();
+        fs::rename(&memo, scratch.root().join("moved")).unwrap();
+        if is_link {
+            std::os::unix::fs::symlink(&mine, &memo).unwrap();
+        }
+        put(&scratch, "src/net.rs", "more();\n");
+        let mut rest = String::new();
+        std::io::Read::read_to_string(&mut watching.stdout, &mut rest).unwrap();
+        let ran = Ran::of(watching.child.wait_with_output().unwrap());
+        let told = match is_link {
+            true => "error: .memo is a symbolic link, which is not followed\n",
+            false => "error: Index not found: .memo/index; 'git shiftlog index init' makes one\n",
+        };
+        assert_eq!((ran.code, ran.stderr.as_str(), rest.as_str()), (1, told, ""));
+        assert_eq!((memo.exists(), fs::read_dir(&mine).unwrap().count()), (is_link, 0));
+        assert_eq!(asked(&scratch), [""; 0]);
+    }
+}
+
+#[test]
 fn a_signal_ends_a_watcher_the_scan_and_the_agent_and_a_failed_scan_does_not_end_it() {
     let scratch = project();
     let fifo = scratch.root().join("alive");

@@ -255,7 +255,7 @@ fn a_push_of_ours_stays_away_where_the_users_own_takes_our_refs_along() {
 }
 
 #[test]
-fn a_note_too_large_for_readers_is_joined_without_losing_a_line_and_without_much_memory() {
+fn a_note_with_more_lines_than_are_read_is_left_out_and_ours_stays_readable() {
     let team = Team::new();
     let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
     team.says(&a, "HEAD", "ours");
@@ -267,25 +267,35 @@ fn a_note_too_large_for_readers_is_joined_without_losing_a_line_and_without_much
     let records: String = (0..300_000).map(|number| format!("{}\n", line(number))).collect();
     team.shiftlog(&b, "sync", &["pull", "-q"]).ok();
     let honest = team.git(&b, &["notes", "--ref=shiftlog", "show", "HEAD"]).ok();
-    let id = team.scratch.run_with_input(
-        "git",
-        ["-C", b.to_str().unwrap(), "hash-object", "-w", "--stdin"],
-        format!("{honest}{records}").as_bytes(),
-    );
-    team.git(&b, &["notes", "--ref=shiftlog", "add", "-f", "-C", id.ok().trim()]).ok();
-    team.git(&b, &["push", "-q", "--no-verify", "origin", "refs/notes/shiftlog"]).ok();
-    // Here something new was said meanwhile.
-    team.says(&a, "HEAD", "ours too");
+    let padded = |text: &str| {
+        let words = ["-C", b.to_str().unwrap(), "hash-object", "-w", "--stdin"];
+        let id = team.scratch.run_with_input("git", words, text.as_bytes());
+        team.git(&b, &["notes", "--ref=shiftlog", "add", "-f", "-C", id.ok().trim()]).ok();
+        team.git(&b, &["push", "-q", "--no-verify", "origin", "refs/notes/shiftlog"]).ok();
+    };
+    // Somebody replaces our record, where we have written nothing since.
+    padded(&records);
     let before = team.git(&a, &["notes", "--ref=shiftlog", "show", "HEAD"]).ok();
     let mut command = team.scratch.command("git-shiftlog-sync", &a);
-    command.arg("-q");
+    command.arg("pull");
     let (output, used) = corpus::measured(command, String::new());
     assert!(output.status.success(), "{output:?}");
     assert!(used.peak_kib < corpus::MAX_KIB, "{} MiB", used.peak_kib >> 10);
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        "warning: left out of 'refs/notes/shiftlog' of origin: notes with more lines than are read\n"
+    );
+    assert_eq!(team.git(&a, &["notes", "--ref=shiftlog", "show", "HEAD"]).ok(), before);
+    // Somebody pads it, and here something new was said meanwhile.
+    padded(&format!("{honest}{records}"));
+    team.says(&a, "HEAD", "ours too");
+    let before = team.git(&a, &["notes", "--ref=shiftlog", "show", "HEAD"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
     let after = team.git(&a, &["notes", "--ref=shiftlog", "show", "HEAD"]).ok();
-    let lines = |text: &str| -> std::collections::BTreeSet<String> { text.lines().map(str::to_owned).collect() };
-    let expected = &lines(&before) | &lines(&format!("{honest}{records}"));
-    assert!(lines(&after) == expected, "no line is lost: {} of {}", lines(&after).len(), expected.len());
+    assert!(after == before, "{} bytes, before {}", after.len(), before.len());
+    let shown = team.shiftlog(&a, "show", &[]);
+    assert_eq!((shown.stderr.as_str(), shown.code), ("", 0));
+    assert!(shown.stdout.contains("ours too"), "{}", shown.stdout);
     // It comes to rest on both sides.
     team.shiftlog(&b, "sync", &["-q"]).ok();
     let there = team.git(&b, &["notes", "--ref=shiftlog", "show", "HEAD"]).ok();
@@ -294,6 +304,35 @@ fn a_note_too_large_for_readers_is_joined_without_losing_a_line_and_without_much
     team.shiftlog(&a, "sync", &["-q"]).ok();
     team.shiftlog(&b, "sync", &["-q"]).ok();
     assert_eq!((team.id(&a, "refs/notes/shiftlog"), team.id(&b, "refs/notes/shiftlog")), (tip.clone(), tip));
+}
+
+#[test]
+fn a_ref_that_names_no_commit_is_left_out_and_the_next_push_puts_ours_in_its_place() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    team.says(&a, "HEAD", "ours");
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    let id = |revision: &str| team.git(&b, &["rev-parse", revision]).ok().trim().to_owned();
+    team.git(&b, &["tag", "-a", "-m", "m", "annotated"]).ok();
+    let forged = [id("HEAD^{tree}"), id("HEAD:README"), id("annotated")];
+    let refs = ["refs/notes/shiftlog", "refs/shiftlog/sessions", "refs/shiftlog/purged"];
+    for ref_name in refs {
+        for object in &forged {
+            let case = format!("{ref_name} {object}");
+            team.git(&b, &["push", "-q", "--no-verify", "-f", "origin", &format!("{object}:{ref_name}")]).ok();
+            let synced = team.shiftlog(&a, "sync", &["-q"]);
+            let told = format!("warning: left out '{ref_name}' of origin: it names no commit\n");
+            assert_eq!((synced.stderr, synced.code), (told, 0), "{case}");
+            let again = team.shiftlog(&a, "sync", &["-q"]);
+            assert_eq!((again.stderr.as_str(), again.code), ("", 0), "{case}");
+        }
+    }
+    for ref_name in &refs[..2] {
+        let there = team.git(&a, &["ls-remote", "origin", ref_name]).ok();
+        assert!(there.starts_with(&team.id(&a, ref_name)), "{there}");
+    }
+    team.git(&a, &["fetch", "-q", "origin"]).ok();
+    assert_eq!(team.shiftlog(&a, "show", &[]).code, 0);
 }
 
 #[test]

@@ -304,12 +304,22 @@ fn wrong_input_is_answered_with_what_helps() {
         ("get", &["x"], 129, "error: 'x' is not a path: unexpected character 'x' at position 0"),
         ("keys", &[""], 129, "error: '' is not a path: empty path"),
         ("get", &["[commit][nosuch]"], 1, "error: no commit matches nosuch"),
+        ("log", &["--abbrev=x"], 129, "error: option '--abbrev' expects a numerical value"),
     ];
     for (name, args, code, message) in cases {
         let ran = scratch.shiftlog(name, *args);
         assert_eq!((ran.code, first(&ran).as_str()), (*code, *message), "{name} {args:?}: {ran:?}");
     }
     let short = &scratch.id("HEAD")[..7];
+    for path in ["nosuch.txt", "."] {
+        let ran = scratch.shiftlog("blame", ["HEAD", "--", path]);
+        assert!(
+            ran.stderr.starts_with("fatal: no such path '") && ran.stderr.ends_with(&format!("' in {short}\n")),
+            "{ran:?}"
+        );
+    }
+    let ran = scratch.shiftlog("log", ["--ref=nosuch"]);
+    assert_eq!(ran.stderr.lines().count(), 2, "that nothing is recorded here is not true: {ran:?}");
     for (args, what) in [
         (&["--session=nosuch"][..], "no session 'nosuch'"),
         (&["--agent=codex"], "no session of codex"),
@@ -363,6 +373,7 @@ fn an_option_for_changes_that_only_git_has_is_answered_with_the_way_to_it() {
             assert_eq!((ran.code, ran.stdout), (0, git.stdout), "{way}");
         }
     }
+    assert!(scratch.shiftlog("log", ["--name-only"]).stderr.ends_with("' prints what Git has\n"));
     let nosuch = ["--nosuch", "--output", "--topo-order", "-y"];
     assert!(nosuch.iter().all(|option| hint("log", option).is_none()), "no way leads to these");
     assert_eq!(hint("branches", "--name-only"), None);
@@ -431,6 +442,40 @@ fn a_usage_says_each_value_once() {
     let usage = scratch.shiftlog("show", ["-h"]).ok();
     let words = usage.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("(none, short or full) "), "{usage}");
+}
+
+#[test]
+fn ids_are_as_short_as_git_makes_them() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("make it");
+    session.edits("a.txt", "a\n");
+    session.commits("one");
+    let id = scratch.id("HEAD");
+    for options in [
+        &["--format=medium", "--abbrev-commit"][..],
+        &["--format=fuller", "--abbrev=9"],
+        &["--format=medium", "--abbrev-commit", "--abbrev=12"],
+        &["--oneline", "--abbrev=20"],
+        &["--oneline", "--no-abbrev"],
+        &["--format=%h %p", "--abbrev=5"],
+        &["--pretty=format:%Cred%h%Creset -%C(yellow)%d%Creset %s", "--abbrev-commit"],
+    ] {
+        let git = scratch.git([&["log", "-1"], options].concat()).ok();
+        assert_eq!(scratch.shiftlog("log", [&["-1"], options].concat()).ok(), git, "{options:?}");
+    }
+    for (option, length) in [("--abbrev=12", 12), ("--no-abbrev", 40), ("--abbrev=99", 40), ("--abbrev", 7)] {
+        let line = scratch.shiftlog("log", [option]).ok();
+        assert_eq!(line.split(' ').next(), Some(&id[..length]), "{option}");
+        let drawn = scratch.shiftlog("log", ["--graph", option]).ok();
+        assert_eq!(drawn, format!("* {line}"), "{option}");
+    }
+    // The objects of another repository count, too.
+    let borrowing = scratch.root().join("borrowing");
+    scratch.git(["clone", "-q", "--shared", ".", borrowing.to_str().unwrap()]).ok();
+    scratch.git_in(&borrowing, ["fetch", "-q", "origin", "refs/notes/*:refs/notes/*"]).ok();
+    let line = scratch.shiftlog_in(&borrowing, "log", ["--abbrev=12"]).ok();
+    assert_eq!(line.split(' ').next(), Some(&id[..12]));
 }
 
 #[test]

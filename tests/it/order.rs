@@ -170,6 +170,112 @@ fn a_persons_commit_that_was_left_alone_stays_alone() {
 }
 
 #[test]
+fn a_persons_commit_between_two_calls_is_not_the_next_calls_whatever_that_runs() {
+    for command in ["git commit -m two", "git am mail", "git log --grep=commit"] {
+        let scratch = Scratch::set_up();
+        let session = scratch.session("s1");
+        session.prompt("FIRST");
+        session.edits("a", "a");
+        let one = session.commits("one");
+        // Nothing of the session waits, so `post-commit` finds it and has nothing to record.
+        let by_hand = scratch.commit("by-hand", "x", "by hand");
+        session.says("SECOND");
+        session.calls("next", "Bash", &json!({ "command": command }));
+        session.answers("next", "nothing happened");
+        session.try_hook_after("PostToolUse", "next", command);
+        session.edits("b", "b");
+        let two = session.commits("three");
+        let words = ["FIRST", "SECOND"];
+        assert_eq!(said(&scratch, &by_hand, &words), [] as [&str; 0], "{command}: {}", scratch.log());
+        assert_eq!(said(&scratch, &one, &words), ["FIRST"]);
+        assert_eq!(said(&scratch, &two, &words), ["SECOND"], "{command}");
+    }
+}
+
+#[test]
+fn a_commit_whose_own_hook_did_nothing_takes_no_words_of_the_next_one() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("ZERO");
+    session.edits("a", "a");
+    session.commits("zero");
+    session.says("FIRST");
+    session.edits("b", "b");
+    session.calls("one", "Bash", &json!({ "command": "git commit -m one" }));
+    let one = session.runs_commit(&["-m", "one"]);
+    // A command stores what the commit has left; then the hook of the call finds our lock taken, and does nothing.
+    scratch.shiftlog("log", ["--oneline"]).ok();
+    session.answers("one", "done");
+    for (name, words) in [("c", "SECOND"), ("d", "THIRD")] {
+        session.says(words);
+        session.edits(name, name);
+        session.commits(name);
+    }
+    let words = ["ZERO", "FIRST", "SECOND", "THIRD"];
+    assert_eq!(said(&scratch, &one, &words), ["FIRST"], "{}", scratch.log());
+    assert_eq!(said(&scratch, "HEAD~1", &words), ["SECOND"]);
+    assert_eq!(said(&scratch, "HEAD", &words), ["THIRD"]);
+}
+
+#[test]
+fn a_result_that_another_sessions_commit_took_along_is_not_awaited_again() {
+    let scratch = Scratch::set_up();
+    let elsewhere = worktree(&scratch, "elsewhere");
+    let (session, other) = (scratch.session("s1"), scratch.session_in("s2", &elsewhere));
+    for session in [&session, &other] {
+        session.prompt("ZERO");
+        session.edits("a", &session.id);
+        session.commits("zero");
+    }
+    session.says("FIRST");
+    session.edits("b", "b");
+    session.calls("one", "Bash", &json!({ "command": "git commit -m one" }));
+    let one = session.runs_commit(&["-m", "one"]);
+    scratch.shiftlog("log", ["--oneline"]).ok();
+    session.answers("one", &format!("[main {}] one", &one[..7]));
+    // Before the hook of that call gets our lock, another session commits.
+    other.edits("c", "c");
+    other.commits("other");
+    session.hook_for("PostToolUse", "one");
+    session.says("SECOND");
+    session.edits("d", "d");
+    let two = session.commits("two");
+    let words = ["ZERO", "FIRST", "SECOND"];
+    assert_eq!(said(&scratch, &one, &words), ["FIRST"], "{}", scratch.log());
+    assert_eq!(said(&scratch, &two, &words), ["SECOND"]);
+}
+
+#[test]
+fn a_commit_that_waits_for_another_session_awaits_no_result_twice() {
+    let scratch = Scratch::set_up();
+    let (session, mut other) = (scratch.session("s1"), scratch.session("s2"));
+    let (there, away) = (scratch.root().join("there"), scratch.root().join("away"));
+    fs::create_dir_all(&there).unwrap();
+    other.transcript = there.join("s2.jsonl");
+    other.prompt("OTHER");
+    session.prompt("ZERO");
+    session.edits("a", "a");
+    session.commits("zero");
+    session.says("FIRST");
+    session.edits("b", "b");
+    session.calls("one", "Bash", &json!({ "command": "git commit -m one" }));
+    let one = session.runs_commit(&["-m", "one"]);
+    session.answers("one", "done");
+    // The other session cannot be read now, so this commit is looked at once more.
+    fs::rename(&there, &away).unwrap();
+    session.hook_for("PostToolUse", "one");
+    assert_eq!(scratch.waiting(), 1, "{}", scratch.log());
+    scratch.shiftlog("log", ["--oneline"]).ok();
+    session.says("SECOND");
+    session.edits("d", "d");
+    let two = session.commits("two");
+    fs::rename(&away, &there).unwrap();
+    let words = ["ZERO", "FIRST", "SECOND", "OTHER"];
+    assert_eq!(said(&scratch, &one, &words), ["FIRST"], "{}", scratch.log());
+    assert_eq!(said(&scratch, &two, &words), ["SECOND"]);
+}
+
+#[test]
 fn a_session_that_amends_the_commit_of_another_is_recorded_beside_it() {
     let scratch = Scratch::set_up();
     let first = scratch.session("first");
@@ -211,6 +317,41 @@ fn a_hook_that_is_killed_moves_no_words_to_another_commit() {
         scratch.env.remove("SHIFTLOG_FAULT");
         prompt(&scratch, "TWO");
         let two = commit(&scratch, "two");
+        for (commit, word) in [(zero, "ZERO"), (one, "ONE"), (two, "TWO")] {
+            assert_eq!(said(&scratch, &commit, &["ZERO", "ONE", "TWO"]), [word], "{point}: {}", scratch.log());
+        }
+    }
+}
+
+#[test]
+fn an_agents_hook_that_is_killed_records_nothing_twice() {
+    for point in ["segment-written", "objects-written", "ref-moved", "archived", "recorded", "settled"] {
+        let mut scratch = Scratch::set_up();
+        let first = scratch.session("s1");
+        first.prompt("ZERO");
+        first.edits("ZERO", "0");
+        let zero = first.commits("zero");
+        let (id, dir, transcript) = (first.id.clone(), first.dir.clone(), first.transcript.clone());
+        let commit = |scratch: &Scratch, word: &str| {
+            let session = Session { scratch, id: id.clone(), dir: dir.clone(), transcript: transcript.clone() };
+            session.says(word);
+            session.edits(word, word);
+            session.calls(&word.to_lowercase(), "Bash", &json!({ "command": "git commit" }));
+            let commit = session.runs_commit(&["-m", word]);
+            // The result stands behind the length that the commit notes, and may come with the next one.
+            session.answers(&word.to_lowercase(), "done");
+            commit
+        };
+        let hook = |scratch: &Scratch, call_id: &str| {
+            let session = Session { scratch, id: id.clone(), dir: dir.clone(), transcript: transcript.clone() };
+            session.try_hook_after("PostToolUse", call_id, "git commit");
+        };
+        let one = commit(&scratch, "ONE");
+        scratch.env.insert("SHIFTLOG_FAULT".into(), point.into());
+        hook(&scratch, "one");
+        scratch.env.remove("SHIFTLOG_FAULT");
+        let two = commit(&scratch, "TWO");
+        hook(&scratch, "two");
         for (commit, word) in [(zero, "ZERO"), (one, "ONE"), (two, "TWO")] {
             assert_eq!(said(&scratch, &commit, &["ZERO", "ONE", "TWO"]), [word], "{point}: {}", scratch.log());
         }

@@ -29,6 +29,15 @@ fn long_work_is_shown_on_a_terminal_and_nowhere_else() {
     assert_eq!(lines, ["Checking segments: 100% (1/1), done.", "Checking notes: 100% (1/1), done.", checked]);
     let quiet = on_terminal(&scratch, &scratch.top, "git shiftlog fsck --quiet").unwrap();
     assert_eq!(quiet.stdout, "");
+    let exported = on_terminal(&scratch, &scratch.top, "git shiftlog export --html -o x.html").unwrap().ok();
+    assert_eq!(
+        exported.rsplit('\r').find(|part| !part.trim().is_empty()),
+        Some("Writing conversations: 100% (1/1), done.")
+    );
+    let shown = on_terminal(&scratch, &scratch.top, "git shiftlog export --markdown").unwrap().ok();
+    assert!(shown.contains("Make it back off.") && !shown.contains("Writing"), "{shown}");
+    let piped = scratch.shiftlog("export", ["--html", "-f", "-o", "x.html"]);
+    assert_eq!((&*piped.stdout, &*piped.stderr), ("", ""));
     let piped = scratch.shiftlog("fsck", [""; 0]);
     assert_eq!((piped.stdout.trim_end(), &*piped.stderr), (checked, ""));
 }

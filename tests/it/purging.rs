@@ -108,6 +108,24 @@ fn the_conversation_of_a_commit_goes_and_what_follows_it_stays() {
 }
 
 #[test]
+fn commits_that_keep_all_their_words_keep_their_prompts() {
+    let scratch = Scratch::new();
+    says(&scratch, &scratch.top, "s", &["first"]);
+    scratch.commit("x", "1\n", "next");
+    says(&scratch, &scratch.top, "s", &["first", SECRET]);
+    scratch.commit("x", "2\n", "last");
+    says(&scratch, &scratch.top, "s", &["first", SECRET, "third"]);
+    let prompts = || scratch.shiftlog("log", ["--format=%(prompt)"]).ok();
+    assert_eq!(prompts(), format!("third\n{SECRET}\nfirst\n"));
+    purge(&scratch, &["HEAD~1"]).ok();
+    assert_eq!(prompts(), "third\nfirst\n");
+    scratch.commit("x", "3\n", "more");
+    says(&scratch, &scratch.top, "s", &["first", "third", &format!("{SECRET} again"), "fourth"]);
+    purge(&scratch, &["--match", "Ferdinand"]).ok();
+    assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new());
+}
+
+#[test]
 fn a_session_goes_whole_and_is_not_stored_again() {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");

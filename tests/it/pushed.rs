@@ -370,22 +370,23 @@ fn a_forged_record_does_not_take_the_place_of_the_true_one_where_the_words_are_n
     let note = || team.git(&b, &["notes", "--ref=shiftlog", "show", "HEAD"]).ok();
     let pushed = |record: &Value| {
         team.git(&m, &["notes", "--ref=shiftlog", "add", "-f", "-m", &record.to_string(), "HEAD"]).ok();
-        team.git(&m, &["push", "-q", "--no-verify", "origin", "refs/notes/shiftlog"]).ok();
+        team.git(&m, &["push", "-q", "--no-verify", "-f", "origin", "refs/notes/shiftlog"]).ok();
         team.shiftlog(&b, "sync", &["-q"]).ok();
     };
     assert_eq!(team.raw(&b, "HEAD").code, 1, "b has no words");
-    let mut record: Value = serde_json::from_str(note().trim()).unwrap();
+    let ours: Value = serde_json::from_str(note().trim()).unwrap();
+    let mut record = ours.clone();
     record["summary"] = json!("a summary by a colleague");
     record["summaryTime"] = json!("2026-11-21T09:00:00Z");
     pushed(&record);
     let honest = record.clone();
     let records = || note().lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>();
-    assert_eq!(records(), std::slice::from_ref(&honest), "the same words, summarised");
+    assert_eq!(records(), [ours.clone(), honest.clone()], "the same words, summarised");
     record["prompt"] = json!("FORGED");
     record["through"] = json!("1".repeat(40));
     record["bytes"] = json!(1_000_000);
     pushed(&record);
-    assert_eq!(records(), [honest, record], "both stay");
+    assert_eq!(records(), [ours, honest, record], "all stay");
     let listed = team.shiftlog(&b, "log", &["--json"]).ok();
     assert!(listed.contains(WORDS) && listed.contains("FORGED"), "the reader shows them apart: {listed}");
 }
@@ -445,4 +446,24 @@ fn a_longer_record_of_somebody_else_stays_beside_ours_whoever_writes_next() {
     team.git(&a, &["add", "x"]).ok();
     team.git(&a, &["commit", "-q", "--amend", "--no-edit"]).ok();
     has_both("amended");
+}
+
+#[test]
+fn a_record_to_which_somebody_adds_a_summary_stays_as_its_owner_wrote_it() {
+    let attack = Attack::new();
+    let team = &attack.team;
+    let (note, _) = kept(team, &attack.victim);
+    let ours = note.lines().next().unwrap();
+    let mut forged: Value = serde_json::from_str(ours).unwrap();
+    forged["summary"] = json!("a forged summary");
+    let ref_name = "refs/notes/shiftlog";
+    team.git(&attack.attacker, &["fetch", "-q", "origin", &format!("+{ref_name}:{ref_name}")]).ok();
+    team.git(&attack.attacker, &["notes", "--ref=shiftlog", "add", "-f", "-m", &forged.to_string()]).ok();
+    team.git(&attack.attacker, &["push", "-q", "--no-verify", "-f", "origin", ref_name]).ok();
+    for _ in 0..2 {
+        team.shiftlog(&attack.victim, "sync", &["-q"]).ok();
+        let (after, _) = kept(team, &attack.victim);
+        assert!(after.contains("a forged summary"), "it came: {after}");
+        assert!(after.lines().any(|line| line == ours), "ours is gone: {after}");
+    }
 }

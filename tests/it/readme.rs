@@ -43,6 +43,20 @@ fn the_readme_shows_what_its_demonstration_prints() {
 }
 
 #[test]
+fn the_pictures_of_the_readme_are_there_and_no_others() {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(project.join("README.md")).unwrap();
+    let mut named: Vec<&str> = readme.split(['"', '(', ')']).filter(|word| word.ends_with(".png")).collect();
+    named.sort_unstable();
+    assert!(named.len() >= 12, "{named:?}");
+    let files = fs::read_dir(project.join(".github")).unwrap().map(|entry| entry.unwrap().file_name());
+    let files = files.map(|name| format!(".github/{}", name.to_str().unwrap())).filter(|name| name.ends_with(".png"));
+    let mut files: Vec<String> = files.collect();
+    files.sort();
+    assert_eq!(files, named, "tests/browser/pages.py makes them");
+}
+
+#[test]
 fn the_readme_shows_what_is_told_of_rules() {
     let scratch = Scratch::set_up();
     let manifest = json!({

@@ -367,15 +367,25 @@ fn the_summary_of_a_pull_request_keeps_what_people_typed_text() {
     let first = commit(&mut team, &a, "x", "1\n", "use | and `ticks` for @everybody <b>");
     let second = plain(&mut team, &a, "x", "2\n");
     let third = commit(&mut team, &a, "x", "3\n", "then more");
-    let summary = action(&team, &a, &["summary", "origin", &format!("{base}..HEAD")]).ok();
+    let range = format!("{base}..HEAD");
+    let summary = action(&team, &a, &["summary", "origin", &range]).ok();
     let expected = format!(
-        "| commit | agent | messages | it began with |\n| --- | --- | --- | --- |\n\
-         | {} | `claude` | 1 | `then more` |\n\
-         | {} | `claude` | 1 | `use / and ticks for @everybody <b>` |\n",
+        "| commit | agent | messages | USD at list prices | it began with |\n| --- | --- | --- | --- | --- |\n\
+         | {} | `claude` | 1 |  | `then more` |\n\
+         | {} | `claude` | 1 |  | `use / and ticks for @everybody <b>` |\n",
         &third[..7],
         &first[..7]
     );
     assert_eq!(summary, expected);
+    let linked = action(&team, &a, &["summary", "origin", &range, "https://example.com/pages/"]).ok();
+    assert_eq!(linked, format!("{expected}\n[The conversations as pages](<https://example.com/pages/>)\n"));
+    let focused = action(&team, &a, &["summary", "origin", &range, "focused"]).ok();
+    let said = focused.strip_prefix(&expected).expect("the table comes first");
+    let said = said.strip_prefix("\n<details><summary>What was said</summary>\n\n").expect("its place");
+    let said = said.strip_suffix("\n\n</details>\n").expect("its end");
+    let exported = team.shiftlog(&a, "export", &["--markdown", "--view=focused", &range]).ok();
+    assert_eq!(said, exported.trim_end());
+    assert!(said.contains("> then more") && !said.contains("@everybody <b>\n"), "{said}");
     assert_eq!(action(&team, &a, &["summary", "origin", &format!("{second}^!")]).ok(), "", "nothing was said there");
 }
 

@@ -4,51 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms by level, as `lib.rs` lists them.
-const LEVELS: &[(&str, u8)] = &[
-    ("compare", 0),
-    ("error", 0),
-    ("hex", 0),
-    ("outside", 0),
-    ("progress", 0),
-    ("path", 0),
-    ("git", 1),
-    ("transcript", 1),
-    ("redact", 1),
-    ("notes", 2),
-    ("archive", 2),
-    ("agent", 2),
-    ("managed", 3),
-    ("told", 3),
-    ("record", 4),
-    ("capture", 5),
-    ("replay", 6),
-    ("find", 5),
-    ("stats", 5),
-    ("evidence", 6),
-    ("import", 6),
-    ("index", 6),
-    ("remap", 6),
-    ("migrate", 6),
-    ("resume", 6),
-    ("rules", 6),
-    ("setup", 6),
-    ("share", 7),
-    ("upkeep", 8),
-    ("pretty", 9),
-    ("export", 10),
-    ("cli", 10),
-    ("mcp", 11),
-    ("lsp", 11),
-    ("web", 11),
-    ("command", 12),
-];
+/// Names that stand in backticks.
+fn quoted(text: &str) -> Vec<String> {
+    text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
 
-/// Rooms of one level that may use each other, and why.
-const NEIGHBOURS: &[(&str, &str)] = &[
-    // A segment names its session.
-    ("archive", "transcript"),
-];
+/// Returns the rooms of each line in the table of `lib.rs`.
+fn table() -> Vec<Vec<String>> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).unwrap();
+    let cells = text.lines().filter_map(|line| line.strip_prefix("//! | ["));
+    cells.map(|cells| quoted(&format!("[{}", cells.split('|').next().unwrap()))).collect()
+}
 
 fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).unwrap() {
@@ -67,23 +33,24 @@ fn rooms_use_only_those_above_them() {
     let mut files = Vec::new();
     sources(&src, &mut files);
     assert!(files.len() > 40, "the sources are where they are expected");
-    let level = |room: &str| LEVELS.iter().find(|(name, _)| *name == room).map(|(_, level)| *level);
+    let rooms = table();
+    let level = |room: &str| rooms.iter().position(|line| line.iter().any(|name| name == room));
     for file in files {
         let relative = file.strip_prefix(&src).unwrap();
-        let first = relative.components().next().unwrap().as_os_str().to_str().unwrap();
-        let room = first.trim_end_matches(".rs");
-        let Some(own) = level(room) else { continue };
+        let module = module_of(relative);
+        let room = &*module[0];
+        // The one declares the rooms, the other only starts commands.
+        if ["lib", "bin"].contains(&room) {
+            continue;
+        }
+        let own = level(room).unwrap_or_else(|| panic!("the table in lib.rs lacks {room}"));
         let text = fs::read_to_string(&file).unwrap();
-        for (at, _) in text.match_indices("crate::") {
-            let used: String = text[at + 7..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
-            if used == room || NEIGHBOURS.contains(&(room, used.as_str())) {
-                continue;
-            }
+        for used in used_by(&module, &text) {
+            let Some(used) = used.first().filter(|used| !used.is_empty() && **used != room) else { continue };
             let is_apart = !(room == "mcp" && used == "cli");
             assert!(is_apart, "{}: the server has manners of its own", relative.display());
-            if let Some(other) = level(&used) {
-                assert!(other < own, "{} uses crate::{used}", relative.display());
-            }
+            let is_above = level(used).is_some_and(|used| used < own);
+            assert!(is_above, "{} uses crate::{used}", relative.display());
         }
         if !["git", "notes", "archive"].contains(&room) {
             assert!(!text.contains("gix::"), "{} names gix", relative.display());
@@ -96,6 +63,27 @@ fn rooms_use_only_those_above_them() {
             assert!(!text.contains("\"fatal"), "{} says 'fatal:'", relative.display());
         }
     }
+}
+
+#[test]
+fn lib_rs_and_contributing_have_the_same_rooms() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join(".github/CONTRIBUTING.md")).unwrap();
+    let (_, text) = text.split_once("## The rooms").unwrap();
+    let (text, _) = text.split_once("\n## ").unwrap();
+    let rooms = |line: &str| {
+        let (number, rooms) = line.split_once(". ")?;
+        number.parse::<u8>().ok().map(|_| quoted(rooms.split(':').next().unwrap()))
+    };
+    let numbered: Vec<Vec<String>> = text.lines().filter_map(rooms).collect();
+    assert_eq!(numbered, table(), "each numbered line begins with the rooms of one line of the table");
+    let library = fs::read_to_string(root.join("src/lib.rs")).unwrap();
+    let declaration = |line: &str| Some(line.strip_prefix("pub mod ")?.strip_suffix(';')?.to_owned());
+    let mut declared: Vec<String> = library.lines().filter_map(declaration).collect();
+    let mut listed = table().concat();
+    declared.sort();
+    listed.sort();
+    assert_eq!(declared, listed, "the table has every room once");
 }
 
 /// Marks in the sources of something that text of others can become, and the files that may have them: each with what
@@ -191,6 +179,17 @@ fn text_of_others_goes_through_one_function_for_each_purpose() {
 }
 
 #[test]
+fn the_program_of_the_hooks_has_no_pages_no_prices_and_no_server() {
+    let read = |name: &str| fs::read(crate::support::bin_dir().join(name)).unwrap();
+    let (hook, all) = (read("git-shiftlog--hook"), read("git-shiftlog"));
+    // Of each a text that stands in the program as it is: the style, the script, the table, and what the gate says.
+    for mark in ["--prompt-line:", "Search, keys, views", "claude-opus-4-8\t-\t", "pages are only read here"] {
+        let has = |program: &[u8]| bstr::ByteSlice::contains_str(program, mark);
+        assert!(has(&all) && !has(&hook), "{mark}");
+    }
+}
+
+#[test]
 fn every_program_is_one_line() {
     let bin = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin");
     for entry in fs::read_dir(bin).unwrap() {
@@ -241,9 +240,9 @@ fn leaves(tree: &str) -> Vec<String> {
     named.flat_map(|part| leaves(part.trim())).map(|leaf| format!("{}{leaf}", before.trim())).collect()
 }
 
-/// Returns what a module uses of the crate, as paths from its root.
+/// Returns what a module uses of the crate, but for its tests, as paths from its root.
 fn used_by(module: &[String], text: &str) -> Vec<Vec<String>> {
-    let text = text.split("#[cfg(test)]").next().unwrap();
+    let text = text.split("\nmod tests {").next().unwrap();
     let code: String = text.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join(" ");
     let mut paths: Vec<String> = Vec::new();
     for (at, _) in code.match_indices("use ") {

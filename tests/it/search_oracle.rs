@@ -93,6 +93,12 @@ fn piece<'t>(made: &mut Made, text: &'t str, max_chars: usize) -> &'t str {
 fn compare(scratch: &Scratch, said: &[Said], seed: u64, count: usize) {
     let lines: Vec<&str> = said.iter().flat_map(|said| said.text.lines()).filter(|line| !line.is_empty()).collect();
     assert!(lines.len() > 20, "there is something to search for");
+    let found_some = compare_pieces(scratch, said, &lines, seed, count);
+    assert!(found_some > count / 2, "most patterns are found: {found_some} of {count}");
+}
+
+/// Searches for pieces of some lines, and returns how many are found.
+fn compare_pieces(scratch: &Scratch, said: &[Said], lines: &[&str], seed: u64, count: usize) -> usize {
     let mut made = Made::new(seed);
     let mut found_some = 0;
     for round in 0..count {
@@ -118,27 +124,39 @@ fn compare(scratch: &Scratch, said: &[Said], seed: u64, count: usize) {
             "{options:?} {typed:?}\nmissed {missed:#?}\ninvented {invented:#?}"
         );
     }
-    assert!(found_some > count / 2, "most patterns are found: {found_some} of {count}");
+    found_some
 }
 
 /// The agents whose transcripts are files of lines, each with the folder of its transcripts.
-const AGENTS: [&str; 10] =
-    ["claude", "codex", "gemini", "copilot", "droid", "pi", "cursor", "vscode", "windsurf", "antigravity"];
+const AGENTS: [&str; 11] =
+    ["claude", "codex", "gemini", "copilot", "droid", "pi", "cursor", "vscode", "windsurf", "antigravity", "qwen"];
+
+/// Transcripts that are one document.
+const DOCUMENTS: [(&str, &str); 5] = [
+    ("amp", "amp/threads/T-019ca1ce-3ae2-7686-a41e-ccc078837f8a.json"),
+    ("amp", "amp/threads/T-019ca1f6-7f21-77b5-a308-000000000010.json"),
+    ("continue", "continue/sessions/2dbfd673-0000-4000-8000-000000000011.json"),
+    ("opencode", "opencode/export-v1.json"),
+    ("aider", "aider/.aider.chat.history.md"),
+];
 
 #[test]
 fn grep_finds_what_reading_every_message_of_every_agent_finds() {
     let scratch = Scratch::new();
+    let of_agent = |agent: &'static str| transcripts(&fixture(agent)).into_iter().map(move |path| (agent, path));
+    let documents = DOCUMENTS.into_iter().map(|(agent, path)| (agent, fixture(path)));
     let mut all = Vec::new();
-    for agent in AGENTS {
-        for (number, path) in transcripts(&fixture(agent)).iter().enumerate() {
-            let commit = scratch.commit("n", &format!("{agent} {number}\n"), agent);
-            let (session, agent) = (format!("--session={agent}-{number}"), format!("--agent={agent}"));
-            let file = path.to_str().unwrap();
-            scratch.shiftlog("add", ["-q", "--force", &session, &agent, "--transcript", file, &commit]).ok();
-            all.extend(said(&scratch, &commit));
-        }
+    for (number, (agent, path)) in AGENTS.into_iter().flat_map(of_agent).chain(documents).enumerate() {
+        let commit = scratch.commit("n", &format!("{agent} {number}\n"), agent);
+        let (session, agent) = (format!("--session={agent}-{number}"), format!("--agent={agent}"));
+        let file = path.to_str().unwrap();
+        scratch.shiftlog("add", ["-q", "--force", &session, &agent, "--transcript", file, &commit]).ok();
+        all.extend(said(&scratch, &commit));
     }
-    compare(&scratch, &all, 11, 60);
+    for (agent, _) in DOCUMENTS {
+        assert!(all.iter().any(|said| said.session.starts_with(agent)), "{agent} says something");
+    }
+    compare(&scratch, &all, 11, 70);
 }
 
 /// The ways in which JSON is written: each says how a character is written that may stand as it is.
@@ -276,6 +294,38 @@ fn grep_finds_a_text_from_which_a_passage_was_taken() {
     }
     assert!(all.iter().all(|said| !said.text.contains("reminder")), "nothing of the program is shown");
     compare(&scratch, &all, 37, 60);
+}
+
+#[test]
+fn grep_finds_no_piece_of_a_secret_that_another_tool_has_stored() {
+    // The same words twice: with their secrets, and without them from the beginning.
+    let (stored, clean) = (Scratch::new(), Scratch::new());
+    stored.git(["config", "shiftlog.redact", "false"]).ok();
+    let mut made = Made::new(13);
+    let (mut all, mut raw) = (Vec::new(), Vec::new());
+    for (name, writer) in WRITERS {
+        let mut lines = String::new();
+        for number in 0..12 {
+            let secret = match number % 3 {
+                0 => format!("ghp_{}", made.run('a', 36)),
+                1 => format!("password = \"{}\"", made.run('b', 24)),
+                _ => format!("postgres://me:{}@db.internal/x", made.run('a', 20)),
+            };
+            let said = format!("the größe of {number} is {secret} / today\nand {secret}");
+            let text = quoted(&said, writer);
+            lines += &format!("{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":{text}}}}}\n");
+            raw.extend(said.lines().map(str::to_owned));
+        }
+        add(&stored, name, &lines);
+        let commit = add(&clean, name, &lines);
+        all.extend(said(&clean, &commit));
+    }
+    stored.git(["config", "--unset", "shiftlog.redact"]).ok();
+    let shown: String = all.iter().map(|said| said.text.as_str()).collect();
+    assert!(!shown.contains("ghp_") && shown.contains("[REDACTED:"), "{shown}");
+    let lines: Vec<&str> = raw.iter().map(String::as_str).collect();
+    let found = compare_pieces(&stored, &all, &lines, 41, 90);
+    assert!((20..80).contains(&found), "some pieces are of secrets, and some are not: {found}");
 }
 
 fn add(scratch: &Scratch, name: &str, lines: &str) -> String {

@@ -69,6 +69,13 @@ const CASES: &[(&str, &str)] = &[
     ("git shiftlog logs sync sy", "git shiftlog logs sync sy"),
     ("git shiftlog index get val", "git shiftlog index get val"),
     ("git shiftlog rules show add", "git shiftlog rules show add"),
+    ("git shiftlog mcp --toolset=con", "git shiftlog mcp --toolset=conversations "),
+    ("git shiftlog mcp --toolset=index,con", "git shiftlog mcp --toolset=index,conversations "),
+    ("git shiftlog stats --by=branch,ses", "git shiftlog stats --by=branch,session "),
+    ("git shiftlog evidence pu", "git shiftlog evidence pull "),
+    ("git shiftlog rules show feat", "git shiftlog rules show feature-one "),
+    ("git shiftlog rules diff v1", "git shiftlog rules diff v1.0 "),
+    ("git shiftlog log --abbrev-c", "git shiftlog log --abbrev-commit "),
     // Revisions of ours are none for the user.
     ("git shiftlog show refs/sh", "git shiftlog show refs/sh"),
     ("git shiftlog show refs/no", "git shiftlog show refs/no"),

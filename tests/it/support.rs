@@ -210,7 +210,7 @@ impl Scratch {
     #[track_caller]
     pub fn waiting(&self) -> usize {
         let told = self.shiftlog("doctor", ["--no-rehearsal"]).stdout;
-        let count = |line: &str| line.split_once(" pending captures")?.0.split_whitespace().last()?.parse().ok();
+        let count = |line: &str| line.split_once(" pending capture")?.0.split_whitespace().last()?.parse().ok();
         told.lines().find_map(count).unwrap_or_else(|| panic!("doctor does not say how many captures wait: {told}"))
     }
 
@@ -325,7 +325,7 @@ impl Session<'_> {
         fs::read_to_string(&self.transcript).unwrap()
     }
 
-    fn record(&self, kind: &str, message: &Value) {
+    pub fn record(&self, kind: &str, message: &Value) {
         let number = fs::read(&self.transcript).map_or(0, |bytes| bytes.iter().filter(|byte| **byte == b'\n').count());
         let record = json!({ "type": kind, "uuid": format!("{}-{number}", self.id), "sessionId": self.id,
             "timestamp": "2026-01-02T03:04:06Z", "message": message });
@@ -356,9 +356,25 @@ impl Session<'_> {
         self.assistant(&json!({ "type": "tool_use", "id": call_id, "name": tool, "input": input }));
     }
 
+    /// The person says something and puts a picture, or what is called one, beside it; it is in Base64.
+    pub fn shows(&self, text: &str, media_type: &str, base64: &str) {
+        let content = json!([{ "type": "text", "text": text }, picture(media_type, base64)]);
+        self.record("user", &json!({ "role": "user", "content": content }));
+        self.hook("UserPromptSubmit");
+    }
+
+    /// A tool answers with a picture.
+    pub fn answers_with(&self, call_id: &str, media_type: &str, base64: &str) {
+        self.answers_anything(call_id, &json!([picture(media_type, base64)]));
+    }
+
     /// A tool answers.
     pub fn answers(&self, call_id: &str, text: &str) {
-        let result = json!({ "type": "tool_result", "tool_use_id": call_id, "content": text });
+        self.answers_anything(call_id, &json!(text));
+    }
+
+    fn answers_anything(&self, call_id: &str, content: &Value) {
+        let result = json!({ "type": "tool_result", "tool_use_id": call_id, "content": content });
         self.record("user", &json!({ "role": "user", "content": [result] }));
     }
 
@@ -449,4 +465,9 @@ impl Session<'_> {
             payload.to_string().as_bytes(),
         )
     }
+}
+
+/// Returns a picture as Claude Code writes it.
+fn picture(media_type: &str, base64: &str) -> Value {
+    json!({ "type": "image", "source": { "type": "base64", "media_type": media_type, "data": base64 } })
 }

@@ -1,5 +1,9 @@
 //! `git shiftlog web`: pages for the browser that came through the link, and for nobody else.
 
+mod attacked;
+mod let_in;
+mod sub_agents;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -101,8 +105,25 @@ fn reply(mut stream: TcpStream) -> Reply {
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
     let headers = head.lines().filter_map(|line| line.split_once(": "));
-    let headers = headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
-    Reply { status, headers, body: body.to_owned() }
+    let headers: BTreeMap<String, String> =
+        headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
+    let is_in_pieces = headers.get("transfer-encoding").is_some_and(|coding| coding == "chunked");
+    let body = if is_in_pieces { joined(body) } else { body.to_owned() };
+    Reply { status, headers, body }
+}
+
+/// Joins the pieces of a body, the last of which is empty.
+fn joined(mut pieces: &str) -> String {
+    let mut body = String::new();
+    loop {
+        let (length, rest) = pieces.split_once("\r\n").expect("a length");
+        let length = usize::from_str_radix(length, 16).expect("hex digits");
+        body.push_str(&rest[..length]);
+        pieces = rest[length..].strip_prefix("\r\n").expect("the end of a piece");
+        if length == 0 {
+            return body;
+        }
+    }
 }
 
 /// A repository with two sessions and three commits, one of them on a branch.
@@ -186,89 +207,6 @@ fn crawl(served: &Served) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn a_link_is_good_once_and_gives_the_browser_a_cookie() {
-    let scratch = recorded();
-    let mut served = Served::unopened(&scratch, &[]);
-    let without = served.ask("GET /", &[]);
-    assert_eq!(without.status, 403);
-    assert!(without.body.contains("git shiftlog web") && !without.body.contains("add two"), "{}", without.body);
-    let first = format!("GET /?t={}", served.token);
-    let entered = served.ask(&first, &[]);
-    assert_eq!((entered.status, entered.headers["location"].as_str()), (303, "/"));
-    let cookie = &entered.headers["set-cookie"];
-    assert!(cookie.starts_with(&format!("shiftlog_{}=", served.port)), "{cookie}");
-    assert!(cookie.ends_with("; HttpOnly; SameSite=Strict; Path=/"), "{cookie}");
-    assert!(!cookie.contains(&served.token), "the cookie is another secret");
-    served.cookie = cookie.split(';').next().unwrap().to_owned();
-    assert!(served.page("/").contains("add two"));
-    assert_eq!(served.ask(&first, &[]).status, 403, "a second browser does not get in by the same link");
-    let next = served.line();
-    let second = next.trim_end().rsplit("/?t=").next().unwrap().to_owned();
-    assert!(next.starts_with("http://127.0.0.1:") && second != served.token, "{next}");
-    assert_eq!(served.ask(&format!("GET /c?t={second}"), &[]).status, 403, "only at the front door");
-    assert_eq!(served.ask(&format!("HEAD /?t={second}"), &[]).status, 403, "looking does not use it up");
-    assert_eq!(served.ask(&format!("GET /?t={second}"), &[]).status, 303);
-}
-
-#[test]
-fn only_requests_to_this_server_from_its_own_pages_get_something() {
-    let scratch = recorded();
-    let served = Served::start(&scratch, &[]);
-    let (port, cookie) = (served.port, format!("Cookie: {}", served.cookie));
-    let raw = |line: &str, host: &str| served.send(&format!("{line} HTTP/1.1\r\nHost: {host}\r\n{cookie}\r\n\r\n"));
-    assert_eq!(raw("GET /", &format!("localhost:{port}")).status, 200);
-    for host in
-        ["evil.example".to_owned(), format!("evil.example:{port}"), "127.0.0.1".to_owned(), format!("[::1]:{port}")]
-    {
-        let reply = raw("GET /", &host);
-        assert_eq!(reply.status, 403, "{host}");
-        assert!(!reply.body.contains("add two"), "{host}");
-    }
-    assert_eq!(raw(&format!("GET http://127.0.0.1:{port}/"), &format!("127.0.0.1:{port}")).status, 403, "no proxy");
-    let bare = served.send(&format!("GET / HTTP/1.1\r\n{cookie}\r\n\r\n")).status;
-    assert!([400, 403].contains(&bare), "{bare}");
-    for line in
-        ["Origin: https://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site"]
-    {
-        assert_eq!(served.ask("GET /", &[&cookie, line]).status, 403, "{line}");
-    }
-    let own = format!("Origin: http://127.0.0.1:{port}");
-    assert_eq!(served.ask("GET /", &[&cookie, &own, "Sec-Fetch-Site: same-origin"]).status, 200);
-    for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
-        let reply = served.ask(&format!("{method} /"), &[&cookie, "Content-Length: 0"]);
-        assert_eq!((reply.status, reply.headers["allow"].as_str()), (405, "GET, HEAD"), "{method}");
-    }
-    assert_eq!(served.ask("GET /", &["Cookie: shiftlog=x; other=y"]).status, 403);
-    let head = served.ask("HEAD /", &[&cookie]);
-    assert_eq!((head.status, head.body.as_str()), (200, ""));
-    assert!(head.headers["content-length"].parse::<usize>().unwrap() > 1000);
-}
-
-#[test]
-fn every_answer_forbids_what_a_page_does_not_need() {
-    let scratch = recorded();
-    let served = Served::start(&scratch, &[]);
-    let replies = [served.get("/"), served.get("/nothing"), served.ask("GET /", &[]), served.get("/stats?by=mood")];
-    assert_eq!(replies.each_ref().map(|reply| reply.status), [200, 404, 403, 400]);
-    for reply in replies {
-        let policy = &reply.headers["content-security-policy"];
-        for part in ["default-src 'none'", "base-uri 'none'", "form-action 'self'", "frame-ancestors 'none'"] {
-            assert!(policy.split("; ").any(|own| own == part), "{policy}");
-        }
-        assert!(!policy.contains("unsafe") && !policy.contains("http") && !policy.contains('*'), "{policy}");
-        for (name, value) in [
-            ("x-content-type-options", "nosniff"),
-            ("referrer-policy", "no-referrer"),
-            ("cross-origin-resource-policy", "same-origin"),
-            ("cache-control", "no-store"),
-            ("content-type", "text/html; charset=utf-8"),
-        ] {
-            assert_eq!(reply.headers[name], value, "{}", reply.status);
-        }
-    }
-}
-
-#[test]
 fn every_link_of_every_page_leads_to_a_page_and_nothing_is_changed() {
     let scratch = recorded();
     let state = || (scratch.git(["for-each-ref"]).ok(), scratch.git(["status", "--porcelain"]).ok());
@@ -319,6 +257,33 @@ fn a_commit_page_is_what_export_writes_but_for_its_frame() {
     assert!(page.contains("class=\"beside\"") && page.contains("<div class=\"change\">"), "the change is beside it");
     let short = served.page(&format!("/c/{}", &scratch.id("HEAD~1")[..8]));
     assert_eq!(short, page, "the beginning of an id is enough");
+}
+
+#[test]
+fn a_long_page_is_sent_in_pieces_and_whoever_leaves_holds_nothing_up() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("alpha");
+    session.prompt("tell me everything");
+    for number in 0..2000 {
+        session.says(&format!("Paragraph {number}. {}", "It is a long story. ".repeat(20)));
+    }
+    session.edits("one.rs", "fn one() {}\n");
+    session.commits("add one");
+    let served = Served::start(&scratch, &[]);
+    let reply = served.get("/s/claude/alpha");
+    assert_eq!(reply.headers.get("transfer-encoding").map(String::as_str), Some("chunked"), "{:?}", reply.headers);
+    assert!(reply.body.contains("Paragraph 0.") && reply.body.contains("Paragraph 1999."));
+    assert!(reply.body.trim_end().ends_with("</html>"));
+    for _ in 0..40 {
+        let mut stream = served.connect();
+        let head =
+            format!("GET /s/claude/alpha HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nCookie: {}", served.port, served.cookie);
+        stream.write_all(format!("{head}\r\n\r\n").as_bytes()).unwrap();
+        let mut beginning = [0; 100];
+        stream.read_exact(&mut beginning).unwrap();
+        assert!(beginning.starts_with(b"HTTP/1.1 200 "));
+    }
+    assert_whole(&served.page("/c/HEAD"), "/c/HEAD");
 }
 
 #[test]
@@ -458,100 +423,6 @@ fn addresses_lead_to_commits_sessions_and_files_of_commits_alone() {
         assert!(!reply.body.contains("do not tell") && !reply.body.contains("root:"), "{target}");
     }
     assert_eq!(served.get("/c/HEAD").status, 200);
-}
-
-#[test]
-fn a_client_that_says_too_much_or_too_slowly_keeps_nobody_out() {
-    let scratch = recorded();
-    let served = Served::start(&scratch, &[]);
-    let long = format!("X-Long: {}", "x".repeat(1 << 20));
-    let many = vec!["X-Many: 1"; 2000].join("\r\n");
-    for lines in [long.as_str(), &many] {
-        let status = served.ask("GET /", &[lines]).status;
-        assert!([0, 431].contains(&status), "{status}");
-    }
-    let status = served.ask(&format!("GET /search?q={}", "x".repeat(100_000)), &[]).status;
-    assert!([0, 414, 431].contains(&status), "{status}");
-    assert_ne!(served.send("\u{0}\r\n\r\n").status, 200);
-    assert_ne!(served.send("GET / SPDY/9\r\n\r\n").status, 200);
-    // Twenty clients begin a request and do not go on; others are served meanwhile.
-    let slow: Vec<TcpStream> = (0..20)
-        .map(|_| {
-            let mut stream = served.connect();
-            stream.write_all(b"GET / HTTP/1.1\r\nHost:").unwrap();
-            stream
-        })
-        .collect();
-    assert_eq!(served.get("/").status, 200);
-    // More than are served at once: those that come later wait until the slow ones are sent away.
-    let more: Vec<TcpStream> = (0..20).map(|_| served.connect()).collect();
-    assert_eq!(served.get("/").status, 200);
-    for stream in slow.into_iter().chain(more) {
-        assert_ne!(reply(stream).status, 200, "the server gives up on them");
-    }
-}
-
-#[test]
-fn fifty_clients_at_once_are_all_served() {
-    let scratch = recorded();
-    let served = Served::start(&scratch, &[]);
-    let expected = served.page("/branches");
-    std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..50).map(|_| scope.spawn(|| served.page("/branches"))).collect();
-        for client in clients {
-            assert_eq!(client.join().unwrap(), expected);
-        }
-    });
-}
-
-#[test]
-fn what_hostile_people_have_recorded_stays_text_on_every_page() {
-    let scratch = Scratch::set_up();
-    let hostile = "</script><script>alert(1)</script><img src=x onerror=alert(1)><!-- ]]> & \" ' \u{202e}\u{1b}[31m";
-    let session = scratch.session("alpha-1");
-    session.prompt(hostile);
-    session.says(&format!("{hostile} remarkable\n\n[x](javascript:alert(1)) ![y](https://evil.example/p.png)"));
-    session.calls("c", "Bash", &json!({ "command": hostile }));
-    session.answers("c", hostile);
-    session.edits("one.rs", &format!("{hostile}\n"));
-    scratch.write("<img src=x onerror=alert(2)>.txt", "x\n");
-    session.commits("a <script>alert(3)</script> commit");
-    scratch.git(["branch", "\"><svg/onload=alert(4)>"]).ok();
-    let served = Served::start(&scratch, &[]);
-    let mut pages = crawl(&served);
-    pages.insert("search".into(), served.page("/search?q=remarkable"));
-    assert!(pages.len() > 8, "{:?}", pages.keys());
-    // A file that is saved is as it was recorded.
-    pages.retain(|address, _| !address.starts_with("/raw/"));
-    for (address, page) in &pages {
-        assert_whole(page, address);
-        for element in ["<img", "<iframe", "<svg/", "<svg onload", "<object", "<!--"] {
-            assert!(!page.contains(element), "{address} has {element}");
-        }
-        assert!(!page.contains(['\u{202e}', '\u{1b}']), "{address}");
-        assert!(values(page, "href").iter().all(|link| link.starts_with(['/', '#', 'd'])), "{address}");
-    }
-    assert!(pages["/"].contains("a &lt;script&gt;alert(3)&lt;/script&gt; commit"));
-}
-
-#[test]
-fn a_secret_that_was_recorded_is_on_no_page() {
-    let scratch = Scratch::set_up();
-    scratch.git(["config", "shiftlog.redact", "off"]).ok();
-    let key = format!("ghp_{}", "16C7e42F292c6912E7710c838347Ae178B4a");
-    let session = scratch.session("alpha-1");
-    session.prompt(&format!("use {key} as the token"));
-    session.says(&format!("I set `{key}`."));
-    session.edits("token.txt", &format!("token = {key}\nplain\n"));
-    session.commits(&format!("use {key}"));
-    scratch.git(["config", "--unset", "shiftlog.redact"]).ok();
-    let served = Served::start(&scratch, &[]);
-    let mut pages = crawl(&served);
-    pages.insert("search".into(), served.page("/search?q=token"));
-    for (address, page) in &pages {
-        assert!(!page.contains(&key), "{address}");
-    }
-    assert!(pages["/"].contains("as the token") && pages["search"].contains("turn 1"), "the rest is there");
 }
 
 #[test]

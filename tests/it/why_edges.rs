@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use serde_json::{Value, json};
 
 use crate::support::{Ran, Scratch};
-use crate::why::{objects, told, why};
+use crate::why::{objects, reconnect, told, why};
 
 #[test]
 fn odd_names_and_odd_bytes_are_no_hindrance() {
@@ -231,4 +231,28 @@ fn a_link_is_its_own_text_and_a_pipe_is_nothing() {
     fs::remove_file(scratch.top.join("link")).unwrap();
     scratch.run_in(&scratch.top, "mkfifo", ["link"]).ok();
     assert_eq!(scratch.shiftlog("why", ["link:1"]).code, 128);
+}
+
+#[test]
+fn a_file_that_was_renamed_twice_is_large_or_of_a_replaced_commit_is_explained() {
+    let scratch = reconnect();
+    scratch.git(["mv", "reconnect.py", "one.py"]).ok();
+    scratch.git(["commit", "-q", "-m", "rename"]).ok();
+    scratch.git(["mv", "one.py", "two.py"]).ok();
+    scratch.git(["commit", "-q", "-m", "rename again"]).ok();
+    assert_eq!(told(&scratch, &["two.py"])[1..], ["replay/1", "none/", "replay/1", "replay/2"]);
+    let replaced = scratch.id("HEAD~2");
+    let other = scratch.git(["commit-tree", "-p", "HEAD~3", "-m", "another subject", "HEAD~2^{tree}"]).ok();
+    scratch.git(["replace", &replaced, other.trim()]).ok();
+    let shown = scratch.shiftlog("why", ["two.py:5"]).ok();
+    assert!(shown.contains("another subject") && shown.contains("turn 2 of 2"), "{shown}");
+    let lines: String = (0..100_000).map(|number| format!("line {number} of a large file\n")).collect();
+    scratch.commit("large.txt", &lines, "large");
+    let session = scratch.session("large");
+    session.prompt("change one");
+    session.replaces("t", "large.txt", "line 70000 of a large file", "changed by the session");
+    session.commits("change one");
+    let ran = scratch.shiftlog("why", ["--format=%(evidence)/%(turn)", "large.txt:70001"]);
+    assert_eq!(ran.stdout, "text/1\n", "{ran:?}");
+    assert!(ran.stderr.contains("the edits of a large file were not done again"), "{}", ran.stderr);
 }

@@ -128,6 +128,84 @@ fn an_edit_that_an_earlier_commit_recorded_is_found() {
 }
 
 #[test]
+fn lines_that_a_session_left_for_a_later_commit_are_found_in_its_record() {
+    let mut scratch = Scratch::set_up();
+    let later = |scratch: &mut Scratch, minute: usize| {
+        for name in ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
+            scratch.env.insert(name.into(), format!("2026-01-02T03:{minute:02}:00Z"));
+        }
+    };
+    let commit = |scratch: &Scratch, path: &str| {
+        scratch.git(["add", path]).ok();
+        scratch.git(["commit", "-q", "-m", path]).ok();
+        scratch.id("HEAD")
+    };
+    later(&mut scratch, 5);
+    let session = scratch.session("two");
+    session.prompt("write two files");
+    session.edits("a.txt", "the first file\n");
+    session.edits("b.txt", "the second file\n}\nof the session\n");
+    session.edits("c.txt", "one half\nanother half\n");
+    scratch.write("c.txt", "one half\n");
+    scratch.git(["add", "c.txt"]).ok();
+    let first = commit(&scratch, "a.txt");
+    later(&mut scratch, 6);
+    scratch.write("b.txt", "the second file\n}\nof the session\ntyped by somebody\n");
+    let second = commit(&scratch, "b.txt");
+    assert_eq!(scratch.records(&second).len(), 0, "nothing new was said");
+    assert_eq!(told(&scratch, &["b.txt"]), ["moved/1", "moved/1", "moved/1", "none/"]);
+    let shown = scratch.shiftlog("why", ["b.txt:1"]).ok();
+    assert!(shown.contains("(an edit that another commit recorded has this line)\n"), "{shown}");
+    let command = shown.lines().last().unwrap();
+    assert_eq!(command, format!("git shiftlog show {} --session=two --turn=1", &first[..12]));
+    let args: Vec<&str> = command.split(' ').skip(2).collect();
+    assert!(scratch.shiftlog(args[0], &args[1..]).ok().contains("of the session"));
+    let object = &why(&scratch, &["b.txt:1"])[0];
+    assert_eq!((&object["via"], &object["final"]), (&json!([first]), &json!(second)));
+    assert_eq!(object["prompt"], "write two files");
+    let lines = scratch.shiftlog("blame", ["--porcelain", "b.txt"]).ok();
+    assert!(lines.contains(&format!("shiftlog-evidence moved\nshiftlog-via {first}\n")), "{lines}");
+    // The other half of a file, of which the commit with the record has one.
+    scratch.write("c.txt", "one half\nanother half\n");
+    assert_eq!(told(&scratch, &["c.txt"]), ["replay/1", "text/1"], "the session goes on");
+    commit(&scratch, "c.txt");
+    assert_eq!(told(&scratch, &["c.txt"]), ["replay/1", "moved/1"]);
+    // What was edited before the file was changed by others explains nothing that comes after.
+    scratch.write("c.txt", "changed by others\n");
+    later(&mut scratch, 7);
+    commit(&scratch, "c.txt");
+    scratch.write("c.txt", "another half\n");
+    later(&mut scratch, 8);
+    commit(&scratch, "c.txt");
+    assert_eq!(told(&scratch, &["c.txt"]), ["none/"]);
+}
+
+#[test]
+fn what_a_person_typed_before_the_agent_wrote_the_file_is_not_the_agents() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("whole");
+    session.prompt("write it");
+    session.edits("a.txt", "written first\nand second\n");
+    let before = "written first\ntyped by somebody\nand second\n";
+    let after = "written first\ntyped by somebody\nand second\nwritten last\n";
+    session.calls("w", "Write", &json!({ "file_path": scratch.top.join("a.txt"), "content": after }));
+    let result = json!({ "type": "tool_result", "tool_use_id": "w", "content": "done" });
+    let record = json!({ "type": "user", "uuid": "r1", "sessionId": "whole", "timestamp": "2026-01-02T03:04:06Z",
+        "toolUseResult": { "originalFile": before }, "message": { "role": "user", "content": [result] } });
+    session.append(format!("{record}\n").as_bytes());
+    scratch.write("a.txt", after);
+    session.commits("a");
+    let calls: Vec<String> = why(&scratch, &["-L", "1,4", "a.txt"])
+        .iter()
+        .flat_map(|block| {
+            let call = block["call"]["id"].as_str().unwrap_or("nobody").to_owned();
+            block["lines"].as_array().unwrap().iter().map(move |line| format!("{line} {call}")).collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(calls, ["1 edit-a.txt", "3 edit-a.txt", "4 w", "2 nobody"]);
+}
+
+#[test]
 fn the_records_of_rewritten_history_still_explain_their_lines() {
     let scratch = reconnect();
     let is_known = |what: &str| {

@@ -1,7 +1,8 @@
 """The agents: which release is tried, how it is told where the model is, how it is started.
 
 In commands, files and variables, `{url}` is the address of the model, `{home}` the home directory, `{top}` the working tree,
-`{prompt}` the prompt, `{id}` the id of a session, `{latest}` that of the newest one in the agent's store.
+`{prompt}` the prompt, `{id}` the id of a session, `{latest}` that of the newest one in the agent's store, `{latest_path}` its
+file.
 """
 
 import dataclasses
@@ -58,7 +59,8 @@ class Agent:
     is_wordy: bool = False
     answer: str = " {short}]"
     # How it is used on a terminal: a command to "start", words by which it shows that it is "ready", keys to "begin" and to
-    # "leave", and by other names a line to type or keys to press.
+    # "leave", commands to go on with a session ("again", "resume", "fork") where it does so only there, and by other names a
+    # line to type or keys to press.
     typed: dict = dataclasses.field(default_factory=dict)
     # Whether `git shiftlog resume --as` can start it.
     hand_over: bool = False
@@ -181,9 +183,9 @@ def codex(name, model, sub_agent=None):
         # It offers a newer model first.
         typed={"start": CODEX_TYPED, "ready": "existing model" if model == "gpt-5.5" else "",
                "begin": ("\x1b[B", "\r") if model == "gpt-5.5" else (), "clear": "/clear", "compact": "/compact",
-               "rewind": ("\x1b", "\x1b", "\r", "\x15")}, hand_over=True,
+               "rewind": ("\x1b", "\x1b", "\r", "\x15"), "fork": ("codex", "fork", *CODEX_TYPED[1:], "{latest}")}, hand_over=True,
         untrusted={".codex/config.toml": CODEX_CONFIG.format(model=model)}, new_untrusted=(*CODEX[:-1], "{prompt}"),
-        cannot={"fork": "only on a terminal", "user_hooks": NO_USER_HOOKS, "sub_agent": NO_SUB_AGENT},
+        cannot={"user_hooks": NO_USER_HOOKS, "sub_agent": NO_SUB_AGENT},
     )
 
 
@@ -230,14 +232,14 @@ ALL = [
     Agent(
         name="pi", title="Pi", package="@mariozechner/pi-coding-agent", version="0.73.1", program="pi",
         new=("pi", "-p", "{prompt}"), again=("pi", "-c", "-p", "{prompt}"),
-        resume=("pi", "--session", "{id}", "-p", "{prompt}"),
+        resume=("pi", "--session", "{id}", "-p", "{prompt}"), fork=("pi", "--fork", "{latest_path}", "-p", "{prompt}"),
         env={"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"},
         files={".pi/agent/models.json": as_json(PI_MODELS),
                ".pi/agent/settings.json": as_json({"defaultProvider": "fake", "defaultModel": "scripted-1",
                                                    "enableInstallTelemetry": False})},
         store=(".pi/agent/sessions/**/*.jsonl",),
         typed={"start": ("pi",), "clear": "/new", "compact": "/compact", "rewind": ("/tree", "\r", "\x1b[A", "\x1b[A", "\x1b[A", "\x1b[A", "\r", "\r", "\x15")},
-        cannot={"fork": "only on a terminal", "user_hooks": NO_USER_HOOKS, "untrusted": "this release asks for no trust in a folder",
+        cannot={"user_hooks": NO_USER_HOOKS, "untrusted": "this release asks for no trust in a folder",
                 "sub_agent": "it has no sub-agents", "mcp": "it has no client for MCP", "ask": NO_ASK, "hand_over": NO_HAND_OVER},
     ),
     Agent(
@@ -275,20 +277,20 @@ ALL = [
         store=(".continue/sessions/*-*.json",), is_lines=False, is_late=True,
         typed={"start": CONTINUE, "clear": "/clear", "compact": "/compact"},
         cannot={"user_hooks": "it has no hooks", "untrusted": NO_TRUST, "sub_agent": NO_SUB_AGENT, "ask": NO_ASK,
-                "hand_over": NO_HAND_OVER, "rewind": "not tried"},
+                "hand_over": NO_HAND_OVER, "rewind": "it has no command for that"},
         mcp_files={".continue/config.yaml": CONTINUE_CONFIG + CONTINUE_SERVER}, mcp=(("true",),),
     ),
     Agent(
         name="cline", title="Cline", package="cline", version="3.0.65", program="cline",
-        # It takes up a session only on a terminal.
         new=(*CLINE, "{prompt}"),
         env={"CLINE_TELEMETRY_DISABLED": "1", "TELEMETRY_ENABLED": "false"},
         before=(("cline", "auth", "-p", "openai-compatible", "-k", "dummy", "-m", "scripted-1", "-b", "{url}/v1"),),
         store=(".cline/data/sessions/*/*.messages.json",), is_lines=False,
         # It offers a subscription first.
-        typed={"start": CLINE, "begin": ("\x1b",), "clear": "/clear", "compact": "/compact"},
-        cannot={"again": "it goes on with a session only on a terminal", "fork": NO_FORK, "rewind": "not tried",
-                "resume": "it goes on with a session only on a terminal", "user_hooks": NO_USER_HOOKS, "untrusted": NO_TRUST,
+        typed={"start": CLINE, "begin": ("\x1b",), "clear": "/clear", "compact": "/compact", "again": (*CLINE, "--id", "{latest}"),
+               "resume": (*CLINE, "--id", "{id}"),
+               "rewind": ("/undo", "\r", "\r", "\r", "\x15")},
+        cannot={"fork": "only by '/fork' on its terminal, which was not tried", "user_hooks": NO_USER_HOOKS, "untrusted": NO_TRUST,
                 "sub_agent": NO_SUB_AGENT, "ask": NO_ASK, "hand_over": NO_HAND_OVER},
         mcp_files={".cline/data/settings/cline_mcp_settings.json": as_json({"mcpServers": {
             "shiftlog": {"type": "stdio", "command": "git", "args": ["shiftlog", "mcp"], "disabled": False}}})}, mcp=(("true",),),
@@ -328,11 +330,13 @@ ALL = [
         # It makes these files in the repository, and offers to hide them.
         files={".config/git/ignore": ".aider*\n"}, leaves=(".aider.chat.history.md", ".aider.input.history"),
         is_lines=False, is_wordy=True, answer="Commit {short} ",
+        typed={"start": AIDER, "clear": "/clear"},
         cannot={
             **dict.fromkeys(("pair", "twins", "amended", "fails", "together", "apart"), "it runs no commands of the model, and makes a commit for each answer"),
             "killed": "it writes nothing before the model has said all", "fork": NO_FORK, "user_hooks": "it has no hooks",
             "untrusted": NO_TRUST, "sub_agent": "it has no sub-agents", "ask": NO_ASK, "mcp": "it has no client for MCP",
-            "hand_over": NO_HAND_OVER, "resume": "it takes up no session from outside", "typed": "not tried",
+            "hand_over": NO_HAND_OVER, "resume": "it takes up no session from outside",
+            "compact": "it compacts by itself alone", "rewind": "'/undo' takes back a commit, and nothing that was said",
         },
     ),
 ]

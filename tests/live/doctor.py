@@ -21,9 +21,17 @@ def misjudged(world, name, records):
     for found in filter(None, map(SESSION.search, lines)):
         if not is_in_store(world, found[2]):
             wrong.append(f"it says '{found[0]}', which the agent does not know")
-    whole = world.shell("git shiftlog doctor --no-rehearsal").out.splitlines()
-    wrong += [f"without --agent it does not say '{line}'" for line in lines if line not in whole][:1]
+    whole = world.shell("git shiftlog doctor --no-rehearsal").out
+    wrong += [f"without --agent it does not say '{line}'" for line in lines if not says(whole, line)][:1]
     return [f"{what}: {' | '.join(lines)[:400]}" if number == 0 else what for number, what in enumerate(wrong)]
+
+
+def says(whole, line):
+    """Says whether the doctor of everything says what the doctor of one agent says. Not to be set up is a problem only of an
+    agent that was asked for."""
+    fix = line.strip().removeprefix("fix: ")
+    is_note = "its hooks are not set up" in line and "is on this machine and not set up here" in whole
+    return line in whole.splitlines() or is_note or f"; '{fix}' does it" in whole
 
 
 def is_in_store(world, session):
@@ -37,7 +45,8 @@ def hooks(world, told):
         return ["hooks have run, and it does not say so"]
     if is_claimed and not has_run:
         return ["no hook has run, and it says that one has"]
-    if not has_run and "hooks are allowed" in told:
+    is_told = "no hook has told of the last session" in told or "no hook was seen to run" in told
+    if not has_run and not is_told and re.search("(?<!whether )hooks are allowed", told):
         return ["no hook has run, and it says that they are allowed"]
     if not has_run and "has no hooks" not in told and "problem " not in told and "note " not in told:
         return ["no hook has run, and it finds nothing wrong"]

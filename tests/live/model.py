@@ -124,6 +124,7 @@ class Model:
             return self.summary, None
         step = self.step(request.turns)
         if not self.has_tools:
+            self.ended.update(mark for role, text in request.turns[-1:] if role == "user" for mark in MARK.findall(text))
             return self.wordy(step, request), None
         if not request.tools or step is None:
             # Agents ask for titles and the like beside the conversation.

@@ -81,8 +81,18 @@ def do_both(world, *asked):
 
 def do_typed(world, *lines):
     """A session on a terminal: prompts of scripts, and commands or keys of the agent between them."""
+    on_terminal(world, world.agent.typed["start"], lines)
+    # What was left behind must not be what the model reads again.
+    first, how, last = lines
+    read = next((asked for asked in reversed(world.model.asked) if f"[[{last}]]" in asked), "")
+    if how in ("clear", "rewind") and f"[[{first}]]" in read:
+        world.complaints.append(f"the model still reads what came before '{how}'")
+
+
+def on_terminal(world, command, lines, **more):
+    """Starts the agent on a terminal, types lines as `do_typed` has them, and leaves it."""
     typed = world.agent.typed
-    words = [world.fill(word) for word in typed["start"]]
+    words = [world.fill(word, **more) for word in command]
     terminal = Terminal(words, world.top, world.environment())
     terminal.settle(2, 40)
     terminal.wait_for(typed.get("ready", ""), 60)
@@ -92,9 +102,13 @@ def do_typed(world, *lines):
     for line in lines:
         if line in world.scripts:
             terminal.enter(world.prompt(line))
-            end = time.monotonic() + 120
+            end, again = time.monotonic() + 120, time.monotonic() + 10
             while line not in world.model.ended and time.monotonic() < end:
                 time.sleep(0.1)
+                # While an agent still starts, it may take the words and not their end.
+                if time.monotonic() > again and not any(f"[[{line}]]" in asked for asked in list(world.model.asked)):
+                    terminal.press("\r")
+                    again = time.monotonic() + 10
             if line not in world.model.ended:
                 world.complaints.append(f"'{line}' did not end on the terminal, which shows: {terminal.text()[-300:]!r}")
         elif isinstance(typed[line], str):
@@ -110,19 +124,23 @@ def do_typed(world, *lines):
     if not terminal.end():
         world.kill(terminal.process)
     (world.root / "shown").write_bytes(terminal.shown)
-    # What was left behind must not be what the model reads again.
-    first, how, last = lines
-    read = next((asked for asked in reversed(world.model.asked) if f"[[{last}]]" in asked), "")
-    if how in ("clear", "rewind") and f"[[{first}]]" in read:
-        world.complaints.append(f"the model still reads what came before '{how}'")
 
 
 def do_again(world, script):
-    take(world, world.run(world.agent.again, world.start_directory(), prompt=world.prompt(script)))
+    go_on(world, "again", script)
 
 
 def do_fork(world, script):
-    take(world, world.run(world.agent.fork, world.start_directory(), prompt=world.prompt(script)))
+    go_on(world, "fork", script)
+
+
+def go_on(world, how, script, **more):
+    """Goes on with a session by a command, or on a terminal where the agent does it only there."""
+    command = getattr(world.agent, how)
+    if command:
+        take(world, world.run(command, world.start_directory(), prompt=world.prompt(script), **more))
+    else:
+        on_terminal(world, world.agent.typed[how], (script,), **more)
 
 
 def do_summarise(world):
@@ -187,7 +205,7 @@ def do_resume(world, script):
     words = stand_in(world, "resume --force HEAD")
     # The id is the last argument in every agent's command, or stands behind an equals sign in it.
     if words:
-        take(world, world.run(world.agent.resume, prompt=world.prompt(script), id=words[-1].rsplit("=", 1)[-1]))
+        go_on(world, "resume", script, id=words[-1].rsplit("=", 1)[-1])
 
 
 def do_hand_over(world, script):

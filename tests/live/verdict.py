@@ -24,6 +24,8 @@ def judge(world, asked):
         found = {"quiet": left(world)}
         found["quiet"] += noise(world)
         return with_complaints(world, found)
+    # What an agent has written since its last hook is recorded by the next command.
+    world.git("shiftlog", "log", "-1")
     seen = set()
     for commit_id, short, subject in commits:
         head = next((head for head in scenario.recorded if subject.startswith(head + ":")), None)

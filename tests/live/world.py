@@ -3,6 +3,7 @@
 import collections
 import glob
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -101,6 +102,8 @@ class World:
         values = {"url": self.model.url, "home": self.home, "top": self.top, **more}
         if "{latest}" in text:
             values["latest"] = self.latest()
+        if "{latest_path}" in text:
+            values["latest_path"] = self.store()[-1] if self.store() else "none"
         return text.format(**values)
 
     def environment(self):
@@ -153,8 +156,10 @@ class World:
         return sorted((path for path in paths if path.is_file()), key=lambda path: path.stat().st_mtime)
 
     def latest(self):
-        """Returns the id of the newest session, which its transcript has as a name."""
-        return self.store()[-1].name.split(".")[0] if self.store() else "none"
+        """Returns the id of the newest session, which its transcript has as its name, or at the end of that."""
+        name = self.store()[-1].name.split(".")[0] if self.store() else "none"
+        found = re.search(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", name)
+        return found[0] if found else name
 
     def prompt(self, script):
         return f"{self.scripts[script][0]} [[{script}]]"

@@ -1,18 +1,18 @@
-//! Asking an agent one question, headlessly: how it is started so that nothing comes of it but an answer, and how the
-//! answer reads.
+//! Asking an agent one question without a terminal: starting it so that it only answers, and reading the answer.
 //!
-//! Read [`Ask::answer`]. Each agent has its own in its file. The words are chosen so that the agent runs no hooks and no
-//! tools and keeps no session, as far as it can be told to; where its flags end, an empty directory and an environment
-//! without Git's variables remain.
+//! Read [`Ask::answer`]. Each agent's file has its own [`Ask`], whose arguments turn off hooks, tools and stored sessions as
+//! far as the agent has options for that. It also runs in an empty directory, without Git's variables.
 
 mod process;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::error::{Error, Result};
+use crate::git::child;
+use crate::redact::{Redactor, Settings};
 
 /// The longest question on standard input, in bytes.
 const MAX_INPUT_BYTES: usize = 200_000;
@@ -30,7 +30,7 @@ pub struct Ask {
     pub(super) model_option: Option<&'static str>,
     /// Whether the question is read from standard input; otherwise it is the word after `words`.
     pub(super) is_on_stdin: bool,
-    /// Where the answer is in a JSON object; `None` if it is printed as it is.
+    /// The member of a JSON object that holds the answer; `None` if the answer is printed as it is.
     pub(super) answer_key: Option<&'static str>,
     pub(super) environment: &'static [(&'static str, &'static str)],
 }
@@ -66,7 +66,8 @@ impl Ask {
     ///
     /// If the agent is not installed, fails, says nothing, or needs longer; the reason is what it said last.
     pub fn answer(&self, question: &str, model: Option<&str>, limit: Duration) -> Result<String> {
-        let failed = |reason: String| Error::other(format!("cannot ask {}", self.name)).because(reason);
+        let failed =
+            |reason: String| Error::other(format!("cannot ask {}", self.name)).because(without_secrets(&reason));
         let program = self.find_program().ok_or_else(|| failed(format!("'{}' is not on PATH", self.program)))?;
         let words = self.words(question, model).map_err(failed)?;
         let input = if self.is_on_stdin { question } else { "" };
@@ -100,13 +101,8 @@ impl Ask {
         Ok(words)
     }
 
-    /// Finds the program; where `PATH` names a directory from the current one, that is not meant: the agent runs elsewhere.
     fn find_program(&self) -> Option<PathBuf> {
-        let name = format!("{}{}", self.program, std::env::consts::EXE_SUFFIX);
-        let path = std::env::var_os("PATH")?;
-        let mut candidates =
-            std::env::split_paths(&path).filter(|directory| directory.is_absolute()).map(|dir| dir.join(&name));
-        candidates.find(|program| is_executable(program))
+        child::find_program(self.program)
     }
 
     /// Returns the answer that is in what an agent printed.
@@ -133,9 +129,16 @@ impl Ask {
     }
 }
 
-fn is_executable(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+/// Returns what an agent says of its failure without secrets, such as the key that was refused: it gets into a log, too.
+fn without_secrets(reason: &str) -> String {
+    match Redactor::new(&Settings::default()) {
+        Ok(redactor) => {
+            let line = format!("{reason}\n");
+            let (clean, _) = redactor.redact(line.as_bytes());
+            String::from_utf8_lossy(&clean).trim_end().to_owned()
+        }
+        Err(_) => "it failed".to_owned(),
+    }
 }
 
 /// Returns what is in a code fence, if all of a text is in one.

@@ -51,7 +51,7 @@ fn command(program: &Path, words: &[String], directory: &Path, group: i32) -> Co
     for name in std::env::vars_os().map(|(name, _)| name).filter(is_gits) {
         command.env_remove(name);
     }
-    // Whoever is asked is no part of the session that asks.
+    // The agent must not take itself for a part of the session that runs this process.
     ALL.iter().flat_map(|agent| agent.variables()).for_each(|name| {
         command.env_remove(name);
     });

@@ -103,6 +103,10 @@ impl Agent for Claude {
         Box::new(records::parse)
     }
 
+    fn file_before(&self, record: &[u8]) -> Option<String> {
+        records::file_before(record)
+    }
+
     fn wording(&self, beginning: &[u8]) -> Wording {
         if records::is_web_export(beginning) { Wording::InOnePiece } else { Wording::InLines }
     }
@@ -169,9 +173,7 @@ impl Agent for Claude {
 
     fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
         let Recorded { session_id, transcript, sub_agents } = session;
-        let is_named_well =
-            outside::is_plain_id(session_id) && sub_agents.iter().all(|(id, _)| outside::is_plain_id(id));
-        let Some(root) = self.root().filter(|_| is_named_well) else { return Ok(None) };
+        let Some(root) = self.root() else { return Ok(None) };
         let folder = root.join("projects").join(project_name(directory));
         // It refuses a session whose records say that they are from elsewhere.
         let moved = |text: &[u8]| Content::Transcript(records::moved(text, directory));

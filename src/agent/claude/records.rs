@@ -8,9 +8,9 @@ use serde_json_borrow::Value;
 use crate::agent::branches::{self, Node};
 use crate::agent::json::{self, field, flag, string};
 use crate::agent::{prompt, tool};
-use crate::transcript::{Message, Part, Role, Tokens, ToolCall, ToolResult};
+use crate::transcript::{Attachment, Message, Part, Role, Tokens, ToolCall, ToolResult};
 
-/// What Claude Code wraps around words that nobody typed; such text is left out of prompts.
+/// The tags of text that Claude Code adds to a prompt; such text is left out.
 pub const NOISE: &[&str] = &[
     "system-reminder",
     "local-command-caveat",
@@ -54,7 +54,7 @@ pub fn is_web_export(transcript: &[u8]) -> bool {
     transcript[..transcript.len().min(4096)].contains_str("\"loglines\"")
 }
 
-/// What a line has that is a prompt.
+/// A text that every line with a prompt has.
 pub const PROMPT_MARK: &str = "\"user\"";
 
 /// Says, cheaply, whether a line with [`PROMPT_MARK`] may be a prompt. Most lines that the user's side writes are results of tools.
@@ -191,10 +191,18 @@ fn part(block: &Value<'_>, record: &Value<'_>) -> Option<Part> {
             text: plain_text(field(block, "content").unwrap_or(&Value::Null)),
             is_error: flag(block, "is_error"),
             sub_agent: field(record, "toolUseResult").and_then(|result| string(result, "agentId")),
+            pictures: pictures(field(block, "content").unwrap_or(&Value::Null)),
         }),
         kind @ ("image" | "document") => Part::Attachment(json::attachment(kind, block)),
         _ => return None,
     })
+}
+
+/// Returns the file that the tool of a result has changed, as it was before.
+pub fn file_before(record: &[u8]) -> Option<String> {
+    let is_told = record.contains_str("\"originalFile\"");
+    let read = |record: &Value<'_>| string(field(record, "toolUseResult")?, "originalFile");
+    if is_told { json::read_line(record, read) } else { None }
 }
 
 fn plain_text(content: &Value<'_>) -> String {
@@ -209,6 +217,13 @@ fn plain_text(content: &Value<'_>) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// Returns the pictures that a tool answered with.
+fn pictures(content: &Value<'_>) -> Vec<Attachment> {
+    let images =
+        content.as_array().unwrap_or_default().iter().filter(|block| field(block, "type") == Some(&"image".into()));
+    images.map(|block| json::attachment("image", block)).collect()
 }
 
 /// Returns what a block without text is, as far as it says: `image/png`, else `image`.

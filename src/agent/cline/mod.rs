@@ -105,13 +105,17 @@ impl Agent for Cline {
 
     fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
         let id = session.session_id;
-        let Some(sessions) = sessions().filter(|_| outside::is_plain_id(id)) else { return Ok(None) };
+        let Some(sessions) = sessions() else { return Ok(None) };
         if self.session_id(session.transcript).as_deref() != Some(id) {
             return Err(Error::new(Kind::Unsupported, "Cline takes up no session of a release before 3 from outside"));
         }
         let path = sessions.join(id).join(format!("{id}{ENDING}"));
+        // It takes a companion without any of these for damaged, and the session for a new one.
+        let begun = begun(session.transcript).unwrap_or_else(|| jiff::Timestamp::UNIX_EPOCH.to_string());
+        let model = |key: &str, other: &str| model_info(session.transcript, key).unwrap_or_else(|| other.to_owned());
         let companion = json!({ "version": 1, "session_id": id, "source": "cli", "status": "completed", "exit_code": 0,
-            "started_at": begun(session.transcript), "interactive": true, "enable_tools": true, "enable_spawn": true,
+            "pid": 0, "provider": model("provider", "cline"), "model": model("id", "unknown"),
+            "started_at": begun, "interactive": true, "enable_tools": true, "enable_spawn": true,
             "enable_teams": true, "cwd": directory, "workspace_root": directory, "messages_path": path });
         let files = vec![
             (path.clone(), Content::Transcript(self.native(session.transcript).into_owned())),
@@ -198,6 +202,16 @@ fn begun(transcript: &[u8]) -> Option<String> {
     let mut begun = None;
     document::each(transcript, MESSAGES, |record: &Value<'_>, _| begun = begun.or_else(|| json::time(record, "ts")));
     Some(jiff::Timestamp::from_second(begun?).ok()?.to_string())
+}
+
+/// Returns a member of what the first answer that has it tells of its model.
+fn model_info(transcript: &[u8], key: &str) -> Option<String> {
+    let mut found = None;
+    document::each(transcript, MESSAGES, |record: &Value<'_>, _| {
+        let told = || json::at(record, &["modelInfo", key])?.as_str().filter(|told| !told.is_empty());
+        found = found.take().or_else(|| told().map(str::to_owned));
+    });
+    found
 }
 
 /// Returns where tasks of older releases are kept: for each editor that it may run in, and without one.

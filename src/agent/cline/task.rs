@@ -3,17 +3,17 @@
 
 use serde_json_borrow::Value;
 
-use super::super::json::{self, at, field, flag, list, number, string, text};
+use super::super::json::{self, at, field, flag, list, string, text};
 use super::super::{Parser, document, prompt, tool};
-use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
+use crate::transcript::{Message, Part, Role, ToolResult};
 
 /// The member of a document that holds the messages; in the documents of older releases they are all there is.
 pub const MESSAGES: &str = "messages";
 /// The document is the list itself.
 pub const ITSELF: &str = "";
-/// What Cline puts around the words of a person.
+/// The tags that Cline puts around the words of a person.
 const TYPED: &[&str] = &["task", "feedback", "user_message", "answer"];
-/// What it adds to them.
+/// The tags of text that Cline adds to a prompt.
 const NOISE: &[&str] = &["environment_details", "file_content", "explicit_instructions"];
 /// The tools that are read out of an answer's words.
 const TOOLS: &[&str] = &["execute_command", "write_to_file", "replace_in_file"];
@@ -25,7 +25,7 @@ pub fn list_of(document: &[u8]) -> &'static str {
     if document.trim_ascii_start().starts_with(b"[") { ITSELF } else { MESSAGES }
 }
 
-/// What is known of a task so far.
+/// The state of parsing a task.
 #[derive(Default)]
 pub struct Task {
     /// The last call that was read out of an answer's words.
@@ -77,7 +77,7 @@ impl Task {
                     Some("tool_result") => {
                         let call_id = string(block, "tool_use_id").unwrap_or_default();
                         let (text, is_error) = result(block);
-                        let result = ToolResult { call_id, text, is_error, sub_agent: None };
+                        let result = ToolResult::new(call_id, text, is_error);
                         message.parts.push(Part::ToolResult(result));
                     }
                     Some("image") => message.parts.push(Part::Attachment(json::attachment("image", block))),
@@ -96,7 +96,7 @@ impl Task {
             }
             _ => {
                 let call_id = self.open_call.take().unwrap_or_default();
-                message.parts.push(Part::ToolResult(ToolResult { call_id, text, is_error: false, sub_agent: None }));
+                message.parts.push(Part::ToolResult(ToolResult::new(call_id, text, false)));
             }
         }
     }
@@ -105,7 +105,7 @@ impl Task {
         message.role = Role::Assistant;
         let model = ["modelId", "id"].iter().find_map(|key| at(record, &["modelInfo", key])?.as_str());
         message.model = model.map(str::to_owned);
-        message.usage = field(record, "metrics").filter(|metrics| metrics.is_object()).map(usage);
+        message.usage = field(record, "metrics").filter(|metrics| metrics.is_object()).map(json::usage);
         for block in blocks(record) {
             match block {
                 Block::Text(words) => {
@@ -172,18 +172,6 @@ fn result(block: &Value<'_>) -> (String, bool) {
         None => list(block, "content").iter().filter_map(read).collect::<Vec<_>>().join("\n"),
     };
     (words, is_error)
-}
-
-fn usage(metrics: &Value<'_>) -> Tokens {
-    let cached = number(metrics, "cacheReadTokens");
-    Tokens {
-        // What came from the cache is counted in.
-        input: number(metrics, "inputTokens").saturating_sub(cached),
-        output: number(metrics, "outputTokens"),
-        cache_read: cached,
-        cache_write: number(metrics, "cacheWriteTokens"),
-        ..Tokens::default()
-    }
 }
 
 /// Returns the words in front of a tool call that is marked up in them, and the call.

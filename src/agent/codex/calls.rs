@@ -10,18 +10,30 @@ use super::super::json::{self, at, field, list, string, text};
 use super::super::tool;
 use crate::transcript::{Edit, Part, ToolCall, ToolResult};
 
-/// Returns a call that changed files, from an event that tells which.
+/// Returns a call that changed files, from an event that tells which; without edits if it failed.
 pub fn change(told: &Value<'_>, call_id: &str) -> ToolCall {
-    let changed = field(told, "changes").and_then(Value::as_object);
-    let content = |change| at(change, &["add", "content"]).or_else(|| field(change, "content"));
-    let edits = changed.into_iter().flat_map(|changes| changes.iter()).map(|(path, change)| Edit {
-        path: path.to_owned(),
-        old: None,
-        new: content(change).and_then(|text| Some(text.as_str()?.to_owned())),
-    });
+    let has_failed = field(told, "success").and_then(Value::as_bool) == Some(false)
+        || matches!(text(told, "status"), Some("failed" | "declined"));
+    let changed = field(told, "changes").and_then(Value::as_object).filter(|_| !has_failed);
     let mut call = tool::call(call_id, "apply_patch", serde_json::Value::Null);
-    call.edits = edits.collect();
+    call.edits =
+        changed.into_iter().flat_map(|changes| changes.iter()).flat_map(|(path, one)| edits(path, one)).collect();
     call
+}
+
+/// Reads what was done to one file: `{"type":"update",...}`, or `{"update":{...}}` of older versions.
+fn edits(path: &str, change: &Value<'_>) -> Vec<Edit> {
+    let member = |kind: &str, key: &str| {
+        at(change, &[kind, key]).or_else(|| field(change, key).filter(|_| text(change, "type") == Some(kind)))?.as_str()
+    };
+    let edit = |path: &str, old: Option<String>, new: Option<String>| Edit { path: path.to_owned(), old, new };
+    let Some(diff) = member("update", "unified_diff") else {
+        let content = member("add", "content").or_else(|| member("update", "content"));
+        return vec![edit(path, None, content.map(str::to_owned))];
+    };
+    let hunks = tool::patch_edits(&format!("*** Update File: {path}\n{diff}")).into_iter();
+    let moved = member("update", "move_path").map(|path| edit(path, None, None));
+    hunks.map(|hunk| edit(path, hunk.old, hunk.new)).chain(moved).collect()
 }
 
 /// Returns the call of a shell and its result, from an event that tells both.
@@ -29,12 +41,11 @@ pub fn execution(item: &Value<'_>) -> [Part; 2] {
     let call_id = string(item, "id").unwrap_or_default();
     let words = list(item, "command").iter().filter_map(Value::as_str).collect::<Vec<_>>();
     let call = tool::call(&*call_id, "exec_command", serde_json::json!({ "command": words }));
-    let result = ToolResult {
+    let result = ToolResult::new(
         call_id,
-        text: string(item, "aggregated_output").unwrap_or_default(),
-        is_error: field(item, "exit_code").and_then(Value::as_i64).unwrap_or(0) != 0,
-        sub_agent: None,
-    };
+        string(item, "aggregated_output").unwrap_or_default(),
+        field(item, "exit_code").and_then(Value::as_i64).unwrap_or(0) != 0,
+    );
     [Part::ToolCall(call), Part::ToolResult(result)]
 }
 
@@ -88,6 +99,35 @@ fn inner_output(value: &Value<'_>) -> (String, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_event_tells_what_a_patch_has_done_to_each_file() {
+        let read =
+            |told: &str| json::read_line(told.as_bytes(), |told| Some(change(told, "c").edits)).unwrap_or_default();
+        let edit = |path: &str, old: Option<&str>, new: Option<&str>| Edit {
+            path: path.into(),
+            old: old.map(Into::into),
+            new: new.map(Into::into),
+        };
+        let diff = r"@@ -1,2 +1,2 @@\n keep\n-notes\n+better notes\n@@ -9 +9,2 @@\n end\n+more\n";
+        let update = [
+            edit("/w/a", Some("keep\nnotes\n"), Some("keep\nbetter notes\n")),
+            edit("/w/a", Some("end\n"), Some("end\nmore\n")),
+        ];
+        let new = format!(r#"{{"changes":{{"/w/a":{{"type":"update","unified_diff":"{diff}","move_path":null}}}}}}"#);
+        assert_eq!(read(&new), update);
+        let old = format!(r#"{{"success":true,"changes":{{"/w/a":{{"update":{{"unified_diff":"{diff}"}}}}}}}}"#);
+        assert_eq!(read(&old), update);
+        let moved =
+            r#"{"changes":{"/w/a":{"type":"update","unified_diff":"@@ -1 +1 @@\n-x\n+y\n","move_path":"/w/b"}}}"#;
+        assert_eq!(read(moved), [edit("/w/a", Some("x\n"), Some("y\n")), edit("/w/b", None, None)]);
+        let added = r#"{"changes":{"/w/a":{"type":"add","content":"x\n"},"/w/b":{"type":"delete","content":"y\n"}}}"#;
+        assert_eq!(read(added), [edit("/w/a", None, Some("x\n")), edit("/w/b", None, None)]);
+        let add = r#""changes":{"/w/a":{"type":"add","content":"x\n"}}"#;
+        for failed in [r#""success":false"#, r#""status":"failed""#, r#""status":"declined""#] {
+            assert_eq!(read(&format!("{{{failed},{add}}}")), [], "{failed}");
+        }
+    }
 
     #[test]
     fn what_codex_says_of_a_tool_is_no_part_of_what_the_tool_said() {

@@ -9,7 +9,7 @@ use super::super::{Parser, tool};
 use super::calls;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
 
-/// What Codex adds to the words of a person; a message that begins so was typed by nobody.
+/// The beginnings of messages that Codex adds to those of the person.
 const NOISE: &[&str] = &[
     "<environment_context>",
     "<permissions instructions>",
@@ -23,7 +23,7 @@ const NOISE: &[&str] = &[
 /// An editor puts what is open in front of the words.
 const REQUEST: &str = "## My request for Codex:";
 
-/// What is known of a rollout so far.
+/// The state of parsing a rollout.
 #[derive(Default)]
 pub struct Rollout {
     /// Whether prompts and answers are told as events.
@@ -195,12 +195,7 @@ impl Rollout {
             "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
                 let (text, is_error) = calls::output(field(item, "output").unwrap_or(&Value::Null));
                 message.role = Role::User;
-                message.parts.push(Part::ToolResult(ToolResult {
-                    call_id: call_id(),
-                    text,
-                    is_error,
-                    sub_agent: None,
-                }));
+                message.parts.push(Part::ToolResult(ToolResult::new(call_id(), text, is_error)));
             }
             _ => {}
         }

@@ -6,14 +6,14 @@ use std::ops::Range;
 
 use serde_json_borrow::Value;
 
-use crate::agent::json::{self, at, field, list, number, string, text};
+use crate::agent::json::{self, at, field, list, string, text};
 use crate::agent::{Parser, tool};
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
 
-/// Who is named as the source of a prompt that a person typed.
+/// The sources of prompts that a person typed.
 const TYPED: &[&str] = &["user", "other"];
 
-/// What is known of an event stream so far.
+/// The state of parsing an event stream.
 #[derive(Default)]
 pub struct Events {
     /// Whether its beginning was seen: what a shutdown counts is counted from there.
@@ -119,7 +119,7 @@ impl Events {
                 let (text, is_error) = answer(data);
                 let call_id = string(data, "toolCallId").unwrap_or_default();
                 message.role = Role::User;
-                message.parts.push(Part::ToolResult(ToolResult { call_id, text, is_error, sub_agent: None }));
+                message.parts.push(Part::ToolResult(ToolResult::new(call_id, text, is_error)));
             }
             "session.compaction_complete" => message.parts.push(notice("conversation compacted")),
             "abort" => message.parts.push(notice("interrupted by the user")),
@@ -128,7 +128,7 @@ impl Events {
                 if let Some(usage) = field(data, "usage") {
                     self.has_requests = true;
                     message.role = Role::Assistant;
-                    message.usage = Some(self.tell(used(usage)));
+                    message.usage = Some(self.tell(json::usage(usage)));
                 }
             }
             "session.shutdown" if self.is_whole => {
@@ -179,7 +179,9 @@ impl Events {
     /// Returns what all models together have used, without what was told before.
     fn rest(&self, metrics: &Value<'_>) -> Tokens {
         let models = metrics.as_object().into_iter().flat_map(|models| models.iter());
-        let sum = models.filter_map(|(_, model)| field(model, "usage").map(used)).fold(Tokens::default(), Tokens::plus);
+        let sum = models
+            .filter_map(|(_, model)| field(model, "usage").map(json::usage))
+            .fold(Tokens::default(), Tokens::plus);
         Tokens {
             input: sum.input.saturating_sub(self.told.input),
             output: sum.output.saturating_sub(self.told.output),
@@ -187,18 +189,6 @@ impl Events {
             cache_write: sum.cache_write.saturating_sub(self.told.cache_write),
             ..Tokens::default()
         }
-    }
-}
-
-fn used(usage: &Value<'_>) -> Tokens {
-    let cached = number(usage, "cacheReadTokens");
-    Tokens {
-        // What came from the cache is counted in.
-        input: number(usage, "inputTokens").saturating_sub(cached),
-        output: number(usage, "outputTokens"),
-        cache_read: cached,
-        cache_write: number(usage, "cacheWriteTokens"),
-        ..Tokens::default()
     }
 }
 

@@ -131,8 +131,16 @@ impl Agent for Copilot {
         Ok(Some(Restoration { files, commands: vec![words] }))
     }
 
+    fn session_of_environment(&self) -> Option<String> {
+        std::env::var("COPILOT_AGENT_SESSION_ID").ok().filter(|id| outside::is_plain_id(id))
+    }
+
     fn ask(&self) -> Option<&'static Ask> {
         Some(&ASK)
+    }
+
+    fn variables(&self) -> &'static [&'static str] {
+        &["COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"]
     }
 
     fn opening(&self, prompt: &str) -> Option<Vec<String>> {

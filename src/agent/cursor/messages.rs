@@ -8,9 +8,9 @@ use super::super::json::{self, at, field, flag, string, text};
 use super::super::tool;
 use crate::transcript::{Message, Part, Role, ToolResult};
 
-/// What Cursor puts in place of what the model thought.
+/// The text that Cursor writes in place of the model's thoughts.
 const HIDDEN: &str = "[REDACTED]";
-/// What Cursor tells the model besides what the person typed.
+/// The tags of text that Cursor adds to a prompt.
 const NOISE: &[&str] = &["<user_info>", "<system_reminder>", "<system-reminder>", "<open_and_recently_viewed_files>"];
 
 /// Reads a transcript of lines, or the lines that stand for a database.
@@ -80,7 +80,7 @@ fn read_part(part: &Value<'_>, message: &mut Message) {
                 None => String::new(),
             };
             let is_error = flag(part, "isError");
-            message.parts.push(Part::ToolResult(ToolResult { call_id: call_id(), text, is_error, sub_agent: None }));
+            message.parts.push(Part::ToolResult(ToolResult::new(call_id(), text, is_error)));
         }
         "image" | "file" => {
             message.parts.push(Part::Attachment(first(&["filename", "mimeType"]).unwrap_or("a file").into()));

@@ -12,7 +12,7 @@ pub type Ids = HashSet<Id>;
 /// Names in an order; where one stands in it is the number of its line.
 pub type Names = IndexSet<Id>;
 
-/// What stands before the name of a message in a root: a tag and a length.
+/// The bytes before the name of a message in a root: a tag and a length.
 pub const NAMED: &[u8] = b"\x0a\x20";
 pub const NAMED_BYTES: usize = NAMED.len() + 32;
 

@@ -58,7 +58,7 @@ pub fn cut(data: &[u8], names: &Names, is_root: bool) -> String {
     format!("[{}]", pieces.0)
 }
 
-/// What is in a list, in JSON.
+/// The JSON of a list's elements.
 #[derive(Default)]
 struct Pieces(String);
 
@@ -183,7 +183,7 @@ pub enum Form {
     Hex,
 }
 
-/// Puts pieces together again. A blob that is not among `ids` is left out where names are hex, else nothing comes of it.
+/// Joins pieces. A blob that is not among `ids` is left out where names are hex; elsewhere the result is `None`.
 pub fn joined(pieces: &Value, ids: &[Id], form: Form) -> Option<Vec<u8>> {
     let mut data = Vec::new();
     for piece in pieces.as_array()? {

@@ -174,7 +174,7 @@ struct Walk<'d> {
     messages: Names,
     /// The data of those messages, and whether each is one line of JSON already.
     leaves: Vec<(Vec<u8>, bool)>,
-    /// Those of the nodes that are visited or about to be.
+    /// The nodes that are visited or in the queue.
     seen: Ids,
     /// Blobs that name others, each behind those.
     nodes: Vec<(Id, Vec<u8>)>,

@@ -9,12 +9,12 @@ use crate::agent::json::{self, at, field, list, number, string, text};
 use crate::agent::{Parser, document, prompt, tool};
 use crate::transcript::{Attachment, Message, Part, Role, Tokens, ToolResult};
 
-/// What it puts into a prompt that nobody typed.
+/// The tags of text that Gemini CLI adds to a prompt.
 const NOISE: &[&str] = &["session_context", "hook_context"];
 /// The member of a document that holds the messages.
 pub const MESSAGES: &str = "messages";
 
-/// What has been told of a message that may be written again.
+/// The parts of a message that were returned already; the message may be written again.
 #[derive(Default)]
 struct Said {
     order: usize,
@@ -25,7 +25,7 @@ struct Said {
     usage: Option<Tokens>,
 }
 
-/// What is known of a conversation so far.
+/// The state of parsing a conversation.
 #[derive(Default)]
 pub struct Chat {
     /// Whether it is read from its beginning.
@@ -36,13 +36,13 @@ pub struct Chat {
     count: usize,
 }
 
-/// The messages of some lines, each with the number of what is said there.
+/// The messages of some lines. A message that is written again has the same number as before.
 #[derive(Default)]
 struct Told {
     messages: Vec<(usize, Message)>,
-    /// The places of those that have the words of what was said.
+    /// The places of the messages with words, by number.
     worded: HashMap<usize, Vec<usize>>,
-    /// How many messages there were when something was taken back, and from which number on it was.
+    /// For each rewind: how many messages there were, and the first number that was taken back.
     taken_back: Vec<(usize, usize)>,
 }
 
@@ -54,7 +54,7 @@ impl Told {
         self.messages.push((number, message));
     }
 
-    /// Takes the words out of the messages of what is said anew.
+    /// Removes the words of a message that is written again.
     fn forget_words(&mut self, number: usize) {
         for at in self.worded.remove(&number).unwrap_or_default() {
             self.messages[at].1.parts.retain(|part| !matches!(part, Part::Text(_) | Part::Notice(_)));
@@ -193,7 +193,7 @@ fn read_call(call: &Value<'_>, said: &mut Said, message: &mut Message) {
     }
     if is_over(call) && said.results.insert(call_id.clone()) {
         let (text, is_error) = (output(call), has_failed(call));
-        message.parts.push(Part::ToolResult(ToolResult { call_id, text, is_error, sub_agent: None }));
+        message.parts.push(Part::ToolResult(ToolResult::new(call_id, text, is_error)));
     }
 }
 

@@ -157,9 +157,7 @@ impl Agent for Gemini {
 
     fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
         let Recorded { session_id, transcript, sub_agents } = session;
-        let is_named_well =
-            outside::is_plain_id(session_id) && sub_agents.iter().all(|(id, _)| outside::is_plain_id(id));
-        let Some(root) = root().filter(|_| is_named_well) else { return Ok(None) };
+        let Some(root) = root() else { return Ok(None) };
         let nameless = || {
             Error::new(Kind::Unsupported, format!("the transcript does not tell that it is session {session_id}"))
                 .hint("Gemini CLI finds a session only by what its file says; 'git shiftlog show' prints it")
@@ -280,7 +278,7 @@ fn names(settings: &serde_json::Value) -> Option<Vec<String>> {
     one.or_else(|| Some(names.as_array()?.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()))
 }
 
-/// What a transcript says of itself.
+/// The head of a transcript.
 struct Head {
     session_id: String,
     begun: Option<jiff::Timestamp>,

@@ -21,14 +21,14 @@ use crate::{outside, path};
 /// How deep a row may be nested: what is around it in a message comes on top, and all of it must be readable.
 const MAX_ROW_DEPTH: usize = 120;
 
-/// What a store has of a session.
+/// A session as a store has it.
 #[derive(Default)]
 pub struct Session {
-    /// What is said about the whole; null if nothing is.
+    /// The JSON about the session as a whole; null if there is none.
     pub info: Value,
     /// Its messages in JSON, as lines.
     pub lines: String,
-    /// What was added to prompts later, by the ids of their messages.
+    /// The summaries that were added to prompts later, by the ids of their messages.
     pub summaries: Map<String, Value>,
 }
 

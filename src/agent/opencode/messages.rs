@@ -93,7 +93,7 @@ fn read_tool(part: &Value<'_>, message: &mut Message) {
     // The session of a sub-agent.
     let sub_agent = at(state, &["metadata", "sessionId"]).and_then(|id| Some(id.as_str()?.to_owned()));
     let text = answer.unwrap_or_default();
-    message.parts.push(Part::ToolResult(ToolResult { call_id, text, is_error, sub_agent }));
+    message.parts.push(Part::ToolResult(ToolResult { call_id, text, is_error, sub_agent, pictures: Vec::new() }));
 }
 
 /// Reasoning is counted apart, and is written by the model too.

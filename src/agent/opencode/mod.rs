@@ -27,7 +27,7 @@ use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, docu
 use crate::error::{Error, Result};
 use crate::outside;
 
-/// A release of OpenCode, by whoever made it.
+/// OpenCode itself, or a program that is made from it.
 pub struct OpenCode {
     name: &'static str,
     title: &'static str,

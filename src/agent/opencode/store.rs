@@ -140,7 +140,8 @@ impl Store {
                 rows.first()?.get("bytes")?.as_f64().map(|bytes| bytes as u64)
             }
             Store::Files(root) => {
-                let messages = place::entries(&root.join("message").join(session_id));
+                let folder = root.join("message").join(session_id);
+                let messages = place::entries(&folder.is_dir().then_some(folder)?);
                 let parts = messages.iter().filter_map(|path| path.file_stem());
                 let parts = parts.flat_map(|id| place::entries(&root.join("part").join(id)));
                 let lengths = messages.iter().cloned().chain(parts).filter_map(|path| path.metadata().ok());

@@ -19,7 +19,7 @@ use crate::transcript::{Message, Role};
 /// How deep a change may reach; real ones stay far below.
 const MAX_DEPTH: usize = 64;
 
-/// What is known of a conversation so far.
+/// The state of parsing a conversation.
 #[derive(Default)]
 pub struct Chat {
     events: Events,

@@ -24,11 +24,11 @@ pub struct VsCode;
 
 /// The member of a conversation that holds its requests.
 const LIST: &str = "requests";
-/// Where the extension keeps what its hooks name, in the storage of a workspace.
+/// The folder of the transcripts that hooks name, in the storage of a workspace.
 const TRANSCRIPTS: &str = "GitHub.copilot-chat/transcripts";
-/// Where VS Code keeps chats, in the storage of a workspace.
+/// The folder of chats in the storage of a workspace.
 const CHATS: &str = "chatSessions";
-/// Where it keeps those of windows without a folder.
+/// The folder of chats of windows without a workspace.
 const EMPTY_WINDOW_CHATS: &str = "globalStorage/emptyWindowChatSessions";
 
 /// The instruction files that it reads, unless its settings say otherwise.

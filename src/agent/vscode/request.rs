@@ -11,7 +11,7 @@ use crate::transcript::{Edit, Message, Part, Role, Tokens, ToolResult};
 /// How deep what a tool answered may be nested.
 const MAX_DEPTH: u32 = 64;
 
-/// What of a request was told already, where it is looked at more than once.
+/// The parts of a request that were returned already; a request can be read more than once.
 #[derive(Debug, Default)]
 pub struct Told {
     has_prompt: bool,
@@ -239,7 +239,7 @@ fn result(request: &Value, id: &str, call_id: &str) -> Option<Part> {
         collect(&piece["value"], &mut text, MAX_DEPTH);
     }
     let is_error = result["isError"] == true || result["hasError"] == true;
-    Some(Part::ToolResult(ToolResult { call_id: call_id.to_owned(), text, is_error, sub_agent: None }))
+    Some(Part::ToolResult(ToolResult::new(call_id, text, is_error)))
 }
 
 /// Adds the words of a tree of nodes.

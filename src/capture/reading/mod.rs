@@ -124,6 +124,9 @@ impl Survey {
     /// Returns the awaited result: the one of the call, or else one that names the commit. Some agents give a call one id in
     /// hooks and another in the transcript.
     pub fn result_of(&self, awaited: &AwaitedResult) -> Option<&ResultLine> {
+        if awaited.is_unsure {
+            return self.results.iter().find(|result| result.tells_of_making(&awaited.commit));
+        }
         let is_of_call = |result: &&ResultLine| awaited.call.as_deref() == Some(&*result.call_id);
         let names_commit = |result: &&ResultLine| result.names(&awaited.commit);
         self.results.iter().find(is_of_call).or_else(|| self.results.iter().find(names_commit))
@@ -404,8 +407,15 @@ fn named_in(text: &str) -> Vec<NamedCommit> {
     named.take(MAX_RESULT_IDS).collect()
 }
 
-/// Returns the commit of a line such as `[main 4e1c2aa] subject`, also with `(root-commit)` before the id.
+/// Returns the commit of a line such as `[main 4e1c2aa] subject`, also with `(root-commit)` before the id, or of one such as
+/// `Commit 4e1c2aa subject`, by which an agent tells of a commit that it has made itself.
 fn made_in(line: &str) -> Option<u32> {
+    let line = line.trim_start();
+    if let Some((id, _)) = line.strip_prefix("Commit ").and_then(|told| told.split_once(' ')) {
+        return short_id(id);
+    }
+    // An agent may name what follows.
+    let line = line.strip_prefix("Output: ").unwrap_or(line);
     let (inside, _) = line.strip_prefix('[')?.split_once("] ")?;
     short_id(inside.rsplit_once(' ')?.1)
 }

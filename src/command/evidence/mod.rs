@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 
-use crate::cli::{self, Outcome, Writing};
+use crate::cli::{self, Color, Outcome, Screen, Writing};
 use crate::error::{Error, Kind, Result};
 use crate::evidence::{self, Observed};
+use crate::git::date::Format;
 use crate::git::{ObjectId, Repository};
 use crate::record::{Evidence, Reader};
 use crate::{outside, pretty};
@@ -64,6 +65,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
         let words: Vec<String> = options.words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        // Names of files are bytes.
+        let typed = options.words.get(1..).unwrap_or_default();
         let (action, words) = match words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
             Some(("list", rest)) => (Action::List, rest),
             Some(("attach", rest)) => (Action::Attach, rest),
@@ -76,7 +79,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         match action {
             Action::Pull => pull::pull(&repo, &options, words),
             Action::List => list(&repo, &options, words),
-            Action::Attach => attach(&repo, &options, words),
+            Action::Attach => attach(&repo, &options, typed),
             Action::Show => cli::or_no(show(&repo, &options, words)),
             Action::Drop => cli::or_no(remove(&repo, &options, words)),
         }
@@ -134,31 +137,37 @@ fn list(repo: &Repository, options: &Options, words: &[String]) -> Result<Outcom
     cli::print(&String::from_utf8_lossy(&text)).map(|()| Outcome::Done)
 }
 
-/// Tells the commit, if one is named, from the files.
-fn commit_and_files<'w>(repo: &Repository, words: &'w [String]) -> Result<(ObjectId, &'w [String])> {
+/// Tells the commit, if one is named, from the files. What stands behind `--` is a file.
+fn commit_and_files<'w>(repo: &Repository, words: &'w [OsString]) -> Result<(ObjectId, &'w [OsString])> {
     let usage = || Error::new(Kind::Usage, "name the files to attach");
-    let (first, rest) = words.split_first().ok_or_else(usage)?;
-    let is_file = Path::new(first).exists();
-    match repo.resolve(first) {
+    let (before, files) = cli::split_at_dashes(words);
+    match before {
+        [] if !files.is_empty() => return Ok((repo.resolve("HEAD")?, files)),
+        [commit] if !files.is_empty() => return Ok((repo.resolve(&commit.to_string_lossy())?, files)),
+        [_, word, ..] if !files.is_empty() => return Err(too_many(&word.to_string_lossy())),
+        _ => {}
+    }
+    let (name, rest) = words.split_first().ok_or_else(usage)?;
+    let first = name.to_string_lossy();
+    let is_file = Path::new(name).exists();
+    match repo.resolve(&first) {
         Ok(_) if is_file => Err(Error::other(format!("ambiguous argument '{first}': both revision and filename"))
-            .hint("name the file with './' in front, or the commit by its id")),
+            .hint("use '--' to separate the commit from the files")),
         Ok(_) if rest.is_empty() => Err(usage()),
         Ok(commit_id) => Ok((commit_id, rest)),
         Err(_) if is_file => Ok((repo.resolve("HEAD")?, words)),
         Err(error) if rest.is_empty() && error.kind() == Kind::Missing => {
-            Err(Error::other(format!("cannot read '{first}': there is no such file or commit")))
+            Err(Error::other(format!("cannot read '{}': there is no such file or commit", outside::line(&first))))
         }
         Err(error) => Err(error),
     }
 }
 
-fn attach(repo: &Repository, options: &Options, words: &[String]) -> Result<Outcome> {
+fn attach(repo: &Repository, options: &Options, words: &[OsString]) -> Result<Outcome> {
     let (commit_id, files) = commit_and_files(repo, words)?;
     let kind = options.kind.as_deref().unwrap_or("log");
-    let observe = |file: &String| {
-        let path = Path::new(file);
-        evidence::observe(repo, path, kind, options.note.as_deref(), options.has_words)
-    };
+    let observe =
+        |file: &OsString| evidence::observe(repo, Path::new(file), kind, options.note.as_deref(), options.has_words);
     let observed: Vec<Observed> = files.iter().map(observe).collect::<Result<_>>()?;
     let short = repo.abbreviate(commit_id);
     if options.dry_run {
@@ -214,7 +223,11 @@ fn show(repo: &Repository, options: &Options, words: &[String]) -> Result<()> {
     let (_, evidence) = chosen(repo, options, words)?;
     let reader = Reader::beside(repo, &options.writing.notes_ref(repo));
     let text = evidence::text_of(&reader.archive(), &evidence)?;
-    cli::print(&String::from_utf8_lossy(&text))
+    let mut screen = Screen::paged(repo, Color { color: None }, Format::SHORT);
+    let is_screen = screen.is_screen;
+    // Bytes on their way into a file stay as they are; a terminal would act on some of them.
+    screen.write(|out, _| if is_screen { outside::write_text(out, &text) } else { out.write_all(&text) })?;
+    screen.out.finish()
 }
 
 fn remove(repo: &Repository, options: &Options, words: &[String]) -> Result<()> {

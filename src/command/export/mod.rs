@@ -10,15 +10,16 @@ use bstr::ByteSlice as _;
 use clap::Parser;
 
 use self::target::Target;
-use super::target::{Target as Named, nothing_recorded, targets};
-use crate::cli::{self, NotesSource, Outcome};
+use super::target::{Named, nothing_recorded, targets};
+use crate::cli::{self, NotesSource, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
 use crate::export::{Pages, Plan, Told, Wanted};
 use crate::git::Repository;
 use crate::outside;
-use crate::pretty::html::{Indexed, Outlet, Shape, Span, Theme, write_index};
+use crate::pretty::html::{Indexed, Outlet, Shape, Span, Spoken, Theme, write_index};
 use crate::pretty::{self, Amount, Depth, View};
 use crate::record::{Reader, redaction};
+use crate::stats::{Prices, cost_of};
 
 /// Write conversations to files, as pages or Markdown
 #[derive(Clone, Debug, Parser)]
@@ -54,6 +55,9 @@ pub struct Options {
     /// Leave out tool calls
     #[arg(long)]
     no_tools: bool,
+    /// Show pictures on pages: PNG, JPEG, GIF and WebP, of 2 MiB at most
+    #[arg(long, conflicts_with = "markdown")]
+    images: bool,
     /// Leave out the changes that the commits made
     #[arg(long)]
     no_patch: bool,
@@ -100,7 +104,15 @@ impl Options {
             Some(Colors::Auto) | None => Theme::Auto,
         };
         let top = repo.worktree().map(|top| top.to_string_lossy().into_owned());
-        Shape { span, has_thinking: !self.no_thinking, has_tools: !self.no_tools, theme, top, outlet: Outlet::File }
+        Shape {
+            span,
+            has_thinking: !self.no_thinking,
+            has_tools: !self.no_tools,
+            has_pictures: self.images,
+            theme,
+            top,
+            outlet: Outlet::File,
+        }
     }
 
     /// Returns the commits and sessions that words mean, the oldest first.
@@ -160,9 +172,17 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             plan => plan?,
         };
         let shape = options.shape(&repo);
-        let pages = Pages::new(&reader, &redactor, &plan, shape.clone(), !options.no_patch);
+        let target = Target::new(options.output.as_deref(), options.force);
+        // What is printed on a terminal shows itself how far it has come.
+        let mut progress = Progress::new(!(options.quiet || target.is_stdout() && std::io::stdout().is_terminal()));
+        let pages = Pages::new(&reader, &redactor, &plan, shape.clone(), !options.no_patch).telling(|done, total| {
+            progress.tell("Writing conversations", done, total);
+            if done == total {
+                progress.end();
+            }
+        });
         let mut export = Export { options: &options, shape, plan: &plan, pages };
-        export.run(&Target::new(options.output.as_deref(), options.force))?;
+        export.run(&target)?;
         let redacted = export.pages.redacted();
         if redacted > 0 && !options.quiet {
             cli::warning(&format!("secrets were removed from {}", pretty::count(redacted, "conversation")));
@@ -190,20 +210,24 @@ impl Export<'_, '_> {
         if !target.is_directory() {
             let all: Vec<usize> = (0..plan.sessions.len()).collect();
             target.prepare(&[])?;
-            return target.write(None, |out| self.write(out, &all, None));
+            return target.write(None, |out| self.write(out, &all, None).map(drop));
         }
         let index = format!("index.{extension}");
         let names: Vec<String> = plan.sessions.iter().map(|session| session.file_name(extension)).collect();
         target.prepare(&[&names[..], std::slice::from_ref(&index)].concat())?;
+        let mut spoken = Vec::new();
         for (at, name) in names.iter().enumerate() {
-            target.write(Some(name), |out| self.write(out, &[at], Some(&index)))?;
+            target.write(Some(name), |out| {
+                spoken.push(self.write(out, &[at], Some(&index))?);
+                Ok(())
+            })?;
         }
-        target.write(Some(&index), |out| self.write_index(out, &names).map_err(Error::output))
+        target.write(Some(&index), |out| self.write_index(out, &names, &spoken).map_err(Error::output))
     }
 
-    fn write(&mut self, out: &mut dyn Write, sessions: &[usize], up: Option<&str>) -> Result<()> {
+    fn write(&mut self, out: &mut dyn Write, sessions: &[usize], up: Option<&str>) -> Result<Spoken> {
         if !self.options.html {
-            return self.write_document(out, sessions);
+            return self.write_document(out, sessions).map(|()| Spoken::default());
         }
         let title = self.options.title.clone().unwrap_or_else(|| self.plan.title(sessions));
         self.pages.write(out, sessions, &title, up)
@@ -235,13 +259,17 @@ impl Export<'_, '_> {
         Ok(())
     }
 
-    fn write_index(&self, out: &mut dyn Write, names: &[String]) -> std::io::Result<()> {
+    fn write_index(&self, out: &mut dyn Write, names: &[String], spoken: &[Spoken]) -> std::io::Result<()> {
         let title = self.options.title.as_deref().unwrap_or("Conversations");
         let sessions = self.plan.sessions.iter().zip(names);
         if self.options.html {
-            let indexed = sessions.map(|(session, name)| Indexed {
+            // As on the pages of the sessions: at list prices, since a file is handed on.
+            let prices = Prices::default();
+            let indexed = sessions.zip(spoken).map(|((session, name), spoken)| Indexed {
                 address: outside::component(name),
-                made: session.made.iter().map(|made| (&made.commit, &made.summary)).collect(),
+                made: session.made.iter().map(|made| (made.commit.as_ref(), &made.summary)).collect(),
+                cost: cost_of(&prices, session.used()),
+                spoken,
             });
             return write_index(out, title, &indexed.collect::<Vec<_>>(), &self.shape);
         }

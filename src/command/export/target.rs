@@ -43,6 +43,11 @@ impl Target {
         matches!(self.place, Place::Directory(_))
     }
 
+    /// Says whether all goes to stdout.
+    pub fn is_stdout(&self) -> bool {
+        matches!(self.place, Place::Stdout)
+    }
+
     /// Makes the directory, and looks whether any of the files is there already.
     ///
     /// # Errors

@@ -70,8 +70,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let words: Vec<&str> = options.words.iter().map(String::as_str).collect();
         let project = match &options.path {
-            Some(directory) => Project::at(here()?.join(directory)),
-            None => Project::around(here()?),
+            Some(directory) => Project::at(cli::current_directory()?.join(directory)),
+            None => Project::around(cli::current_directory()?),
         };
         options.check(words.first().copied().unwrap_or_default())?;
         match words.as_slice() {
@@ -100,10 +100,6 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 
 fn known() -> String {
     format!("the actions are: {}", ACTIONS.join(", "))
-}
-
-fn here() -> Result<PathBuf> {
-    std::env::current_dir().map_err(|error| Error::other("cannot read the current directory").because(error))
 }
 
 impl Options {

@@ -5,7 +5,7 @@ use std::path::Path;
 use bstr::ByteSlice as _;
 use serde_json::{Value, json};
 
-use super::{Options, here};
+use super::Options;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
@@ -38,11 +38,12 @@ fn problems(project: &Project, root: &str) -> Vec<String> {
 /// Returns an error for each location whose keyword is not found. One that has moved a little is only told.
 fn lost_locations(project: &Project) -> Result<Vec<String>> {
     let mut lost = Vec::new();
-    for (number, issue) in read_issues(project)?.iter().enumerate() {
-        for (at, location) in issue.locations.iter().enumerate() {
+    let issues = read_issues(project)?;
+    let mut places = places(project, &issues).into_iter();
+    for (number, issue) in issues.iter().enumerate() {
+        for ((at, Location { file, keyword, line }), found) in issue.locations.iter().enumerate().zip(&mut places) {
             let place = format!("issues.json: [issues][{number}][locations][{at}]");
-            let Location { file, keyword, line } = location;
-            match location.find(project.top()) {
+            match found {
                 Place::There => {}
                 Place::Near(other) => {
                     cli::warning(&format!("{place}: '{keyword}' is on line {other} of '{file}', not {line}"));
@@ -52,6 +53,12 @@ fn lost_locations(project: &Project) -> Result<Vec<String>> {
         }
     }
     Ok(lost)
+}
+
+/// Returns where the locations of issues are now, one after the other.
+fn places(project: &Project, issues: &[index::Issue]) -> Vec<Place> {
+    let locations: Vec<&Location> = issues.iter().flat_map(|issue| &issue.locations).collect();
+    index::find_all(project.top(), &locations)
 }
 
 fn read_issues(project: &Project) -> Result<Vec<index::Issue>> {
@@ -68,19 +75,21 @@ fn read_issues(project: &Project) -> Result<Vec<index::Issue>> {
 
 /// Prints the issues as compilers print errors: `<file>:<line>: <message>`. The line is where the keyword is now.
 pub fn issues(project: &Project) -> Result<Outcome> {
-    let here = here()?;
+    let here = cli::current_directory()?;
     // Editors look for files from the directory that the command ran in.
     let name = |file: &str| {
         let path = project.top().join(file);
         path.strip_prefix(&here).map_or_else(|_| path.clone(), Path::to_owned).display().to_string()
     };
     let mut text = String::new();
-    for issue in read_issues(project)? {
+    let issues = read_issues(project)?;
+    let mut places = places(project, &issues).into_iter();
+    for issue in &issues {
         let tags = if issue.tags.is_empty() { String::new() } else { format!(" [{}]", issue.tags.join(", ")) };
         let message = outside::line(&format!("{}{tags}", issue.title));
         let mut tell = |file: &str, line: usize| text += &format!("{}:{line}: {message}\n", outside::line(&name(file)));
-        for location in &issue.locations {
-            let line = match location.find(project.top()) {
+        for (location, place) in issue.locations.iter().zip(&mut places) {
+            let line = match place {
                 Place::Near(line) => line,
                 Place::There | Place::Nowhere(_) => location.line.max(1),
             };

@@ -31,7 +31,7 @@ pub fn watch(project: &Project, options: &Options) -> Result<Outcome> {
 
 fn say(text: &str, options: &Options) {
     if !options.quiet {
-        // Whoever reads no more still wants the index.
+        // The index is brought up to date even if nobody reads the output.
         let _ = cli::print(text);
     }
 }

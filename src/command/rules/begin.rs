@@ -12,13 +12,14 @@ pub fn init(options: &Options, work: &Work) -> Result<Outcome> {
     let mut choices = Choices::new(options);
     if !options.dry_run {
         // What it would do is shown first: folders of skills are moved.
-        let (planned, _) = options.work(true)?.init(&targets, None, &mut |found, there| choices.ask(found, there))?;
+        let (planned, _) =
+            options.work(true)?.init(&targets, options.profile(), &mut |found, there| choices.ask(found, there))?;
         if !may_move(options, work, &planned)? {
             return Ok(Outcome::No);
         }
     }
     let mut choices = choices.again();
-    let (report, told) = work.init(&targets, None, &mut |found, there| choices.ask(found, there))?;
+    let (report, told) = work.init(&targets, options.profile(), &mut |found, there| choices.ask(found, there))?;
     took_in(options, work, &report, &told)
 }
 

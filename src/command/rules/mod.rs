@@ -55,6 +55,9 @@ pub struct Options {
     /// Use the store of the home or of the repository (home or repo)
     #[arg(long, value_name = "scope", default_value = "home", hide_default_value = true)]
     scope: Scope,
+    /// With init, write to the places of this profile (current or ai-sync)
+    #[arg(long, value_name = "profile")]
+    profile: Option<Profile>,
     /// Describe the new rule
     #[arg(long, value_name = "text", default_value = "", hide_default_value = true)]
     description: String,
@@ -77,6 +80,12 @@ pub struct Options {
     /// Its arguments
     #[arg(value_name = "argument")]
     arguments: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Profile {
+    Current,
+    AiSync,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -150,6 +159,14 @@ impl Options {
             ("restore-skill", [_, ..]) => self.done(&work, &work.restore_skills(&self.arguments)?, true),
             (command, _) => Err(wrong_words(command)),
         }
+    }
+
+    /// Returns the profile that a new store is to have, if one was given.
+    fn profile(&self) -> Option<&'static str> {
+        self.profile.map(|profile| match profile {
+            Profile::Current => "current",
+            Profile::AiSync => "ai-sync",
+        })
     }
 
     /// Begins work on the store that is meant.

@@ -11,7 +11,7 @@ use clap::Parser;
 
 use self::session::{Group, parents, print};
 use super::change::{self, Change};
-use super::target::{self, Target};
+use super::target::{self, Named};
 use crate::cli::{self, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Repository, date};
@@ -186,8 +186,8 @@ impl Options {
         }
         let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let with_options = |target| match target {
-            Target::Commit(revision) => (revision, self.clone()),
-            Target::Session { commit_id, key } => {
+            Named::Commit(revision) => (revision, self.clone()),
+            Named::Session { commit_id, key } => {
                 (commit_id.to_string(), Options { session: Some(key.id), full: true, ..self.clone() })
             }
         };
@@ -261,7 +261,7 @@ impl Shown<'_> {
             let is_flawed = !is_removed && conversation.lack.is_none() && !conversation.problems.is_empty();
             self.is_hidden |= is_removed;
             self.has_problems |= is_flawed;
-            // Whoever wants the bytes of a transcript has got none.
+            // With '--raw', missing words are a failure.
             self.has_problems |= self.options.raw && conversation.lack.is_some();
             self.lacks_words |= conversation.lack == Some(Lack::NotFetched);
             has_words |= !is_removed;

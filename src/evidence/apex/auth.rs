@@ -23,7 +23,7 @@ const VARIABLES: &[(&str, &str)] =
 pub struct Login {
     /// The user, if the CLI says it.
     pub username: Option<String>,
-    /// Where the org is, without a slash at the end.
+    /// The address of the org, without a slash at the end.
     pub instance_url: String,
     /// The access token. Never shown, never stored.
     pub token: String,
@@ -157,12 +157,13 @@ impl Fields {
 fn message(ended: &Ended) -> Option<String> {
     let in_json = || json_in(&ended.stdout)?.get("message")?.as_str().map(str::to_owned);
     let told = Some(ended.stderr.trim().to_owned()).filter(|text| !text.is_empty()).or_else(in_json)?;
-    let told = crate::outside::text(&told);
-    let end = (0..=told.len().min(MAX_MESSAGE_BYTES)).rev().find(|at| told.is_char_boundary(*at)).unwrap_or_default();
+    let lines = format!("{}\n", crate::outside::text(&told));
     let redactor = Redactor::new(&Settings::default()).ok()?;
-    let line = format!("{}\n", &told[..end]);
-    let (safe, _) = redactor.redact(line.as_bytes());
-    Some(String::from_utf8_lossy(&safe).trim().to_owned())
+    let (safe, _) = redactor.redact(lines.as_bytes());
+    let safe = String::from_utf8_lossy(&safe);
+    // Of a secret that is cut in two the redactor would not know the first half.
+    let end = (0..=safe.len().min(MAX_MESSAGE_BYTES)).rev().find(|at| safe.is_char_boundary(*at)).unwrap_or_default();
+    Some(safe[..end].trim().to_owned())
 }
 
 #[cfg(test)]

@@ -30,7 +30,10 @@ pub enum Kept {
     Failed(String),
 }
 
-/// Makes `apexlogs/` in a directory.
+/// How old an unfinished file is that nobody writes to any more, in seconds. A request ends long before.
+const UNFINISHED_SECS: u64 = 600;
+
+/// Makes `apexlogs/` in a directory, and removes from it what processes that were killed have not finished.
 ///
 /// # Errors
 ///
@@ -42,7 +45,10 @@ pub fn make_directory(directory: &Path) -> Result<(), String> {
         made => return made.map_err(|error| error.to_string()),
     }
     match logs.symlink_metadata() {
-        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(metadata) if metadata.is_dir() => {
+            remove_left(&logs);
+            Ok(())
+        }
         Ok(metadata) if metadata.is_symlink() => Err(format!("'{APEX_LOGS}' is a symbolic link")),
         Ok(_) => Err(format!("'{APEX_LOGS}' is not a directory")),
         Err(error) => Err(error.to_string()),
@@ -58,8 +64,15 @@ pub fn file_of(row: &Row) -> String {
     format!("{APEX_LOGS}/{user}_{}.log", row.id)
 }
 
-/// Fetches logs into `apexlogs/` of a directory. Returns what became of each, in the same order.
-pub fn fetch(org: &Org, version: &str, directory: &Path, rows: &[Row]) -> Vec<Kept> {
+/// Fetches logs into `apexlogs/` of a directory. Returns what became of each, in the same order. Once `is_cancelled` says
+/// so, no further log is fetched.
+pub fn fetch(
+    org: &Org,
+    version: &str,
+    directory: &Path,
+    rows: &[Row],
+    is_cancelled: &(dyn Fn() -> bool + Sync),
+) -> Vec<Kept> {
     let waiting = Mutex::new(rows.iter().enumerate());
     let done = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -68,7 +81,10 @@ pub fn fetch(org: &Org, version: &str, directory: &Path, rows: &[Row]) -> Vec<Ke
                 loop {
                     let next = waiting.lock().ok().and_then(|mut waiting| waiting.next());
                     let Some((number, row)) = next else { break };
-                    let kept = fetch_one(org, version, directory, row);
+                    let kept = match is_cancelled() {
+                        true => Kept::Skipped("cancelled".into()),
+                        false => fetch_one(org, version, directory, row),
+                    };
                     done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((number, kept));
                 }
             });
@@ -105,9 +121,23 @@ fn fetch_one(org: &Org, version: &str, directory: &Path, row: &Row) -> Kept {
     }
 }
 
+/// How the names of unfinished files begin.
+const UNFINISHED: &str = ".tmp-";
+
 /// Returns how the names of files begin that this process has not finished.
 fn unfinished_prefix() -> String {
-    format!(".tmp-{}-", std::process::id())
+    format!("{UNFINISHED}{}-", std::process::id())
+}
+
+/// Removes unfinished files that nobody will finish.
+fn remove_left(logs: &Path) {
+    for entry in std::fs::read_dir(logs).into_iter().flatten().flatten() {
+        let is_unfinished = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
+        let modified = || entry.metadata().ok()?.modified().ok()?.elapsed().ok();
+        if is_unfinished && modified().is_some_and(|age| age.as_secs() > UNFINISHED_SECS) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Removes from `apexlogs/` of a directory the files that this process has not finished: for a process that a signal ends.

@@ -93,12 +93,18 @@ impl From<Lack> for Failure {
 /// Fetches the newest logs of an org into `apexlogs/` of a directory, and returns the answer as programs read it. A log
 /// that cannot be fetched is told in the answer.
 ///
-/// `limit` is brought into [`LIMITS`]. `target` names the org; the default one of the directory otherwise.
+/// `limit` is brought into [`LIMITS`]. `target` names the org; the default one of the directory otherwise. Once
+/// `is_cancelled` says so, no further log is fetched.
 ///
 /// # Errors
 ///
 /// [`Failure`] if nothing can be fetched.
-pub fn sync(directory: &Path, limit: i64, target: Option<&str>) -> Result<Value, Failure> {
+pub fn sync(
+    directory: &Path,
+    limit: i64,
+    target: Option<&str>,
+    is_cancelled: &(dyn Fn() -> bool + Sync),
+) -> Result<Value, Failure> {
     let limit = limit.clamp(*LIMITS.start(), *LIMITS.end());
     let version = project::api_version(directory)?;
     let target = checked(target)?;
@@ -107,7 +113,7 @@ pub fn sync(directory: &Path, limit: i64, target: Option<&str>) -> Result<Value,
     let (rows, version) = org.logs(&version, &filter).map_err(|failure| Failure::query(failure.words()))?;
     files::make_directory(directory).map_err(Failure::io)?;
     exclude::apex_logs(directory);
-    let kept = files::fetch(&org, &version, directory, &rows);
+    let kept = files::fetch(&org, &version, directory, &rows, is_cancelled);
     let (mut saved, mut skipped, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     for (row, kept) in rows.iter().zip(kept) {
         match kept {

@@ -80,10 +80,18 @@ pub struct Listing {
 /// A log that an org has listed.
 pub struct Log {
     row: Row,
-    /// When it began, in seconds since the epoch; `None` if the org does not say it.
-    began: Option<i64>,
+    /// When it began; `None` if the org does not say it.
+    began: Option<Moment>,
     /// Whether it began after the last whole pull, or was asked for by a time.
     pub is_after: bool,
+}
+
+/// A time as an org knows it.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+struct Moment {
+    /// Seconds since the epoch.
+    seconds: i64,
+    millis: u32,
 }
 
 /// What became of a log.
@@ -124,13 +132,13 @@ impl Pull {
         let wanted = self.conditions();
         let max_count = self.wanted.max_count.unwrap_or(usize::MAX);
         let (mut listing, mut ids) = (Listing::default(), HashSet::new());
-        let mut before: Option<(i64, String)> = None;
+        let mut before: Option<(Moment, String)> = None;
         for page in 0..MAX_PAGES {
             let left = max_count - listing.logs.len();
             let limit = PAGE.min(left as u64);
             let mut conditions = wanted.clone();
             conditions.extend(before.as_ref().map(|(time, id)| {
-                let time = literal(*time);
+                let time = time.literal();
                 format!("(StartTime < {time} OR (StartTime = {time} AND Id < '{id}'))")
             }));
             let rows = match self.org.logs(&self.version, &Filter { limit, conditions }) {
@@ -172,7 +180,7 @@ impl Pull {
 
     fn log(&self, row: Row) -> Log {
         let began = row.columns.get("StartTime").and_then(Value::as_str).and_then(parse_time);
-        let is_later = || began.zip(self.checkpoint).is_none_or(|(began, checkpoint)| began > checkpoint);
+        let is_later = || began.zip(self.checkpoint).is_none_or(|(began, checkpoint)| began.seconds > checkpoint);
         let is_after = self.wanted.since.is_some() || is_later();
         Log { row, began, is_after }
     }
@@ -205,7 +213,7 @@ impl Pull {
         let mut pulled = Vec::new();
         for logs in listing.logs.chunks(usize::try_from(PAGE).unwrap_or(usize::MAX)) {
             let rows: Vec<Row> = logs.iter().map(|log| log.row.clone()).collect();
-            let kept = files::fetch(&self.org, &self.version, &self.directory, &rows);
+            let kept = files::fetch(&self.org, &self.version, &self.directory, &rows, &|| false);
             pulled.extend(logs.iter().zip(kept).map(|(log, kept)| {
                 let is_fetched = matches!(kept, Kept::Saved { is_new: true, .. });
                 Pulled { id: log.row.id.clone(), is_new: log.is_after || is_fetched, kept }
@@ -224,7 +232,7 @@ impl Pull {
         let Wanted { since, until, user, is_failed, .. } = &self.wanted;
         let is_chosen = since.is_some() || until.is_some() || user.is_some() || *is_failed;
         let is_whole = !is_chosen && !listing.is_cut && listing.problem.is_none();
-        let newest = listing.logs.iter().filter_map(|log| log.began).max();
+        let newest = listing.logs.iter().filter_map(|log| Some(log.began?.seconds)).max();
         let has_all = pulled.iter().all(|log| matches!(log.kept, Kept::Saved { .. }));
         let Some(newest) = newest.filter(|_| is_whole && has_all).max(self.checkpoint) else { return Ok(()) };
         if Some(newest) == self.checkpoint {
@@ -259,10 +267,25 @@ fn literal(seconds: i64) -> String {
     Time { seconds, offset: 0 }.to_rfc3339()
 }
 
+impl Moment {
+    /// Returns the time as SOQL writes it. Without its milliseconds, logs of the same second would be left out of a page.
+    fn literal(self) -> String {
+        let whole = literal(self.seconds);
+        match self.millis {
+            0 => whole,
+            millis => format!("{}.{millis:03}Z", whole.trim_end_matches('Z')),
+        }
+    }
+}
+
 /// Parses a time as an org writes it, `2026-11-20T12:00:00.000+0000`.
-fn parse_time(text: &str) -> Option<i64> {
+fn parse_time(text: &str) -> Option<Moment> {
     let utc = text.strip_suffix("+0000").map(|text| format!("{text}Z"));
-    Some(Time::parse_rfc3339(utc.as_deref().unwrap_or(text))?.seconds)
+    let seconds = Time::parse_rfc3339(utc.as_deref().unwrap_or(text))?.seconds;
+    let fraction = text.split_once('.').map_or("", |(_, rest)| rest);
+    let digits = fraction.bytes().take_while(u8::is_ascii_digit).take(3);
+    let millis = digits.zip([100, 10, 1]).map(|(digit, weight)| u32::from(digit - b'0') * weight).sum();
+    Some(Moment { seconds, millis })
 }
 
 #[cfg(test)]
@@ -271,10 +294,16 @@ mod tests {
 
     #[test]
     fn times_of_an_org_are_read_and_written() {
-        assert_eq!(parse_time("2026-11-20T12:00:00.000+0000"), Some(1_795_176_000));
-        assert_eq!(parse_time("2026-11-20T12:00:00Z"), Some(1_795_176_000));
-        assert_eq!(parse_time("2026-11-20T13:00:00.000+01:00"), Some(1_795_176_000));
+        for (text, literal) in [
+            ("2026-11-20T12:00:00.000+0000", "2026-11-20T12:00:00Z"),
+            ("2026-11-20T12:00:00Z", "2026-11-20T12:00:00Z"),
+            ("2026-11-20T13:00:00.000+01:00", "2026-11-20T12:00:00Z"),
+            ("2026-11-20T12:00:00.05+0000", "2026-11-20T12:00:00.050Z"),
+            ("2026-11-20T12:00:00.1234567Z", "2026-11-20T12:00:00.123Z"),
+        ] {
+            let time = parse_time(text).expect(text);
+            assert_eq!((time.seconds, time.literal().as_str()), (1_795_176_000, literal));
+        }
         assert_eq!(parse_time("x' OR Id != '"), None);
-        assert_eq!(literal(1_795_176_000), "2026-11-20T12:00:00Z");
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::auth::{self, Login};
 use super::project::is_version;
 use crate::evidence::http::{Client, Failure};
+use crate::evidence::masked::{Masked, masked};
 use crate::outside;
 
 /// The columns of a log, in the order in which they are told.
@@ -100,14 +101,22 @@ impl Org {
         (known.login.username.clone(), known.login.instance_url.clone())
     }
 
-    /// Writes what the org has at a path to `out`. When it does not accept the token, the CLI is asked for it once more.
+    /// Writes what the org has at a path to `out`, without the token, should the org repeat it. When the org does not accept
+    /// the token, the CLI is asked for it once more.
     fn get(&self, path: &str, max_bytes: u64, out: &mut dyn Write) -> Result<u64, Failure> {
         let known = || {
             let known = self.login.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             (known.login.clone(), known.is_renewed)
         };
         let ask = |login: &Login, out: &mut dyn Write| {
-            self.client.get(&format!("{}{path}", login.instance_url), &login.token, max_bytes, out)
+            let mut out = Masked::new(out, &login.token);
+            let url = format!("{}{path}", login.instance_url);
+            let length = self.client.get(&url, &login.token, max_bytes, &mut out).map_err(|failure| match failure {
+                Failure::Request(reason) => Failure::Request(masked(&reason, &login.token)),
+                failure => failure,
+            })?;
+            out.finish().map_err(Failure::Write)?;
+            Ok(length)
         };
         let (login, was_renewed) = known();
         match ask(&login, out) {
@@ -128,8 +137,9 @@ impl Org {
         if !known.is_renewed {
             known.is_renewed = true;
             match auth::login(&self.directory, self.target.as_deref()) {
-                Ok(login) => known.login = login,
-                Err(_) => return false,
+                // The default org can be another one by now.
+                Ok(login) if login.instance_url == known.login.instance_url => known.login = login,
+                Ok(_) | Err(_) => return false,
             }
         }
         true
@@ -138,7 +148,10 @@ impl Org {
     fn get_json(&self, path: &str) -> Result<Value, QueryFailure> {
         let mut text = Vec::new();
         self.get(path, MAX_ANSWER_BYTES, &mut text).map_err(QueryFailure::Http)?;
-        serde_json::from_slice(&text).map_err(|_| QueryFailure::Decode)
+        let answer: Value = serde_json::from_slice(&text).map_err(|_| QueryFailure::Decode)?;
+        // JSON can write a letter in several ways.
+        let known = self.login.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        serde_json::from_str(&masked(&answer.to_string(), &known.login.token)).map_err(|_| QueryFailure::Decode)
     }
 
     /// Returns the logs that the org has, newest first, and the version of the API that answered: `version`, or the
@@ -160,7 +173,8 @@ impl Org {
             answer => (answer?, version.to_owned()),
         };
         let rows = answer.get("records").and_then(Value::as_array).ok_or(QueryFailure::Decode)?;
-        let rows = rows.iter().map(row).collect::<Option<Vec<_>>>().ok_or(QueryFailure::Decode)?;
+        let limit = usize::try_from(filter.limit).unwrap_or(usize::MAX);
+        let rows = rows.iter().take(limit).map(row).collect::<Option<Vec<_>>>().ok_or(QueryFailure::Decode)?;
         Ok((rows, version))
     }
 

@@ -1,4 +1,4 @@
-//! What the server reads, and what of it is not here.
+//! The page about the repository: the refs that the server reads, and what is missing of them.
 
 use maud::html;
 

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::super::call::{self, Act, Item};
 use super::super::place::Place;
 use super::change;
-use super::words::{beginning, markdown};
+use super::words::{attached, beginning, markdown};
 use crate::outside;
 use crate::transcript::{ToolCall, ToolResult};
 
@@ -163,6 +163,13 @@ impl Calls {
 
     /// Returns what a tool answered: a part of it where it is long, the rest opens with a click.
     pub fn result(&self, act: Option<&Act<'_>>, result: &ToolResult) -> Markup {
+        html! {
+            (self.result_text(act, result))
+            @for picture in result.pictures.iter().filter(|picture| picture.picture.is_some()) { (attached(picture)) }
+        }
+    }
+
+    fn result_text(&self, act: Option<&Act<'_>>, result: &ToolResult) -> Markup {
         let text = match act {
             Some(Act::Plan(plan)) => call::without_plan(&result.text, plan),
             _ => call::without_frame(&result.text),

@@ -1,13 +1,14 @@
 //! A commit as a bar between turns, with its diff.
 
 use std::io::{self, Write};
+use std::rc::Rc;
 
 use bstr::ByteSlice as _;
 use maud::{Markup, html};
 
 use super::change::{Line, lines_html, mark_changes, tally, tally_html};
 use super::turn::time_html;
-use crate::git::Commit;
+use crate::git::{Commit, hunk_head};
 use crate::outside;
 
 /// A commit that a page shows.
@@ -18,7 +19,7 @@ pub struct Bar {
     /// Its abbreviated id.
     pub name: String,
     /// The commit.
-    pub commit: Commit,
+    pub commit: Rc<Commit>,
     /// What it changes, file by file.
     pub files: Vec<PatchFile>,
     /// Whether not all of that is here.
@@ -27,6 +28,8 @@ pub struct Bar {
     pub is_partly_explained: bool,
     /// The address of its page, if it has one.
     pub address: Option<String>,
+    /// What was observed while it was made: each with what it is on its first line, and what matters in it below.
+    pub evidence: Vec<String>,
 }
 
 /// What a commit changes of one file.
@@ -118,7 +121,7 @@ pub fn patch_files(lines: impl Iterator<Item = Vec<u8>>, max_lines: usize) -> (V
         let Some(file) = files.last_mut() else { continue };
         if let Some(path) = line.strip_prefix("+++ b/") {
             file.path = path.trim_end_matches('\t').to_owned();
-        } else if let Some((start, counts)) = hunk_head(&line) {
+        } else if let Some((start, counts)) = hunk_head(line.as_bytes()) {
             left = counts;
             file.hunks.push(Hunk { head: outside::line(&line), start, ..Hunk::default() });
         } else if ["Binary", "new file", "deleted", "rename from", "old mode", "new mode", "similarity"]
@@ -134,18 +137,6 @@ pub fn patch_files(lines: impl Iterator<Item = Vec<u8>>, max_lines: usize) -> (V
 
 fn finish(files: &mut [PatchFile]) {
     files.iter_mut().flat_map(|file| &mut file.hunks).for_each(|hunk| mark_changes(&mut hunk.lines));
-}
-
-/// Reads `@@ -12,6 +12,8 @@`: the first line in the new file, and the numbers of lines in both.
-fn hunk_head(line: &str) -> Option<(usize, (usize, usize))> {
-    let mut words = line.strip_prefix("@@ -")?.split(' ');
-    let range = |word: &str| {
-        let (start, count) = word.split_once(',').unwrap_or((word, "1"));
-        Some((start.parse::<usize>().ok()?, count.parse::<usize>().ok()?))
-    };
-    let (_, old) = range(words.next()?)?;
-    let (start, new) = range(words.next()?.strip_prefix('+')?)?;
-    Some((start, (old, new)))
 }
 
 impl Bar {
@@ -164,9 +155,11 @@ impl Bar {
                 a.self href={ "#" (self.id) } { span.who { "Commit" } " " code { (self.name) } " "
                 span.subject { (outside::line(&commit.subject().to_str_lossy())) } }
             }
+            "\n"
             p.by { (outside::line(&commit.author.name.to_str_lossy())) ", " (time_html(commit.author.time.seconds, commit.author.time.offset))
                 @if let Some(address) = &self.address { " " a href=(address) { "this commit alone" } }
             }
+            @for text in &self.evidence { p.notice { span.who { "Evidence" } " " (text) } }
         };
         write!(out, "<section class=\"commit\" id=\"{}\" aria-labelledby=\"{name}\">{}", self.id, head.into_string())?;
         if !self.files.is_empty() {

@@ -69,22 +69,24 @@ fn block(lines: &BlamedLines, commit: Option<&Commit>, at: usize, run: &[Found])
 /// Returns what is told beside lines: the turn with its prompt, and the commit.
 fn origin(commit: Option<&Commit>, found: &Found, is_one: bool) -> Markup {
     let turn = found.talk().zip(found.call());
-    let link = turn.zip(commit).map(|((talk, call), commit)| match (talk.key.parent_id(), talk.is_beyond_record) {
-        (Some(_), _) => address::commit(commit.commit_id),
-        (None, true) => format!("{}#t{}", address::session(&talk.key), call.turn),
-        (None, false) => format!("{}#t{}", address::part(commit.commit_id, &talk.key), call.turn),
-    });
+    let recorded_on = found.recorded_on.or(commit.map(|commit| commit.commit_id));
+    let link =
+        turn.zip(recorded_on).map(|((talk, call), recorded_on)| match (talk.key.parent_id(), talk.is_beyond_record) {
+            (Some(_), _) => address::commit(recorded_on),
+            (None, true) => format!("{}#t{}", address::session(&talk.key), call.turn),
+            (None, false) => format!("{}#t{}", address::part(recorded_on, &talk.key), call.turn),
+        });
     let prompt = found.prompt().map(|prompt| beginning(&prompt, PROMPT_CHARS));
     html! {
         @if let (Some((talk, call)), Some(link)) = (turn, &link) {
-            a.turn-link href=(link) title=(found.evidence.sentence(is_one)) { (agent_name(&talk.key.agent)) ", turn " (call.turn) }
+            a.turn-link href=(link) title=(found.sentence(is_one)) { (agent_name(&talk.key.agent)) ", turn " (call.turn) }
             @if let Some(prompt) = &prompt { p.asked { (prompt) } }
         }
         @if let Some(commit) = commit {
             p.by {
                 a href=(address::commit(commit.commit_id)) { code { (commit.commit_id.to_hex_with_len(7)) } } " "
                 (Format::SHORT.show(commit.author.time)) " " (outside::line(&commit.author.name.to_str_lossy()))
-                @if turn.is_none() && found.evidence != Evidence::None { ", " (found.evidence.sentence(is_one)) }
+                @if turn.is_none() && found.evidence != Evidence::None { ", " (found.sentence(is_one)) }
             }
         }
     }

@@ -6,14 +6,17 @@ use bstr::ByteSlice as _;
 use maud::html;
 
 use super::Shape;
-use super::page::{end, head, header};
+use super::page::{agent_name, end, head, header};
+use super::spoken::{self, Spoken};
 use super::turn::time_html;
 use super::words::beginning;
 use crate::git::Commit;
 use crate::git::date::Format;
 use crate::outside;
 use crate::pretty::count;
+use crate::pretty::stats::short;
 use crate::record::Summary;
+use crate::stats::Cost;
 
 /// A session as the overview lists it.
 #[derive(Debug)]
@@ -22,9 +25,13 @@ pub struct Indexed<'a> {
     pub address: String,
     /// Its commits with what their records say, in the order in which they were made.
     pub made: Vec<(&'a Commit, &'a Summary)>,
+    /// What it cost with its sub-agents; `None` if no tokens are known.
+    pub cost: Option<Cost>,
+    /// What its page says.
+    pub spoken: &'a Spoken,
 }
 
-/// Writes the overview: the sessions by the day of their last commit, the newest first.
+/// Writes the overview: the sessions by the day of their last commit, the newest first. Its search finds what their pages say.
 ///
 /// # Errors
 ///
@@ -41,6 +48,8 @@ pub fn write_index(out: &mut dyn Write, title: &str, sessions: &[Indexed<'_>], s
         count(turns.fold(0, u64::saturating_add), "turn"),
         count(commits as u64, "commit"),
     ];
+    let pages: Vec<_> = sessions.iter().map(|(_, session)| (session.address.as_str(), session.spoken)).collect();
+    let (words, left) = spoken::element(&pages);
     let markup = html! {
         (header(None, shape, false))
         main #main.index tabindex="-1" {
@@ -51,9 +60,12 @@ pub fn write_index(out: &mut dyn Write, title: &str, sessions: &[Indexed<'_>], s
                     @for (time, session) in run { (card(session, time.offset)) }
                 }
             }
+            @if left > 0 {
+                p.notice { "The search of this page leaves out " (count(left, "text")) "; that of each session finds all of it." }
+            }
         }
     };
-    write!(out, "{}{}{}", head(&outside::line(title), shape), markup.into_string(), end())
+    write!(out, "{}{}{words}{}", head(&outside::line(title), shape), markup.into_string(), end())
 }
 
 fn card(session: &Indexed<'_>, offset: i32) -> maud::Markup {
@@ -61,14 +73,18 @@ fn card(session: &Indexed<'_>, offset: i32) -> maud::Markup {
     let prompt = session.made.iter().find_map(|(_, summary)| summary.prompt.as_deref()).unwrap_or_default();
     let prompt = beginning(prompt, 160);
     let turns = session.made.iter().map(|(_, summary)| summary.turns).fold(0, u64::saturating_add);
+    let tokens = session.made.iter().filter_map(|(_, summary)| summary.tokens).map(|tokens| tokens.total());
+    let tokens = tokens.fold(0, u64::saturating_add);
+    let cost = session.cost.filter(|cost| !cost.is_unknown());
     let model = session.made.iter().rev().find_map(|(_, summary)| summary.model.as_deref());
     html! {
         article.card {
             h3 { a href=(session.address) { @if prompt.is_empty() { "(no prompt)" } @else { (prompt) } } }
             ul.facts {
-                li { (outside::line(&first.key.agent)) }
-                @if let Some(model) = model { li { (outside::line(model)) } }
+                li { span.who { (agent_name(&first.key.agent)) } @if let Some(model) = model { (outside::line(model)) } }
                 li { (count(turns, "turn")) }
+                @if tokens > 0 { li { (short(tokens)) " tokens" } }
+                @if let Some(cost) = cost { li { (cost.rounded()) " USD" } }
             }
             ol.commits {
                 @for (commit, _) in &session.made {

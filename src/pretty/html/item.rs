@@ -167,7 +167,7 @@ mod tests {
     }
 
     fn result(id: &str) -> Part {
-        Part::ToolResult(ToolResult { call_id: id.into(), text: "x".into(), is_error: false, sub_agent: None })
+        Part::ToolResult(ToolResult::new(id, "x", false))
     }
 
     #[test]

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::super::stats::short;
 use super::page::{agent_name, document};
-use super::turn::time_html;
+use super::turn::clock_html;
 use super::words::beginning;
 use super::{Shape, address};
 use crate::git::date::Format;
@@ -218,7 +218,7 @@ fn card(entry: &Entry) -> Markup {
             ul.facts {
                 li { code { (entry.name) } }
                 li { (outside::line(&commit.author.name.to_str_lossy())) }
-                li { (time_html(time.seconds, time.offset)) }
+                li { (clock_html(time.seconds, time.offset)) }
                 @for fact in facts(summaries, entry.cost) { li { (fact) } }
             }
             (problems(&entry.listed.problems))

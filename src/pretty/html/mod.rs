@@ -15,6 +15,7 @@ mod index;
 mod item;
 mod listing;
 mod page;
+mod spoken;
 mod tables;
 mod turn;
 mod words;
@@ -26,6 +27,7 @@ pub use self::found::{Searched, search_page};
 pub use self::index::{Indexed, write_index};
 pub use self::listing::{Entry, Filters, Listing, commits_page, notice_page, overview_page};
 pub use self::page::{Frame, Page, Part, SessionHead, policy};
+pub use self::spoken::Spoken;
 pub use self::tables::{branches_page, stats_page};
 pub use self::words::beginning;
 
@@ -69,6 +71,8 @@ pub struct Shape {
     pub has_thinking: bool,
     /// Whether pages hold tool calls.
     pub has_tools: bool,
+    /// Whether pages hold pictures; otherwise they say what was there.
+    pub has_pictures: bool,
     /// The colours.
     pub theme: Theme,
     /// The top of the working tree; paths below it are shown from there.

@@ -77,6 +77,11 @@
   let here = null;
   const current = () => here && here.isConnected && shown(here) ? here : null;
   const open = e => { for (let d = e; d; d = d.parentElement) if (d.tagName === 'DETAILS' && d !== e) d.open = true; };
+  const focus = e => {
+    const target = e.tagName === 'DETAILS' ? $('summary', e) : e;
+    if (target.tabIndex < 0) target.tabIndex = -1;
+    target.focus({ preventScroll: true });
+  };
   const go = (e, behavior = 'auto') => {
     if (!e) return;
     open(e);
@@ -85,9 +90,7 @@
     here = e;
     e.classList.add('here');
     e.scrollIntoView({ block: 'start', behavior });
-    const target = e.tagName === 'DETAILS' ? $('summary', e) : e;
-    if (target.tabIndex < 0) target.tabIndex = -1;
-    target.focus({ preventScroll: true });
+    focus(e);
   };
   const step = (selector, by) => {
     const all = $$(selector, main).filter(shown);
@@ -105,6 +108,8 @@
 
   // Search.
   let hits = [], hit = -1, texts = null;
+  // An overview has what the pages beside it say.
+  const island = $('#words');
   const input = make('input', { type: 'search', placeholder: 'Search, or /pattern/', autocomplete: 'off' });
   input.setAttribute('aria-label', 'Search this page');
   const list = make('ol', { className: 'hits' });
@@ -141,7 +146,8 @@
   };
   const find = () => {
     const parts = '.prompt, .answer, .work:not(.run), .commit, .card, .notice:not(.work)';
-    texts = texts || $$(parts, main).map(e => [e, e.textContent]);
+    texts = texts || $$(parts, main).map(e => [e, e.textContent]).concat(JSON.parse(island ? island.text : '[]').flatMap(
+      ([page, said]) => said.map(([id, text]) => [{ href: page + '#' + id }, text])));
     const pattern = wanted();
     hits = [];
     hit = -1;
@@ -153,7 +159,7 @@
       }
     }
     list.replaceChildren(...hits.slice(0, 200).map((h, at) => {
-      const turn = h.e.closest('.turn, .commit');
+      const turn = h.e.href ? { id: h.e.href.split('#')[1] } : h.e.closest('.turn, .commit');
       const b = make('button', { type: 'button' }, make('b', {}, turn ? turn.id : ''), ' ', h.line);
       b.addEventListener('click', () => show(at));
       return make('li', {}, b);
@@ -165,6 +171,7 @@
     if (!hits.length) return;
     hit = (at + hits.length) % hits.length;
     const e = hits[hit].e;
+    if (e.href) { location.href = e.href; return; }
     if (e.tagName === 'DETAILS') e.open = true;
     $$('details', e).forEach(d => { if (wanted().test(d.textContent)) d.open = true; });
     go(e);
@@ -179,7 +186,8 @@
   input.addEventListener('input', () => { clearTimeout(waiting); waiting = setTimeout(find, 80); });
   input.addEventListener('keydown', event => {
     if (event.key === 'Enter') { clearTimeout(waiting); if (hit < 0) find(); show(hit + (event.shiftKey ? -1 : 1)); input.focus(); }
-    if (event.key === 'Escape') { search(false); (current() || main).focus(); }
+    // A browser would empty the field, and with it what 'n' goes to.
+    if (event.key === 'Escape') { event.preventDefault(); search(false); focus(current() || main); }
   });
 
   // Help.

@@ -17,6 +17,7 @@ use super::super::{count, human};
 use super::call::Calls;
 use super::commit::Bar;
 use super::item::{Answers, tally};
+use super::spoken::Spoken;
 use super::turn::Turns;
 use super::words::{beginning, markdown};
 use super::{Outlet, Shape, Span, Theme};
@@ -105,6 +106,8 @@ pub struct Page<'p> {
     is_in_session: bool,
     /// The instruction files of the last conversation of the session whose record has such.
     told: Option<Told>,
+    /// What the page says, if it has an overview beside it that searches.
+    spoken: Option<Spoken>,
 }
 
 impl<'p> Page<'p> {
@@ -128,7 +131,8 @@ impl<'p> Page<'p> {
         if frame.has_change {
             write!(out, "<div class=\"said\">")?;
         }
-        Ok(Page { out, shape, contents: Vec::new(), is_in_session: false, told: None })
+        let spoken = (frame.up.is_some() && shape.outlet == Outlet::File).then(Spoken::default);
+        Ok(Page { out, shape, contents: Vec::new(), is_in_session: false, told: None, spoken })
     }
 
     /// Writes the change that stands beside the conversations, after all of them.
@@ -203,6 +207,8 @@ impl<'p> Page<'p> {
             sub_agents: part.sub_agents,
             is_sub_agent: summary.key.parent_id().is_some(),
             offset: part.offset,
+            place: String::new(),
+            spoken: self.spoken.take(),
         };
         let mut bars = part.bars.iter().peekable();
         for turn in turns(&conversation.messages) {
@@ -237,6 +243,7 @@ impl<'p> Page<'p> {
             bar.write(self.out)?;
             self.contents.push(entry(bar));
         }
+        self.spoken = writer.spoken;
         Ok(())
     }
 
@@ -256,12 +263,12 @@ impl<'p> Page<'p> {
         if std::mem::take(&mut self.is_in_session) { writeln!(self.out, "</section>") } else { Ok(()) }
     }
 
-    /// Ends the page with its contents.
+    /// Ends the page with its contents. Returns what it says, if it has an overview beside it.
     ///
     /// # Errors
     ///
     /// If writing fails.
-    pub fn end(mut self) -> io::Result<()> {
+    pub fn end(mut self) -> io::Result<Option<Spoken>> {
         self.end_session()?;
         let nav = html! {
             nav #contents aria-label="Contents" {
@@ -285,7 +292,8 @@ impl<'p> Page<'p> {
             }
         };
         write!(self.out, "</main>{}", nav.into_string())?;
-        self.out.write_all(end().as_bytes())
+        self.out.write_all(end().as_bytes())?;
+        Ok(self.spoken)
     }
 }
 

@@ -77,8 +77,8 @@ pub fn stats_page(of: Statistics<'_>, names: &[Vec<String>], by: &str, problems:
                 thead {
                     tr {
                         @for key in of.keys { th scope="col" { (key.name()) } }
-                        @for name in NUMBERS { th.number scope="col" { (name) } }
-                        td { }
+                        @for name in NUMBERS { th.(class(name)) scope="col" { (name) } }
+                        td.minor { }
                     }
                 }
                 tbody {
@@ -87,8 +87,8 @@ pub fn stats_page(of: Statistics<'_>, names: &[Vec<String>], by: &str, problems:
                             @for ((key, value), name) in of.keys.iter().zip(&group.values).zip(names) {
                                 td { (value_cell(*key, value, name)) }
                             }
-                            @for cell in cells(&group.sum) { td.number { (cell) } }
-                            td.bar aria-hidden="true" { (bar(amount(group), largest, BAR, false)) }
+                            @for (name, cell) in NUMBERS.iter().zip(cells(&group.sum)) { td.(class(name)) { (cell) } }
+                            td.bar.minor aria-hidden="true" { (bar(amount(group), largest, BAR, false)) }
                         }
                     }
                 }
@@ -96,8 +96,8 @@ pub fn stats_page(of: Statistics<'_>, names: &[Vec<String>], by: &str, problems:
                     tfoot {
                         tr {
                             th scope="row" colspan=(of.keys.len()) { "total" }
-                            @for cell in cells(&of.counted.total) { td.number { (cell) } }
-                            td { }
+                            @for (name, cell) in NUMBERS.iter().zip(cells(&of.counted.total)) { td.(class(name)) { (cell) } }
+                            td.minor { }
                         }
                     }
                 }
@@ -119,6 +119,11 @@ fn value_cell(key: Key, value: &str, name: &str) -> Markup {
         }
         _ => html! { (name) },
     }
+}
+
+/// Returns the class of a column of numbers: what stands in the minor ones is not shown on a phone.
+fn class(name: &str) -> &'static str {
+    if matches!(name, "turns" | "cost") { "number" } else { "number minor" }
 }
 
 fn left_out(rows: usize) -> Markup {

@@ -7,12 +7,12 @@ use maud::{Markup, html};
 use super::super::call;
 use super::super::clock::duration;
 use super::super::place::Place;
-use super::super::printer::attachment;
 use super::super::sub_agent::SubAgent;
 use super::call::Calls;
 use super::item::{Answers, Item, What, groups};
-use super::words::{beginning, markdown};
-use super::{Shape, Span};
+use super::spoken::Spoken;
+use super::words::{attached, beginning, markdown};
+use super::{Outlet, Shape, Span, address};
 use crate::git::date::{Format, Time};
 use crate::outside;
 use crate::transcript::{Message, Part, ToolResult};
@@ -32,6 +32,10 @@ pub struct Turns<'a> {
     pub(super) is_sub_agent: bool,
     /// The offset of the clock by which times are shown, in seconds.
     pub(super) offset: i32,
+    /// The id of the last place that has one.
+    pub(super) place: String,
+    /// What was said, if somebody wants to know.
+    pub(super) spoken: Option<Spoken>,
 }
 
 impl<'a> Turns<'a> {
@@ -50,6 +54,7 @@ impl<'a> Turns<'a> {
         let id = format!("{}t{number}", self.prefix);
         let name = format!("{id}-name");
         let items = self.answers.items(messages, false);
+        self.place.clone_from(&id);
         let turn = html! { h3 id=(name) { a.self href={ "#" (id) } { (head) } } };
         write!(out, "<section class=\"turn\" id=\"{id}\" aria-labelledby=\"{name}\">{}", turn.into_string())?;
         self.write_items(out, &items, Some(&id))?;
@@ -115,6 +120,10 @@ impl<'a> Turns<'a> {
 
     fn write_item(&mut self, out: &mut dyn Write, item: &Item<'a>, id: Option<&str>) -> io::Result<()> {
         let own = id.filter(|_| item.message.1 && !self.is_sub_agent).map(|id| format!("{id}m{}", item.message.0));
+        if let Some(own) = &own {
+            self.place.clone_from(own);
+        }
+        self.remember(item);
         let gone = if item.is_abandoned { " gone" } else { "" };
         let whole = self.shape.span == Span::Full;
         let markup = match &item.what {
@@ -135,7 +144,7 @@ impl<'a> Turns<'a> {
                 }
             },
             What::Notice(text) => html! { p.notice.work id=[own] { (outside::text(text)) } },
-            What::Attachment(what) => html! { p.notice id=[own] { (attachment(what)) } },
+            What::Attachment(what) => html! { div id=[own] { (attached(what)) } },
             What::Call(call, result) => {
                 self.calls.remember(call, *result);
                 let ran = result.and_then(|result| result.sub_agent.as_deref());
@@ -162,6 +171,23 @@ impl<'a> Turns<'a> {
             }
         };
         writeln!(out, "{}", markup.into_string())
+    }
+
+    /// Remembers what an item says.
+    fn remember(&mut self, item: &Item<'_>) {
+        let Some(spoken) = &mut self.spoken else { return };
+        let (text, is_said) = match &item.what {
+            What::Prompt(message) => (message.text(), true),
+            What::Answer(text) | What::Notice(text) => ((*text).to_owned(), true),
+            What::Thinking(text) => ((*text).to_owned(), false),
+            What::Call(call, result) => {
+                let answer = result.map(|result| result.text.as_str()).unwrap_or_default();
+                (format!("{} {}\n{answer}", call.name, self.calls.about(call)), false)
+            }
+            What::Result(result) => (result.text.clone(), false),
+            What::Attachment(_) | What::Aside(_) => return,
+        };
+        spoken.add(&self.place, &text, is_said);
     }
 
     /// Writes a call, and the words of the sub-agent that it has started.
@@ -197,7 +223,11 @@ impl<'a> Turns<'a> {
             span.tool { "Sub-agent" } " " span.about { (outside::line(&ran.id)) (outside::line(&ran.folded(None))) }
         };
         write!(out, "<details class=\"work call sub\"{whole}><summary>{}</summary>", summary.into_string())?;
-        let problems = html! { @for problem in &ran.problems { p.problem { (outside::line(problem)) } } };
+        let alone = (self.shape.outlet == Outlet::Server).then(|| address::session(&ran.summary.key));
+        let problems = html! {
+            @if let Some(address) = alone { p.notice { a href=(address) { "this sub-agent alone" } } }
+            @for problem in &ran.problems { p.problem { (outside::line(problem)) } }
+        };
         out.write_all(problems.into_string().as_bytes())?;
         if let Some(conversation) = &ran.conversation {
             let directory = crate::agent::directory(&conversation.bytes);
@@ -225,7 +255,7 @@ impl<'a> Turns<'a> {
             @for part in &message.parts {
                 @match part {
                     Part::Text(text) => div.typed { (outside::text(text.trim())) },
-                    Part::Attachment(what) => p.notice { (attachment(what)) },
+                    Part::Attachment(what) => (attached(what)),
                     _ => {},
                 }
             }
@@ -251,6 +281,12 @@ pub fn time_html(seconds: i64, offset: i32) -> Markup {
     let time = Time { seconds, offset };
     let (day, clock) = Format::default().day_and_clock(time);
     html! { time datetime=(Format::STRICT.show(time)) { (day) " " (clock) } }
+}
+
+/// Returns a time as HTML where its day stands above it: the time of day.
+pub fn clock_html(seconds: i64, offset: i32) -> Markup {
+    let time = Time { seconds, offset };
+    html! { time datetime=(Format::STRICT.show(time)) { (Format::default().day_and_clock(time).1) } }
 }
 
 /// Returns what is told of an answer without a call before it is opened: its length, or what it begins with.

@@ -5,12 +5,23 @@
 use maud::{Markup, PreEscaped, html};
 use pulldown_cmark::{Alignment, CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd};
 
+use super::super::printer::attachment;
 use crate::outside;
+use crate::transcript::{Attachment, Picture};
 
 /// Longer text is shown as it stands: to read that much as Markdown would take many times its size.
 const MAX_MARKDOWN_BYTES: usize = 1 << 20;
 /// The schemes of addresses that a link may lead to.
 const SCHEMES: &[&str] = &["http", "https", "mailto"];
+
+/// Returns something that is no text: the picture if there is one, otherwise what it is.
+pub fn attached(what: &Attachment) -> Markup {
+    let name = attachment(what);
+    match what.picture.as_ref().and_then(Picture::address) {
+        Some(address) => html! { img.picture src=(address) alt=(name); },
+        None => html! { p.notice { (name) } },
+    }
+}
 
 /// Returns an answer of a model as HTML. HTML in it is shown as text, nothing is fetched, and a link leads to the web or to
 /// mail alone.
@@ -21,7 +32,7 @@ pub fn markdown(source: &str) -> Markup {
     }
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut html = String::with_capacity(source.len() * 5 / 4);
-    let mut addresses = Vec::new();
+    let mut open = Open::default();
     let mut is_code = false;
     let events = Parser::new_ext(&source, options).map(|event| match event {
         Event::Start(Tag::CodeBlock(kind)) => {
@@ -33,7 +44,7 @@ pub fn markdown(source: &str) -> Markup {
             event
         }
         event if is_code => event,
-        event => harmless(event, &mut addresses),
+        event => harmless(event, &mut open),
     });
     pulldown_cmark::html::push_html(&mut html, events);
     // A reader with a keyboard scrolls only what takes the focus.
@@ -42,13 +53,42 @@ pub fn markdown(source: &str) -> Markup {
     PreEscaped(html.replace("</table>", "</table></div>"))
 }
 
-/// Returns an event of the parser that makes no HTML of others. `addresses` are those of the links that are open.
-fn harmless<'e>(event: Event<'e>, addresses: &mut Vec<String>) -> Event<'e> {
+/// What is open where the parser has come to.
+#[derive(Default)]
+struct Open {
+    /// The addresses of links and pictures.
+    addresses: Vec<String>,
+    /// How the columns of a table are aligned, the name of its cells, and the column of the next one.
+    columns: Vec<Alignment>,
+    cell: &'static str,
+    column: usize,
+}
+
+/// Returns an event of the parser that makes no HTML of others.
+fn harmless<'e>(event: Event<'e>, open: &mut Open) -> Event<'e> {
+    let addresses = &mut open.addresses;
     match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
         Event::TaskListMarker(is_done) => Event::Text(if is_done { "☑ " } else { "☐ " }.into()),
+        Event::Start(Tag::Table(columns)) => {
+            open.columns.clone_from(&columns);
+            Event::Start(Tag::Table(columns))
+        }
+        Event::Start(Tag::TableHead | Tag::TableRow) => {
+            (open.cell, open.column) = (if event == Event::Start(Tag::TableHead) { "th" } else { "td" }, 0);
+            event
+        }
         // The alignment of columns would be an attribute 'style'.
-        Event::Start(Tag::Table(columns)) => Event::Start(Tag::Table(vec![Alignment::None; columns.len()])),
+        Event::Start(Tag::TableCell) => {
+            let class = match open.columns.get(open.column) {
+                Some(Alignment::Right) => " class=\"right\"",
+                Some(Alignment::Center) => " class=\"center\"",
+                _ => "",
+            };
+            open.column += 1;
+            ours(format!("<{}{class}>", open.cell))
+        }
+        Event::End(TagEnd::TableCell) => ours(format!("</{}>", open.cell)),
         // The heading of a turn is one of the third level; those of an answer stand below it.
         Event::Start(Tag::Heading { level, .. }) => {
             ours(format!("<h{} class=\"h{}\">", below(level as usize), level as usize))
@@ -125,7 +165,8 @@ pub fn beginning(text: &str, max_chars: usize) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let line = outside::line(line);
     match line.char_indices().nth(max_chars) {
-        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        // A comma before what was left out reads like a slip.
+        Some((end, _)) => format!("{}…", line[..end].trim_end_matches([' ', ',', '.', ';', ':'])),
         None => line,
     }
 }
@@ -151,6 +192,16 @@ mod tests {
             );
             assert!(html.contains("&lt;"), "what it says stays: {html}");
         }
+    }
+
+    #[test]
+    fn columns_of_a_table_are_aligned_without_a_style() {
+        assert_eq!(
+            shown("| a | b | c |\n|---|--:|:-:|\n| 1 | 2 | 3 |"),
+            "<div class=\"table\" tabindex=\"0\"><table><thead><tr><th>a</th><th class=\"right\">b</th>\
+             <th class=\"center\">c</th></tr></thead><tbody>\n<tr><td>1</td><td class=\"right\">2</td>\
+             <td class=\"center\">3</td></tr>\n</tbody></table></div>\n"
+        );
     }
 
     #[test]

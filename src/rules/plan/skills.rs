@@ -1,20 +1,32 @@
 //! Planning the links to skills and the copies of skills.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use serde_json::{Value, json};
 
 use super::super::Scope;
-use super::super::apply::{Step, stamp};
 use super::super::backup;
-use super::super::disk::{self, Node};
+use super::super::block;
 use super::super::manifest::Conflict;
-use super::super::registry::{Entry, Original, Owned};
+use super::super::registry::{Entry, Original, Owned, stable_digest};
 use super::super::report::Change;
-use super::super::tree::{META, Tree, tree_digest, tree_steps};
+use super::super::tree::{META, Tree, has_same, tree_digest, tree_steps, whole_tree};
 use super::super::want::Wanted;
 use super::Planner;
 use crate::error::Result;
+use crate::managed::Step;
+use crate::managed::disk::{self, Node};
+use crate::managed::step::stamp;
+
+/// The largest file that can say that a directory is a copy. Others can have made it, and values take more memory than text.
+const MAX_META_BYTES: usize = 64 << 10;
+
+/// A skill of the store.
+pub(super) struct Skill {
+    tree: Tree,
+    digest: String,
+}
 
 impl Planner<'_> {
     /// Plans a link to a skill.
@@ -43,16 +55,16 @@ impl Planner<'_> {
         source: &Path,
         conflict: Conflict,
     ) -> Result<()> {
-        let mut tree = disk::tree(&now.canonicalize().unwrap_or_else(|_| now.to_owned()))?;
-        tree.remove(Path::new(META));
-        let new = tree_digest(&tree);
+        let skill = self.skill(now)?;
+        let new = skill.digest.clone();
         let node = disk::observe(&path)?;
         let is_ours = node == Node::Directory
             && (self.registry.get(&path).is_some_and(|e| e.owned == Owned::Tree) || self.is_copy(&path));
         let there = if is_ours { disk::tree(&path)? } else { Tree::new() };
-        let is_same = is_ours && tree_digest(&there) == new;
+        let is_same = is_ours && has_same(&there, &skill.tree);
         let Some(original) = self.skill_original(wanted, &path, &node, conflict, is_same)? else { return Ok(()) };
         if !is_same {
+            let mut tree = skill.tree.clone();
             if let Node::Link(_) = node {
                 self.steps.push(Step::Remove { path: path.clone(), before: stamp(&node) });
             }
@@ -75,6 +87,18 @@ impl Planner<'_> {
         let entry = Entry { owned: Owned::Tree, target: wanted.target.to_owned(), digest: new, original };
         self.registry.entries.insert(path, entry);
         Ok(())
+    }
+
+    /// Reads a skill of the store, once for all agents that get a copy.
+    fn skill(&mut self, now: &Path) -> Result<Rc<Skill>> {
+        if let Some(skill) = self.skills.get(now) {
+            return Ok(Rc::clone(skill));
+        }
+        let mut tree = whole_tree(&self.store.place, now)?;
+        tree.remove(Path::new(META));
+        let skill = Rc::new(Skill { digest: tree_digest(&tree), tree });
+        self.skills.insert(now.to_owned(), Rc::clone(&skill));
+        Ok(skill)
     }
 
     /// Plans that a copy of ours goes.
@@ -105,6 +129,7 @@ impl Planner<'_> {
                 _ if is_disturbed => drop(self.make_room(path, node, false)),
                 // A link becomes a copy, or the other way round.
                 Node::Directory if matches!(&wanted.what, super::What::Link { .. }) => self.remove_tree(path)?,
+                Node::File { .. } => self.steps.push(Step::Remove { path: path.to_owned(), before: stamp(node) }),
                 _ => {}
             }
             return Ok(Some(entry.original));
@@ -174,6 +199,12 @@ impl Planner<'_> {
             (Node::Link(target), _) => !self.store.has(target),
             (Node::Directory, Owned::Tree) => tree_digest(&disk::tree(path)?) != entry.digest,
             (Node::Directory, _) => !self.is_copy(path),
+            // Another setting had a text of ours there.
+            (Node::File { bytes, .. }, Owned::Whole | Owned::Block) => {
+                let written = block::split(bytes).map_or(&bytes[..], |split| split.block);
+                let users = if entry.owned == Owned::Block { block::without(bytes) } else { Vec::new() };
+                stable_digest(written) != entry.digest || !users.is_empty() && self.bytes_of(&entry.original)? != users
+            }
             _ => true,
         })
     }
@@ -181,6 +212,9 @@ impl Planner<'_> {
     /// Says whether a directory is a copy of a skill of this store.
     pub(super) fn is_copy(&self, path: &Path) -> bool {
         let Ok(Node::File { bytes, .. }) = disk::observe(&path.join(META)) else { return false };
+        if bytes.len() > MAX_META_BYTES {
+            return false;
+        }
         let meta: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         // That of a repository is relative to its top.
         meta["source"].as_str().is_some_and(|source| self.store.has(&self.store.place.base.join(source)))

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use super::super::apply::{Step, stamp};
+use super::super::backup;
 use super::super::block;
-use super::super::disk::{self, Modified, Node};
 use super::super::generate;
 use super::super::places::{self, Form, Rules, SKILL_TARGETS};
 use super::super::registry::{Entry, Original, Owned, stable_digest};
@@ -12,7 +11,10 @@ use super::super::report::Change;
 use super::super::tree::tree_digest;
 use super::super::{Scope, want};
 use super::Planner;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::managed::Step;
+use crate::managed::disk::{self, Modified, Node};
+use crate::managed::step::stamp;
 
 /// How `.mdc` and `.md` files in a directory of rules are found.
 const EACH: &[(&str, &str, Form)] = &[
@@ -38,15 +40,12 @@ impl Planner<'_> {
                 }
             }
         }
-        let manifest = &self.store.manifest;
-        // Paths that are refused have nothing of ours; a sync says why.
-        let paths = [
-            ("agents-md", manifest.agents_md_paths(), "AGENTS.md"),
-            ("claude-md", manifest.claude_md_paths(), "CLAUDE.md"),
-        ];
-        for (target, configured, file) in paths {
-            let (listed, _) = want::configured(self.store, &configured, file).unwrap_or_default();
-            files.extend(listed.into_iter().map(|path| (target, path)));
+        files.extend(want::named(self.store));
+        files.extend(self.store.unnamed.iter().cloned());
+        if self.wanted.is_empty() {
+            // Nothing stays, also where the manifest names a file no longer that an earlier tool has replaced.
+            let is_text = |path: &std::path::PathBuf| path.extension().is_some_and(|extension| extension == "md");
+            files.extend(backup::paths(&place).into_iter().filter(is_text).map(|path| ("agents-md", path)));
         }
         for (target, path) in files {
             self.discover_file(target, &path, false)?;
@@ -111,8 +110,12 @@ impl Planner<'_> {
 
     /// Plans that everything goes that we have written and that is not wanted.
     pub(super) fn take_back_others(&mut self) -> Result<()> {
+        // What an earlier tool wrote where the settings name nothing from now on is found no more after this.
+        let is_last_chance = |path: &std::path::PathBuf| {
+            self.discovered.contains(path) && self.store.unnamed.iter().any(|(_, unnamed)| unnamed == path)
+        };
         let is_left = |(path, entry): &(&std::path::PathBuf, &Entry)| {
-            !self.wanted.contains(*path) && want::is_chosen(self.ways.only, &entry.target)
+            !self.wanted.contains(*path) && (want::is_chosen(self.ways.only, &entry.target) || is_last_chance(path))
         };
         let left: Vec<(std::path::PathBuf, Entry)> =
             self.registry.entries.iter().filter(is_left).map(|(path, entry)| (path.clone(), entry.clone())).collect();
@@ -220,14 +223,18 @@ impl Planner<'_> {
         match original {
             Original::Absent if *node == Node::Absent => {}
             Original::Absent => self.remove(path, node),
-            Original::File { mode, .. } => {
-                let (bytes, modified) = (self.bytes_of(original)?, self.modified_of(original));
-                self.write_back(path, bytes, node, Some(*mode), modified)?;
-            }
+            Original::File { mode, .. } => match self.bytes_of(original) {
+                Ok(bytes) => self.write_back(path, bytes, node, Some(*mode), self.modified_of(original))?,
+                Err(error) => self.without_original(path, node, error)?,
+            },
             Original::Link { target, modified } => {
                 self.make_above(path);
                 self.steps.push(Step::link(path.to_owned(), target.clone(), node).at(*modified));
                 self.changes.push(Change { path: path.to_owned(), action: "restore", before: None, after: None });
+            }
+            Original::Directory { kept } if !disk::is_there(kept) => {
+                let error = Error::other(format!("cannot restore: the backup '{}' is gone", kept.display()));
+                self.without_original(path, node, error)?;
             }
             Original::Directory { kept } => {
                 if *node != Node::Absent {
@@ -237,6 +244,18 @@ impl Planner<'_> {
                 self.steps.push(Step::Move { from: kept.clone(), to: path.to_owned() });
                 self.changes.push(Change { path: path.to_owned(), action: "restore", before: None, after: None });
             }
+        }
+        Ok(())
+    }
+
+    /// Plans that nothing comes back where the backup is gone, if the user wants that.
+    fn without_original(&mut self, path: &Path, node: &Node, error: Error) -> Result<()> {
+        if !self.ways.is_forced {
+            return Err(error.hint("--force removes what was written there, and restores nothing"));
+        }
+        self.warnings.push(format!("    Warning: the backup of '{}' is gone", self.store.place.shown(path)));
+        if *node != Node::Absent {
+            self.remove(path, node);
         }
         Ok(())
     }

@@ -15,6 +15,39 @@ use crate::git::{Repository, private};
 use crate::record::tombstone::Tombstones;
 use crate::transcript::{SessionKey, line_ends, without_last_line};
 
+/// Moves the resume points of a session, whose transcript now ends with the segment at `stored`, to where their lines are.
+fn move_resume_points(repo: &Repository, agent: Option<&dyn Agent>, progress: &mut Progress, stored: &SegmentEnd) {
+    let archive = Archive::new(repo);
+    let segment_id = stored.segment.as_deref().and_then(|hex| repo.parse_id(hex));
+    let text = segment_id.map(|id| archive.transcript(id).bytes()).unwrap_or_default();
+    let digest_of = |text: &[u8]| hex(&Sha256::new().chain_update(text).serialize());
+    progress.sha256_state = Some(digest_of(&text));
+    // If no line was removed, a resume point is found by its line number. Otherwise it is found from the end: before
+    // the line about the whole document, and the lines between it and the resume point.
+    let segment_id = progress.stored.segment.as_deref().and_then(|hex| repo.parse_id(hex));
+    let before = segment_id.map(|id| archive.transcript(id).bytes()).unwrap_or_default();
+    let (ends, new_ends): (Vec<_>, Vec<_>) = (line_ends(&before).collect(), line_ends(&text).collect());
+    let moved = |bytes: u64| {
+        let line = ends.iter().position(|end| *end as u64 == bytes).filter(|_| ends.len() == new_ends.len());
+        line.map(|line| new_ends[line])
+    };
+    let longest = progress.resume_points.last().cloned();
+    let staying = agent.map_or(0, |agent| agent.lines_that_stay(&text));
+    // A transcript without a line about the whole document: its last line can change in place.
+    let is_of_lines =
+        staying == text.len() && longest.as_ref().is_some_and(|head| Some(head.raw) < progress.stored.raw);
+    let staying = if is_of_lines { without_last_line(&text) } else { staying };
+    let at = |bytes: u64| {
+        let end = longest.as_ref().map_or(bytes, |head| head.bytes);
+        let behind = before.get(bytes as usize..end as usize).filter(|behind| text[..staying].ends_with(behind));
+        moved(bytes).unwrap_or(staying - behind.map_or(0, <[u8]>::len))
+    };
+    for head in &mut progress.resume_points {
+        let bytes = at(head.bytes);
+        (head.bytes, head.sha256_state) = (bytes as u64, digest_of(&text[..bytes]));
+    }
+}
+
 /// Removes purged words from our own files and updates how far sessions are stored. Returns the agents' files that still
 /// have the words.
 ///
@@ -35,7 +68,6 @@ pub(super) fn update(
     {
         return Err(Error::io("remove", &handed_over, error));
     }
-    let archive = Archive::new(repo);
     let changed = |mark: &SegmentEnd| -> SegmentEnd {
         let segment_id = mark.segment.as_deref().and_then(|hex| repo.parse_id(hex));
         match segment_id.and_then(|id| marks.final_of(repo, id)) {
@@ -46,40 +78,7 @@ pub(super) fn update(
     let update = |agent: Option<&dyn Agent>, progress: &mut Progress| {
         let stored = changed(&progress.stored);
         if stored != progress.stored {
-            let segment_id = stored.segment.as_deref().and_then(|hex| repo.parse_id(hex));
-            let text = segment_id.map(|id| archive.transcript(id).bytes()).unwrap_or_default();
-            let digest_of = |text: &[u8]| hex(&Sha256::new().chain_update(text).serialize());
-            progress.sha256_state = Some(digest_of(&text));
-            // If no line was removed, a resume point is found by its line number. Otherwise it is found from the end: before
-            // the line about the whole document, and the lines between it and the resume point.
-            let segment_id = progress.stored.segment.as_deref().and_then(|hex| repo.parse_id(hex));
-            let before = segment_id.map(|id| archive.transcript(id).bytes()).unwrap_or_default();
-            let (ends, new_ends): (Vec<_>, Vec<_>) = (line_ends(&before).collect(), line_ends(&text).collect());
-            let moved = |bytes: u64| {
-                let line = ends.iter().position(|end| *end as u64 == bytes).filter(|_| ends.len() == new_ends.len());
-                line.map(|line| new_ends[line])
-            };
-            let longest = progress.resume_points.last().cloned();
-            let staying = match &longest {
-                // There is no line about the whole document, but the last line can change in place.
-                Some(head)
-                    if agent.is_some_and(|agent| agent.lines_that_stay(&text) == text.len())
-                        && Some(head.raw) < progress.stored.raw =>
-                {
-                    without_last_line(&text)
-                }
-                _ => agent.map_or(0, |agent| agent.lines_that_stay(&text)),
-            };
-            let at = |bytes: u64| {
-                let end = longest.as_ref().map_or(bytes, |head| head.bytes);
-                let behind =
-                    before.get(bytes as usize..end as usize).filter(|behind| text[..staying].ends_with(behind));
-                moved(bytes).unwrap_or(staying - behind.map_or(0, <[u8]>::len))
-            };
-            for head in &mut progress.resume_points {
-                let bytes = at(head.bytes);
-                (head.bytes, head.sha256_state) = (bytes as u64, digest_of(&text[..bytes]));
-            }
+            move_resume_points(repo, agent, progress, &stored);
         }
         (progress.stored, progress.recorded) = (stored, changed(&progress.recorded));
     };

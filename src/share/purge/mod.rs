@@ -80,6 +80,8 @@ pub struct Plan {
     /// The marks of others, by their maker: `removed by <name> on <date>`.
     pub received: BTreeMap<String, Received>,
     marks: Tombstones,
+    /// Segments that lose words of their own. Those behind them are replaced, too, with the words that they had.
+    cut: HashSet<ObjectId>,
     /// Commits whose documents of earlier tools are removed.
     earlier_commits: HashSet<ObjectId>,
     earlier_before: Option<i64>,
@@ -123,97 +125,9 @@ pub(super) fn deadline() -> Instant {
 ///
 /// If a note or a segment cannot be read.
 pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) -> Result<Plan> {
-    let archive = Archive::new(repo);
     let mut plan = Plan::default();
-    let mut wanted: HashSet<ObjectId> = HashSet::new();
-    let stored: HashSet<ObjectId> = archive.listing(archive::REF)?.into_iter().map(|(_, id)| id).collect();
-    match &target {
-        Target::Received { only_signed } => {
-            let (received, taken, sessions) = received(repo, *only_signed)?;
-            plan.received = received;
-            plan.sessions = sessions;
-            for mark in taken {
-                match mark {
-                    Mark::Segment(id) => drop(wanted.insert(id)),
-                    Mark::Session(name) => drop(plan.marks.sessions.insert(name)),
-                }
-            }
-        }
-        Target::Commits(commit_ids) => {
-            for commit_id in commit_ids {
-                plan.earlier_commits.insert(*commit_id);
-                let note = Note::parse(&notes::get(repo, notes_ref, *commit_id)?.unwrap_or_default());
-                note.evidence().iter().for_each(|evidence| plan.bar_evidence(evidence));
-                for record in note.records_of_all_versions() {
-                    let parse = |hex: &str| repo.parse_id(hex);
-                    let Some(through) = parse(&record.through) else { continue };
-                    let since = record.since.as_deref().and_then(parse);
-                    // Anyone can write a record that names the segments of another session.
-                    let (links, problem) = archive.only(&record.key()).chain(through, since);
-                    wanted.extend(links.iter().map(|link| link.segment_id).filter(|id| Some(*id) != since));
-                    let is_broken = problem.is_some_and(|problem| problem.kind() == Kind::Missing);
-                    plan.absent += usize::from(plan.mark_absent(&stored, through, record) || is_broken);
-                }
-            }
-        }
-        Target::Session(id) => {
-            let known =
-                archive.listing(archive::REF)?.into_iter().filter_map(|(path, _)| archive::session_of_path(&path));
-            let noted = noted_sessions(repo, notes_ref)?;
-            for key in known.chain(noted) {
-                if key.id == *id || key.parent_id() == Some(id) {
-                    plan.marks.sessions.insert(key.file_name());
-                }
-            }
-        }
-        Target::Before(time) => {
-            plan.earlier_before = Some(*time);
-            let (mut old, mut later) = (Vec::new(), HashSet::new());
-            for entry in notes::list(repo, notes_ref)? {
-                let note = Note::parse(&notes::read(repo, entry.note_blob_id)?);
-                for evidence in note.units().iter().filter_map(Unit::evidence) {
-                    match is_before(&evidence, *time) {
-                        true => old.push(evidence),
-                        false => drop(later.insert(evidence.key())),
-                    }
-                }
-                for record in note.records_of_all_versions() {
-                    let is_old = Time::parse_rfc3339(&record.time).is_some_and(|at| at.seconds < *time);
-                    if let Some(through) = repo.parse_id(&record.through).filter(|_| is_old) {
-                        plan.absent += usize::from(plan.mark_absent(&stored, through, record));
-                    }
-                }
-            }
-            old.iter().filter(|one| !later.contains(&one.key())).for_each(|one| plan.bar_evidence(one));
-        }
-        Target::Matches(_) => {}
-    }
-    let mut by_session: BTreeMap<String, Vec<ObjectId>> = BTreeMap::new();
-    for (path, segment_id) in archive.listing(archive::REF)? {
-        let session = path.rsplit_once('/').map(|(directory, _)| directory.to_owned()).unwrap_or_default();
-        by_session.entry(session).or_default().push(segment_id);
-    }
-    for (number, segment_ids) in by_session.values().enumerate() {
-        tell("Reading sessions", number, by_session.len());
-        let is_wanted = |segment_id: ObjectId, header: &Header| match &target {
-            _ if plan.marks.bars(&SessionKey::new(&header.agent, &header.session)) => true,
-            Target::Session(_) => false,
-            Target::Commits(_) | Target::Received { .. } => wanted.contains(&segment_id),
-            // A text that is no transcript may be named by later records, too.
-            Target::Before(time) => {
-                let is_old = Time::parse_rfc3339(&header.time).is_some_and(|at| at.seconds < *time);
-                is_old && !text::is_text(&SessionKey::new(&header.agent, &header.session))
-            }
-            Target::Matches(_) => false,
-        };
-        let redactor = if let Target::Matches(redactor) = &target { Some(redactor) } else { None };
-        let outcome = rewrite::rewrite(repo, segment_ids, is_wanted, redactor)?;
-        plan.dropped += outcome.dropped;
-        plan.changed += outcome.changed;
-        let is_changed = |session: &SessionKey| outcome.dropped + outcome.changed > 0 && !text::is_text(session);
-        plan.sessions.extend(outcome.session.filter(is_changed));
-        plan.marks.segments.extend(outcome.became);
-    }
+    let wanted = plan.choose(repo, notes_ref, &target)?;
+    plan.rewrite(repo, &target, &wanted, tell)?;
     if let Target::Received { .. } = target {
         // Segments that we lack may still be fetched.
         for segment_id in wanted {
@@ -231,6 +145,131 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) 
         }
     }
     Ok(plan)
+}
+
+/// Returns the ids of all segments in our archive.
+fn stored(repo: &Repository) -> Result<HashSet<ObjectId>> {
+    Ok(Archive::new(repo).listing(archive::REF)?.into_iter().map(|(_, id)| id).collect())
+}
+
+impl Plan {
+    /// Marks what a target names in notes and among sessions, and returns the segments that it names.
+    fn choose(&mut self, repo: &Repository, notes_ref: &str, target: &Target) -> Result<HashSet<ObjectId>> {
+        match target {
+            Target::Received { only_signed } => return self.choose_received(repo, *only_signed),
+            Target::Commits(commit_ids) => return self.choose_commits(repo, notes_ref, commit_ids),
+            Target::Session(id) => {
+                let listing = Archive::new(repo).listing(archive::REF)?;
+                let known = listing.into_iter().filter_map(|(path, _)| archive::session_of_path(&path));
+                for key in known.chain(noted_sessions(repo, notes_ref)?) {
+                    if key.id == *id || key.parent_id() == Some(id) {
+                        self.marks.sessions.insert(key.file_name());
+                    }
+                }
+            }
+            Target::Before(time) => self.choose_old(repo, notes_ref, *time)?,
+            Target::Matches(_) => {}
+        }
+        Ok(HashSet::new())
+    }
+
+    fn choose_received(&mut self, repo: &Repository, only_signed: bool) -> Result<HashSet<ObjectId>> {
+        let (received, taken, sessions) = received(repo, only_signed)?;
+        (self.received, self.sessions) = (received, sessions);
+        let mut wanted = HashSet::new();
+        for mark in taken {
+            match mark {
+                Mark::Segment(id) => drop(wanted.insert(id)),
+                Mark::Session(name) => drop(self.marks.sessions.insert(name)),
+            }
+        }
+        Ok(wanted)
+    }
+
+    fn choose_commits(
+        &mut self,
+        repo: &Repository,
+        notes_ref: &str,
+        commit_ids: &[ObjectId],
+    ) -> Result<HashSet<ObjectId>> {
+        let (archive, stored, mut wanted) = (Archive::new(repo), stored(repo)?, HashSet::new());
+        for commit_id in commit_ids {
+            self.earlier_commits.insert(*commit_id);
+            let note = Note::parse(&notes::get(repo, notes_ref, *commit_id)?.unwrap_or_default());
+            note.evidence().iter().for_each(|evidence| self.bar_evidence(evidence));
+            for record in note.records_of_all_versions() {
+                let parse = |hex: &str| repo.parse_id(hex);
+                let Some(through) = parse(&record.through) else { continue };
+                let since = record.since.as_deref().and_then(parse);
+                // Anyone can write a record that names the segments of another session.
+                let (links, problem) = archive.only(&record.key()).chain(through, since);
+                wanted.extend(links.iter().map(|link| link.segment_id).filter(|id| Some(*id) != since));
+                let is_broken = problem.is_some_and(|problem| problem.kind() == Kind::Missing);
+                self.absent += usize::from(self.mark_absent(&stored, through, record) || is_broken);
+            }
+        }
+        Ok(wanted)
+    }
+
+    fn choose_old(&mut self, repo: &Repository, notes_ref: &str, time: i64) -> Result<()> {
+        self.earlier_before = Some(time);
+        let (stored, mut old, mut later) = (stored(repo)?, Vec::new(), HashSet::new());
+        for entry in notes::list(repo, notes_ref)? {
+            let note = Note::parse(&notes::read(repo, entry.note_blob_id)?);
+            for evidence in note.units().iter().filter_map(Unit::evidence) {
+                match is_before(&evidence, time) {
+                    true => old.push(evidence),
+                    false => drop(later.insert(evidence.key())),
+                }
+            }
+            for record in note.records_of_all_versions() {
+                let is_old = Time::parse_rfc3339(&record.time).is_some_and(|at| at.seconds < time);
+                if let Some(through) = repo.parse_id(&record.through).filter(|_| is_old) {
+                    self.absent += usize::from(self.mark_absent(&stored, through, record));
+                }
+            }
+        }
+        old.iter().filter(|one| !later.contains(&one.key())).for_each(|one| self.bar_evidence(one));
+        Ok(())
+    }
+
+    /// Stores each session that has a wanted segment again without it, or without what matches.
+    fn rewrite(
+        &mut self,
+        repo: &Repository,
+        target: &Target,
+        wanted: &HashSet<ObjectId>,
+        tell: Tell<'_>,
+    ) -> Result<()> {
+        let mut by_session: BTreeMap<String, Vec<ObjectId>> = BTreeMap::new();
+        for (path, segment_id) in Archive::new(repo).listing(archive::REF)? {
+            let session = path.rsplit_once('/').map(|(directory, _)| directory.to_owned()).unwrap_or_default();
+            by_session.entry(session).or_default().push(segment_id);
+        }
+        for (number, segment_ids) in by_session.values().enumerate() {
+            tell("Reading sessions", number, by_session.len());
+            let is_wanted = |segment_id: ObjectId, header: &Header| match target {
+                _ if self.marks.bars(&SessionKey::new(&header.agent, &header.session)) => true,
+                Target::Session(_) => false,
+                Target::Commits(_) | Target::Received { .. } => wanted.contains(&segment_id),
+                // A text that is no transcript may be named by later records, too.
+                Target::Before(time) => {
+                    let is_old = Time::parse_rfc3339(&header.time).is_some_and(|at| at.seconds < *time);
+                    is_old && !text::is_text(&SessionKey::new(&header.agent, &header.session))
+                }
+                Target::Matches(_) => false,
+            };
+            let redactor = if let Target::Matches(redactor) = target { Some(redactor) } else { None };
+            let outcome = rewrite::rewrite(repo, segment_ids, is_wanted, redactor)?;
+            self.dropped += outcome.dropped;
+            self.changed += outcome.changed;
+            let is_changed = |session: &SessionKey| outcome.dropped + outcome.changed > 0 && !text::is_text(session);
+            self.sessions.extend(outcome.session.filter(is_changed));
+            self.marks.segments.extend(outcome.became);
+            self.cut.extend(outcome.cut);
+        }
+        Ok(())
+    }
 }
 
 /// Returns the purge marks of others; see [`AcceptedMarks`].
@@ -321,6 +360,15 @@ impl Plan {
         Ok(())
     }
 
+    /// Says whether all that a record adds to its session stays.
+    fn keeps_words(&self, repo: &Repository, record: &Record) -> bool {
+        let Some(through) = repo.parse_id(&record.through) else { return false };
+        let since = record.since.as_deref().and_then(|hex| repo.parse_id(hex));
+        let (links, problem) = Archive::new(repo).only(&record.key()).chain(through, since);
+        let is_cut = |segment_id: ObjectId| Some(segment_id) != since && self.cut.contains(&segment_id);
+        problem.is_none() && !links.iter().any(|link| is_cut(link.segment_id))
+    }
+
     /// Returns the new bytes of a note; `None` if it does not change.
     fn changed_note(&self, repo: &Repository, commit_id: ObjectId, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut note = Note::parse_lines(bytes);
@@ -329,11 +377,15 @@ impl Plan {
             note.records().map(|record| ((record.key(), record.time.clone()), record.clone())).collect();
         if self.marks.apply(repo, &mut note) {
             has_changed = true;
-            // `apply` removes prompt and summary. With a redactor, their other words may stay.
+            // `apply` removes prompt and summary. With a redactor, their other words may stay; without, the prompt of a record
+            // whose own words all stay.
             note.map_records(|mut record| {
                 let before = before.get(&(record.key(), record.time.clone()));
-                if let Some(before) = before.filter(|_| record.prompt.is_none() && self.redactor.is_some()) {
+                let Some(before) = before.filter(|_| record.prompt.is_none()) else { return Some(record) };
+                if self.redactor.is_some() || self.keeps_words(repo, before) {
                     record.prompt.clone_from(&before.prompt);
+                }
+                if self.redactor.is_some() {
                     record.summary.clone_from(&before.summary);
                     record.summary_time.clone_from(&before.summary_time);
                 }

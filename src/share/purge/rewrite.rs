@@ -23,6 +23,8 @@ pub struct Rewritten {
     pub session: Option<SessionKey>,
     /// The replacements.
     pub became: HashMap<ObjectId, Became>,
+    /// The segments that lose words of their own.
+    pub cut: HashSet<ObjectId>,
 }
 
 /// A range of the old transcript and its place in the new one.
@@ -67,6 +69,52 @@ fn ends(text: &[u8]) -> Vec<u64> {
     line_ends(text).map(|end| end as u64).collect()
 }
 
+/// The segments that can be read, in the order of their chain.
+type Headers = Vec<(ObjectId, Header)>;
+
+/// Returns the headers of a session's segments, and those segments that have words to purge.
+fn examined(
+    archive: &Archive<'_>,
+    segment_ids: &[ObjectId],
+    is_wanted: impl Fn(ObjectId, &Header) -> bool,
+    redactor: Option<&Redactor>,
+) -> Result<(Headers, HashSet<ObjectId>)> {
+    let (mut headers, mut concerns) = (Vec::new(), HashSet::new());
+    for segment_id in archive.in_chain_order(segment_ids) {
+        let (header, body) = match archive.read(segment_id) {
+            Ok(read) => read,
+            // Its words cannot be examined, so they might stay.
+            Err(error) if error.kind() == Kind::Unsupported => {
+                return Err(Error::new(Kind::Unsupported, format!("cannot purge segment {segment_id}")).because(error));
+            }
+            // A missing segment cannot be rewritten; 'fsck' reports it.
+            Err(_) => continue,
+        };
+        if is_wanted(segment_id, &header) || redactor.is_some_and(|redactor| !redactor.scan(&body).is_empty()) {
+            concerns.insert(segment_id);
+        }
+        headers.push((segment_id, header));
+    }
+    Ok((headers, concerns))
+}
+
+/// Returns the ranges of the parent's transcript, which `known` has if the parent is in our archive.
+fn kept_ranges(
+    archive: &Archive<'_>,
+    header: &Header,
+    parent: Option<ObjectId>,
+    known: Option<&RewrittenSegment>,
+) -> Vec<MovedRange> {
+    match (parent, known) {
+        (_, Some(known)) => known.ranges.clone(),
+        (Some(parent), None) => {
+            let bytes = archive.header(parent).map_or(header.keep, |header| header.total_bytes());
+            vec![MovedRange { from: 0, to: bytes, new_from: 0, lines: None }]
+        }
+        (None, None) => Vec::new(),
+    }
+}
+
 /// Stores the segments of one session again without the purged words; those before the first change stay.
 ///
 /// # Errors
@@ -80,40 +128,18 @@ pub fn rewrite(
 ) -> Result<Rewritten> {
     let archive = Archive::new(repo);
     let mut rewritten = Rewritten::default();
-    let mut headers = Vec::new();
-    let mut concerns = HashSet::new();
-    for segment_id in &archive.in_chain_order(segment_ids) {
-        let (header, body) = match archive.read(*segment_id) {
-            Ok(read) => read,
-            // Its words cannot be examined, so they might stay.
-            Err(error) if error.kind() == Kind::Unsupported => {
-                return Err(Error::new(Kind::Unsupported, format!("cannot purge segment {segment_id}")).because(error));
-            }
-            // A missing segment cannot be rewritten; 'fsck' reports it.
-            Err(_) => continue,
-        };
-        let is_hit =
-            is_wanted(*segment_id, &header) || redactor.is_some_and(|redactor| !redactor.scan(&body).is_empty());
-        if is_hit {
-            concerns.insert(*segment_id);
-        }
-        headers.push((*segment_id, header));
-    }
+    let (headers, concerns) = examined(&archive, segment_ids, is_wanted, redactor)?;
     rewritten.session = headers.first().map(|(_, header)| SessionKey::new(&header.agent, &header.session));
     if concerns.is_empty() {
         return Ok(rewritten);
     }
+    rewritten.cut.clone_from(&concerns);
     let mut segments: HashMap<ObjectId, RewrittenSegment> = HashMap::new();
     for (segment_id, header) in headers {
         let (_, body) = archive.read(segment_id)?;
         let parent = header.parent.as_deref().and_then(|hex| repo.parse_id(hex));
         let known = parent.and_then(|parent| segments.get(&parent));
-        let mut ranges: Vec<MovedRange> = known.map(|known| known.ranges.clone()).unwrap_or_default();
-        if let (Some(parent), None) = (parent, known) {
-            // The parent is not in our archive.
-            let bytes = archive.header(parent).map_or(header.keep, |header| header.total_bytes());
-            ranges.push(MovedRange { from: 0, to: bytes, new_from: 0, lines: None });
-        }
+        let mut ranges = kept_ranges(&archive, &header, parent, known);
         let keep = moved(&ranges, header.keep);
         ranges.retain(|range| range.from < header.keep);
         if let Some(last) = ranges.last_mut() {

@@ -29,7 +29,7 @@ const PUSH_BACKOFF: u32 = 8;
 /// How long one merge may take while other processes keep moving the same ref.
 const MERGE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What is shared with a remote.
+/// How much is shared with a remote.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Level {
     /// Nothing.
@@ -41,12 +41,12 @@ pub enum Level {
     All,
 }
 
-/// What to exchange with a remote.
+/// How much to exchange with a remote, and in which direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// What to fetch and merge.
+    /// How much to fetch and merge.
     pub pull: Level,
-    /// What to push. The same refs are fetched first.
+    /// How much to push. The same refs are fetched first.
     pub push: Level,
     /// Whether only to list what would be done.
     pub is_dry_run: bool,
@@ -64,9 +64,9 @@ pub struct Amount {
 /// The result of [`Syncer::sync`].
 #[derive(Debug, Default)]
 pub struct Synced {
-    /// What was new to us.
+    /// Numbers of what was new here.
     pub received: Amount,
-    /// What was new to the remote.
+    /// Numbers of what was new to the remote.
     pub sent: Amount,
     /// Refs that the remote does not take, and why.
     pub refused: Vec<Error>,
@@ -87,12 +87,20 @@ impl Level {
     pub fn of(repo: &Repository, remote: &str) -> Result<Self> {
         let own = format!("shiftlog.{remote}.push");
         let value = repo.config_string(&own).or_else(|| repo.config_string("shiftlog.push"));
-        match value.as_deref() {
-            None | Some("none" | "false" | "no" | "off" | "") => Ok(Level::None),
-            Some("notes") => Ok(Level::Notes),
-            Some("all") => Ok(Level::All),
-            Some(other) => Err(Error::new(Kind::Usage, format!("bad value '{other}' for shiftlog.push"))
-                .hint("the value is 'none', 'notes' or 'all'")),
+        let Some(value) = value else { return Ok(Level::None) };
+        Level::parse(&value).ok_or_else(|| {
+            Error::new(Kind::Usage, format!("bad value '{value}' for shiftlog.push"))
+                .hint("the value is 'none', 'notes' or 'all'")
+        })
+    }
+
+    /// Returns the level that a value of `shiftlog.push` means, if it means one.
+    pub fn parse(value: &str) -> Option<Self> {
+        match value {
+            "none" | "false" | "no" | "off" | "" => Some(Level::None),
+            "notes" => Some(Level::Notes),
+            "all" => Some(Level::All),
+            _ => None,
         }
     }
 }
@@ -247,7 +255,7 @@ impl<'r> Syncer<'r> {
         let known = Known::read(self.repo);
         for shared in shared {
             let Some(there) = at(&shared.name) else { continue };
-            let has_it = self.repo.tip(&shared.tracking)?.is_some_and(|tip| tip.commit_id == there);
+            let has_it = matches!(self.repo.tip(&shared.tracking), Ok(Some(tip)) if tip.commit_id == there);
             if !has_it && !known.has(&shared.tracking, there) {
                 wanted.push((shared.holds, shared.fetch()));
             }
@@ -297,9 +305,16 @@ impl<'r> Syncer<'r> {
             Holds::Marks => {}
             Holds::Notes => {
                 let takes_all = purged.is_empty();
+                let mut is_any_left_out = false;
                 notes::merge(self.repo, &shared.name, theirs, takes_all, deadline, |versions| {
-                    Ok(resolve(self.repo, &purged, versions))
+                    let (resolved, is_left_out) = resolve(self.repo, &purged, versions);
+                    is_any_left_out |= is_left_out;
+                    Ok(resolved)
                 })?;
+                if is_any_left_out {
+                    let what = "notes with more lines than are read";
+                    synced.left_out.push(format!("left out of '{}' of {remote}: {what}", shared.name));
+                }
             }
             Holds::Sessions => {
                 Archive::new(self.repo).merge(theirs, deadline, |path, id| purged.bars_path(path, id))?;
@@ -311,6 +326,12 @@ impl<'r> Syncer<'r> {
 
     /// Returns the commit to merge: the fetched one, or a copy of it without misfits.
     fn checked(&self, remote: &str, shared: &Shared, left_out: &mut Vec<String>) -> Result<Option<ObjectId>> {
+        if let Some(named) = self.repo.names_no_commit(&shared.tracking) {
+            left_out.push(format!("left out '{}' of {remote}: it names no commit", shared.name));
+            Known::add(self.repo, [(shared.tracking.clone(), named)])?;
+            self.repo.delete_ref(&shared.tracking)?;
+            return Ok(None);
+        }
         let Some(theirs) = self.repo.tip(&shared.tracking)? else { return Ok(None) };
         let known = self.repo.tip(&shared.name)?.map(|tip| tip.commit_id);
         let check = check::fetched(self.repo, shared.holds, theirs.commit_id, known.as_slice())?;
@@ -393,12 +414,10 @@ impl<'r> Syncer<'r> {
     }
 
     fn count_sent(&self, shared: &Shared, push: &Push, sent: &mut Amount) -> Result<()> {
-        // After a purge, the remote's old commit may be missing here.
-        let tree = |id: Option<ObjectId>| match id.filter(|id| self.repo.has_object(*id)) {
-            Some(id) => Ok(self.repo.commit(id)?.tree_id),
-            None => Ok::<_, Error>(self.repo.empty_tree_id()),
-        };
-        self.count(shared.holds, tree(push.expected)?, tree(Some(push.commit_id))?, sent)
+        // After a purge, the remote's old commit may be missing here; or it was no commit.
+        let old = push.expected.and_then(|id| self.repo.commit(id).ok());
+        let before = old.map_or(self.repo.empty_tree_id(), |old| old.tree_id);
+        self.count(shared.holds, before, self.repo.commit(push.commit_id)?.tree_id, sent)
     }
 
     fn count(&self, holds: Holds, before: ObjectId, after: ObjectId, amount: &mut Amount) -> Result<()> {

@@ -48,6 +48,16 @@ fn what_stands_in_code_is_neither_a_prompt_nor_a_line_of_the_program() {
     assert_eq!(calls, ["moor.py", "git commit -m 'feat: moor with two lines'"]);
 }
 
+#[test]
+fn a_command_to_aider_is_no_prompt_and_one_that_asks_is() {
+    let aider = agent::find("aider").unwrap();
+    let text = "# aider chat started at 2026-11-25 04:21:57\n\n#### Moor the boat  \n\nMoored.\n\n#### /clear  \n\
+        > All chat history cleared.  \n\n#### /ask why?  \n\nSo.\n\n#### /etc/hosts is wrong  \n#### /clear it  \n";
+    let messages = aider.parse(text.as_bytes());
+    let prompts: Vec<String> = messages.iter().filter(|each| each.is_prompt()).map(|each| each.text()).collect();
+    assert_eq!(prompts, ["Moor the boat", "/ask why?", "/etc/hosts is wrong\n/clear it"]);
+}
+
 /// Adds lines to the file, as aider does.
 fn says(scratch: &Scratch, lines: &str) {
     let mut file = fs::OpenOptions::new().create(true).append(true).open(scratch.top.join(FILE)).unwrap();

@@ -21,6 +21,8 @@ struct Document<'s> {
 impl<'s> Document<'s> {
     fn new(scratch: &'s Scratch, is_pretty: bool) -> Self {
         scratch.shiftlog("init", ["--agent=amp", "-q"]).ok();
+        // Nothing here is about time, and a busy machine may need more of it.
+        scratch.git(["config", "shiftlog.hookTimeout", "600"]).ok();
         let document =
             Document { scratch, path: scratch.root().join("thread.json"), messages: Vec::new(), version: 0, is_pretty };
         document.hook("SessionStart");

@@ -68,6 +68,13 @@ fn a_forked_session_does_not_repeat_the_words_of_its_parent_on_its_first_commit(
 
 #[test]
 fn a_commit_of_a_sub_agent_has_its_own_answer_although_a_call_of_the_session_ends_first() {
+    commit_of_a_sub_agent(false);
+    commit_of_a_sub_agent(true);
+}
+
+/// A sub-agent commits while the session waits for the commit; `is_written` says that the session's own call has its answer
+/// when the hook for it runs.
+fn commit_of_a_sub_agent(is_written: bool) {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");
     session.prompt("delegate, and wait");
@@ -79,8 +86,14 @@ fn a_commit_of_a_sub_agent_has_its_own_answer_although_a_call_of_the_session_end
     fs::write(&path, words).unwrap();
     fs::write(scratch.top.join("helper.txt"), "by a helper\n").unwrap();
     let commit = session.runs_commit(&["-m", "by a helper"]);
+    let own = format!("There is {commit}.");
+    if is_written {
+        session.answers("wait", &own);
+    }
     session.hook_for("PostToolUse", "wait");
-    session.answers("wait", "There is a commit.");
+    if !is_written {
+        session.answers("wait", &own);
+    }
     let answer = format!("[main {}] by a helper", &commit[..7]);
     let more = json!({ "agent_id": "a1b2", "tool_name": "Bash", "tool_use_id": "c1",
         "tool_input": { "command": "git commit" }, "tool_response": { "stdout": answer } });
@@ -92,6 +105,112 @@ fn a_commit_of_a_sub_agent_has_its_own_answer_although_a_call_of_the_session_end
     session.says("Done.");
     session.hook("Stop");
     assert_eq!(scratch.raw(&commit, &["--session=s1.a1b2"]), expected, "{}", scratch.log());
+}
+
+#[test]
+fn what_a_session_says_of_a_commit_of_its_sub_agent_is_not_the_answer_to_that() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("delegate it");
+    session.calls("task", "Task", &json!({ "description": "commit", "prompt": "commit it" }));
+    let folder = session.transcript.with_extension("").join("subagents");
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("agent-a1b2.jsonl");
+    let words = "{\"type\":\"user\",\"isSidechain\":true,\"message\":{\"role\":\"user\",\"content\":\"commit it\"}}\n";
+    fs::write(&path, words).unwrap();
+    fs::write(scratch.top.join("helper.txt"), "by a helper\n").unwrap();
+    let commit = session.runs_commit(&["-m", "by a helper"]);
+    let answer = format!("[main {}] by a helper", &commit[..7]);
+    // The sub-agent's answer is written after the hook for it, and after that the session's own, which names the commit.
+    let more = json!({ "agent_id": "a1b2", "tool_name": "Bash", "tool_use_id": "c1",
+        "tool_input": { "command": "git commit" }, "tool_response": { "stdout": answer } });
+    hook(&scratch, "s1", &session.transcript, "PostToolUse", more);
+    let content = json!([{ "type": "tool_result", "tool_use_id": "c1", "content": answer }]);
+    let record = json!({ "type": "user", "isSidechain": true, "message": { "role": "user", "content": content } });
+    let expected = format!("{words}{record}\n");
+    session.answers("task", &format!("It is committed as {commit}."));
+    fs::write(&path, &expected).unwrap();
+    session.hook_for("PostToolUse", "task");
+    session.says("Done.");
+    session.hook("Stop");
+    session.hook("SessionEnd");
+    assert_eq!(scratch.raw(&commit, &["--session=s1.a1b2"]), expected, "{}", scratch.log());
+}
+
+/// Runs the hooks of a session whose agent writes nothing until `at`, and returns the transcript.
+fn writes_late(scratch: &Scratch, at: &str) -> String {
+    let session = scratch.session("s1");
+    let path = session.transcript.clone();
+    let aside = path.with_extension("aside");
+    let hook = |event: &str, call_id: &str| {
+        let is_late = path.exists() && event != at;
+        if is_late {
+            fs::rename(&path, &aside).unwrap();
+        }
+        session.hook_for(event, call_id);
+        if is_late {
+            fs::rename(&aside, &path).unwrap();
+        }
+    };
+    session.calls("c1", "Bash", &json!({ "command": "git commit" }));
+    fs::remove_file(&path).unwrap();
+    fs::write(scratch.top.join("a.txt"), "one\n").unwrap();
+    let commit = session.runs_commit(&["-m", "add a"]);
+    hook("PostToolUse", "c1");
+    let records = [
+        json!({ "type": "user", "message": { "role": "user", "content": "add a" } }),
+        json!({ "type": "assistant", "message": { "role": "assistant", "model": "m", "content": [
+            { "type": "tool_use", "id": "c1", "name": "Bash", "input": { "command": "git commit" } }] } }),
+        json!({ "type": "user", "message": { "role": "user", "content": [
+            { "type": "tool_result", "tool_use_id": "c1", "content": format!("[main {}] add a", &commit[..7]) }] } }),
+    ];
+    fs::write(&path, records.map(|record| format!("{record}\n")).concat()).unwrap();
+    hook("Stop", "");
+    hook("SessionEnd", "");
+    session.text()
+}
+
+#[test]
+fn a_session_that_writes_its_first_words_after_the_commit_is_recorded_on_it() {
+    for at in ["Stop", "SessionEnd"] {
+        let scratch = Scratch::set_up();
+        let words = writes_late(&scratch, at);
+        assert_eq!(scratch.raw("HEAD", &[]), words, "{at}: {}", scratch.log());
+        assert_eq!(scratch.record("HEAD")["prompt"], "add a");
+    }
+}
+
+#[test]
+fn a_session_that_writes_the_answer_alone_after_its_last_hook_gets_that_too() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    fs::write(scratch.top.join("a.txt"), "one\n").unwrap();
+    let commit = session.runs_commit(&["-m", "add a"]);
+    session.hook_for("PostToolUse", "c1");
+    session.prompt("add a");
+    session.calls("c1", "Bash", &json!({ "command": "git commit" }));
+    session.hook("SessionEnd");
+    let words = session.text();
+    assert_eq!(scratch.raw("HEAD", &[]), words, "{}", scratch.log());
+    session.answers("c1", &format!("[main {}] add a", &commit[..7]));
+    scratch.shiftlog("show", ["HEAD"]).ok();
+    assert_eq!(scratch.raw("HEAD", &[]), session.text(), "{}", scratch.log());
+}
+
+#[test]
+fn a_session_that_writes_its_first_words_after_its_last_hook_is_recorded_by_the_next_command_or_commit() {
+    let scratch = Scratch::set_up();
+    let words = writes_late(&scratch, "never");
+    assert_ne!(scratch.git(["notes", "--ref=shiftlog", "show", "HEAD"]).code, 0);
+    let shown = scratch.shiftlog("show", ["HEAD"]).ok();
+    assert!(shown.contains("> add a"), "{shown}");
+    assert_eq!(scratch.raw("HEAD", &[]), words, "{}", scratch.log());
+
+    let scratch = Scratch::set_up();
+    let words = writes_late(&scratch, "never");
+    scratch.commit("b.txt", "two", "by a person");
+    assert_eq!(scratch.raw("HEAD~1", &[]), words, "{}", scratch.log());
+    assert_ne!(scratch.git(["notes", "--ref=shiftlog", "show", "HEAD"]).code, 0);
 }
 
 #[test]

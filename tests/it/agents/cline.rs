@@ -207,6 +207,13 @@ fn a_day_with_cline_3_is_recorded_and_its_session_goes_on() {
     );
     scratch.shiftlog("resume", Vec::<&str>::new()).ok();
     assert_eq!(fs::read_to_string(scratch.home().join("found")).unwrap(), session.document());
+    // Cline takes a session for a new one, and writes over it, where one of these is not there.
+    let companion = scratch.home().join(".cline/data/sessions").join(NEW_ID).join(format!("{NEW_ID}.json"));
+    let companion: Value = serde_json::from_slice(&fs::read(companion).unwrap()).unwrap();
+    for key in ["session_id", "source", "started_at", "status", "provider", "model", "cwd", "workspace_root"] {
+        assert_ne!(companion[key].as_str().unwrap_or_default(), "", "{key}");
+    }
+    assert!(companion["pid"].is_i64());
     scratch.assert_sound();
 }
 

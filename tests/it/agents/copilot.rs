@@ -13,6 +13,7 @@ use super::{
 use crate::support::Scratch;
 
 const ID: &str = "301561f1-558a-43e9-a144-82d3ca12ab62";
+const OTHER: &str = "51535321-6f06-49d6-8ac9-2cb2400dc75f";
 const FILE: &str = ".github/hooks/shiftlog.json";
 
 #[test]
@@ -235,6 +236,71 @@ fn a_session_without_hooks_is_found_when_a_commit_is_made() {
     assert_eq!(scratch.record("HEAD")["session"], ID);
     scratch.commit("c.txt", "by hand\n", "nothing new was said");
     assert_eq!(scratch.records("HEAD").len(), 0);
+}
+
+#[test]
+fn a_session_that_was_started_above_the_repository_is_named_by_the_environment_of_its_shell() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    let session = Session::new(&scratch);
+    fs::create_dir_all(session.path.parent().unwrap()).unwrap();
+    session.write("session.start", json!({ "sessionId": ID, "version": 1, "context": { "cwd": scratch.root() } }));
+    session.write("user.message", json!({ "content": "add a" }));
+    scratch.write("a.txt", "one\n");
+    scratch.git(["add", "a.txt"]).ok();
+    let mut command = scratch.command("git", &scratch.top);
+    let ran = command.env("COPILOT_AGENT_SESSION_ID", ID).args(["commit", "-q", "-m", "add a"]).output().unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    assert_eq!(scratch.record("HEAD")["session"], ID);
+    let said = format!("[main {}] add a", &scratch.id("HEAD")[..7]);
+    session
+        .write("tool.execution_complete", json!({ "toolCallId": "1", "success": true, "result": { "content": said } }));
+    assert!(scratch.raw("HEAD", &[]).contains(&said), "the next command completes the record");
+}
+
+/// Runs hooks and then a commit in one process of the agent, whose shell names the second session: the first one has written
+/// its transcript before its hooks run, the second one after, or never. Returns the repository.
+fn two_in_one_process(is_written: bool) -> Scratch {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=copilot", "-q"]).ok();
+    let session = Session::new(&scratch);
+    session.start();
+    session.write("user.message", json!({ "content": "add a" }));
+    let other = scratch.home().join(".copilot/session-state").join(OTHER);
+    for (name, id) in [("first", ID), ("second", OTHER)] {
+        let payload = json!({ "sessionId": id, "timestamp": 1_784_982_920_820_u64, "cwd": scratch.top, "prompt": "x" });
+        fs::write(scratch.root().join(name), payload.to_string()).unwrap();
+    }
+    let text = fs::read_to_string(&session.path).unwrap().replace(ID, OTHER).replace("add a", "add b");
+    fs::write(scratch.root().join("events"), text).unwrap();
+    scratch.write("b.txt", "b\n");
+    scratch.git(["add", "b.txt"]).ok();
+    let script = "git-shiftlog--hook copilot userPromptSubmitted <../first; \
+         git-shiftlog--hook copilot userPromptSubmitted <../second; \
+         if test $1 = true; then mkdir -p \"$2\" && cp ../events \"$2/events.jsonl\"; fi; git commit -q -m 'add b'; exit $?";
+    let mut agent = scratch.command(scratch.root().join("bin/claude"), &scratch.top);
+    agent.env("COPILOT_AGENT_SESSION_ID", OTHER).args(["-c", script, "copilot", &is_written.to_string()]).arg(&other);
+    assert!(agent.status().unwrap().success());
+    scratch
+}
+
+#[test]
+fn the_next_session_of_one_process_gets_its_commit_although_its_transcript_came_after_its_hooks() {
+    let scratch = two_in_one_process(true);
+    let record = scratch.record("HEAD");
+    assert_eq!([&record["session"], &record["prompt"]], [OTHER, "add b"], "{}", scratch.log());
+}
+
+#[test]
+fn the_result_of_a_commit_that_a_sub_agent_made_is_awaited_by_the_session_that_has_a_transcript() {
+    let scratch = two_in_one_process(false);
+    assert_eq!(scratch.record("HEAD")["session"], ID, "{}", scratch.log());
+    let session = Session::new(&scratch);
+    let said = format!("[main {}] add b", &scratch.id("HEAD")[..7]);
+    session
+        .write("tool.execution_complete", json!({ "toolCallId": "1", "success": true, "result": { "content": said } }));
+    session.hook("agentStop", json!({ "transcriptPath": session.path }));
+    assert!(scratch.raw("HEAD", &[]).contains(&said), "{}", scratch.log());
 }
 
 #[test]

@@ -191,6 +191,41 @@ fn a_day_with_gemini_is_recorded_and_its_chat_goes_on() {
 }
 
 #[test]
+fn an_amend_that_git_tells_no_hook_of_keeps_what_led_to_the_commit() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=gemini", "-q"]).ok();
+    let chat = Chat::new(&scratch);
+    let hook = |event: &str, more: Value| {
+        let mut payload = json!({ "session_id": ID, "transcript_path": chat.path, "cwd": scratch.top,
+            "hook_event_name": event });
+        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        run_hook(&scratch, ".gemini/settings.json", event, &payload);
+    };
+    // Git's hooks are hidden from its shell.
+    let asked = |id: &str, prompt: &str, args: &[&str]| {
+        chat.write(&json!({ "id": id, "type": "user", "content": [{ "text": prompt }] }));
+        hook("BeforeAgent", json!({ "prompt": prompt }));
+        scratch.git([&["-c", "core.hooksPath=", "commit", "-q", "--allow-empty"], args].concat()).ok();
+        hook("AfterTool", json!({ "tool_name": "run_shell_command", "tool_input": { "command": "git commit" } }));
+    };
+    scratch.git(["-c", "core.hooksPath=", "commit", "-q", "--allow-empty", "-m", "start"]).ok();
+    asked("u1", "first words", &["-m", "by Gemini"]);
+    asked("u2", "second words", &["--amend", "-m", "amended once"]);
+    asked("u3", "third words", &["--amend", "-m", "amended twice"]);
+    let shown = scratch.shiftlog("show", ["HEAD"]).ok();
+    for words in ["first words", "second words", "third words"] {
+        assert_eq!(shown.matches(words).count(), 1, "{words}: {shown}");
+    }
+    // A person amends on a terminal of theirs, where the hooks do not run either, and the session goes on.
+    scratch
+        .git(["-c", "core.hooksPath=", "commit", "-q", "--amend", "--allow-empty", "-m", "amended by a person"])
+        .ok();
+    hook("BeforeAgent", json!({ "prompt": "and now?" }));
+    assert_eq!(scratch.shiftlog("show", ["HEAD"]).ok().matches(" words").count(), 3);
+    scratch.assert_sound();
+}
+
+#[test]
 fn hooks_in_the_users_settings_record_in_each_working_tree_that_is_set_up_and_in_no_other() {
     let scratch = Scratch::new();
     let settings = scratch.home().join(".gemini/settings.json");
@@ -245,6 +280,33 @@ fn hooks_in_the_users_settings_record_in_each_working_tree_that_is_set_up_and_in
     assert_eq!(fs::read_to_string(&settings).unwrap(), with_hooks, "nobody has agreed to that");
     scratch.shiftlog("deinit", ["-q", "--yes"]).ok();
     assert_eq!(fs::read_to_string(&settings).unwrap(), before, "byte for byte");
+}
+
+#[test]
+fn hooks_of_an_agent_that_was_started_above_a_working_tree_record_in_the_one_that_its_tools_name() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=gemini", "--global", "-q"]).ok();
+    let settings = scratch.home().join(".gemini/settings.json");
+    let chat = Chat::new(&scratch);
+    let hook = |event: &str, more: Value| {
+        let mut payload = json!({ "session_id": ID, "transcript_path": chat.path, "cwd": scratch.root(),
+            "hook_event_name": event });
+        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let command = command_for(&scratch, settings.to_str().unwrap(), event);
+        let ran = run_command(&scratch, &command, &payload);
+        assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (0, "", ""), "{event}");
+    };
+    chat.write(&json!({ "id": "u1", "type": "user", "content": [{ "text": "add a" }] }));
+    hook("BeforeAgent", json!({ "prompt": "add a" }));
+    scratch.write("a.txt", "a\n");
+    let input = json!({ "file_path": scratch.top.join("a.txt"), "content": "a\n" });
+    hook("AfterTool", json!({ "tool_name": "write_file", "tool_input": input }));
+    scratch.git(["add", "a.txt"]).ok();
+    scratch.git(["-c", "core.hooksPath=", "commit", "-q", "-m", "add a"]).ok();
+    let input = json!({ "command": "cd repo && git commit -q -m 'add a'" });
+    hook("AfterTool", json!({ "tool_name": "run_shell_command", "tool_input": input }));
+    let record = scratch.record("HEAD");
+    assert_eq!([&record["session"], &record["prompt"]], [ID, "add a"], "{}", scratch.log());
 }
 
 #[test]

@@ -186,3 +186,40 @@ fn a_hostile_id_is_no_file_name() {
     let head = json!({ "type": "session", "id": "../../x", "timestamp": "2026-01-02T03:04:05.678Z", "cwd": "/x" });
     refuse_hostile_ids("pi", &format!("{head}\n"), ".pi");
 }
+
+#[test]
+fn a_forked_session_does_not_repeat_the_words_of_its_parent_on_its_first_commit() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    let parent = Session::new(&scratch).path;
+    let line = |id: &str, time: &str, message: Value| {
+        let record = json!({ "type": "message", "id": id, "timestamp": time, "message": message });
+        format!("{record}\n")
+    };
+    let user = |words: &str| json!({ "role": "user", "content": [{ "type": "text", "text": words }] });
+    let edit = |file: &str| {
+        json!({ "role": "assistant", "model": "claude-test-1", "content": [{ "type": "toolCall", "id": file,
+            "name": "write", "arguments": { "path": scratch.top.join(file), "content": file } }] })
+    };
+    let first =
+        [line("1", "2026-01-02T03:05:00.000Z", user("add a")), line("2", "2026-01-02T03:05:01.000Z", edit("a.txt"))]
+            .concat();
+    let mut file = fs::OpenOptions::new().append(true).open(&parent).unwrap();
+    file.write_all(first.as_bytes()).unwrap();
+    scratch.commit("a.txt", "a.txt", "add a");
+    assert_eq!(scratch.record("HEAD")["session"], ID);
+
+    let fork = "01a210e8-cda8-72a3-bfd1-902f708486a2";
+    let header = json!({ "type": "session", "version": 3, "id": fork, "timestamp": "2026-01-02T03:06:00.000Z",
+        "cwd": scratch.top, "parentSession": parent });
+    let own =
+        [line("3", "2026-01-02T03:06:01.000Z", user("add b")), line("4", "2026-01-02T03:06:02.000Z", edit("b.txt"))]
+            .concat();
+    let path = parent.with_file_name(format!("2026-01-02T03-06-00-000Z_{fork}.jsonl"));
+    fs::write(&path, format!("{header}\n{first}{own}")).unwrap();
+    scratch.commit("b.txt", "b.txt", "add b");
+    let record = scratch.record("HEAD");
+    assert_eq!([&record["session"], &record["prompt"]], [fork, "add b"]);
+    assert_eq!(scratch.raw("HEAD", &[]), own);
+    assert_eq!(scratch.raw("HEAD", &["--full"]), fs::read_to_string(&path).unwrap(), "byte for byte");
+}

@@ -51,6 +51,10 @@ fn an_agent_fetches_a_log_and_show_tells_its_first_exception() {
         LOG.len()
     );
     assert!(shown.contains("> add a trigger") && shown.contains(&expected), "{shown}");
+    scratch.shiftlog("export", ["--html", "-o", "page.html", "HEAD"]).ok();
+    let page = fs::read_to_string(scratch.top.join("page.html")).unwrap();
+    let told = format!("Evidence</span> apex {id}, {} bytes, apexlogs/Ada_Lovelace_{id}.log\n{ERROR}\n", LOG.len());
+    assert_eq!(page.matches(&told).count(), 1, "{page}");
     let read = client.call("shiftlog_get_conversation", json!({ "commit_sha": "HEAD" }))["structuredContent"].clone();
     assert_eq!(read["evidence"][0].as_str().unwrap().lines().nth(1), Some(ERROR), "{read}");
 }
@@ -125,7 +129,7 @@ fn what_is_attached_is_listed_shown_and_dropped() {
 }
 
 #[test]
-fn the_head_of_a_session_says_how_its_tests_ended() {
+fn the_head_of_a_session_says_how_its_tests_ended_and_what_failed() {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");
     session.prompt("make it work");
@@ -135,14 +139,18 @@ fn the_head_of_a_session_says_how_its_tests_ended() {
         session.calls(id, "Bash", &json!({ "command": "cd app && cargo test 2>&1 | tail -3" }));
         session.answers(id, output);
     }
+    session.calls("t3", "Bash", &json!({ "command": "npm run build" }));
+    let result = json!([{ "type": "tool_result", "tool_use_id": "t3", "content": "exit code 2", "is_error": true }]);
+    session.record("user", &json!({ "role": "user", "content": result }));
     session.edits("a.rs", "x\n");
     session.commits("work");
     let head = |args: &[&str]| {
         let shown = scratch.shiftlog("show", args).ok();
-        shown.lines().skip_while(|line| !line.starts_with("session ")).nth(2).unwrap().to_owned()
+        let head = shown.lines().skip_while(|line| !line.starts_with("session ")).skip(2);
+        head.take_while(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(head(&[]), "2 test runs, the last passed");
-    assert_eq!(head(&["--turn=1"]), "", "a part says nothing of the whole");
+    assert_eq!(head(&[]), ["2 test runs, the last passed", "1 command failed: npm run build"]);
+    assert_eq!(head(&["--turn=1"]), [""; 0], "a part says nothing of the whole");
 }
 
 #[test]
@@ -155,6 +163,20 @@ fn a_commit_without_a_conversation_can_have_evidence() {
     let object: Value = serde_json::from_str(&scratch.shiftlog("show", ["--json"]).ok()).unwrap();
     assert_eq!(object["evidence"][0]["error"], "error: it broke");
     assert_eq!(scratch.shiftlog("show", ["--evidence=none"]).code, 1);
+    let mut client = Client::opened(&scratch, &scratch.top, &[]);
+    let short = &scratch.id("HEAD")[..7];
+    let path = format!("[commit][{short}][evidence]");
+    let refused = client.refused("shiftlog_get_conversation", json!({ "commit_sha": "HEAD" }));
+    assert_eq!(
+        refused,
+        format!(
+            "no conversation recorded for {short}, but evidence of what was observed; read it with shiftlog_get_value \
+             and the path {path}"
+        )
+    );
+    let value = client.call("shiftlog_get_value", json!({ "path": path }))["structuredContent"]["value"].clone();
+    let value: Value = serde_json::from_str(value.as_str().unwrap()).unwrap();
+    assert_eq!((&value[0]["name"], &value[0]["error"]), (&json!("x.log"), &json!("error: it broke")));
     scratch.shiftlog("fsck", [""; 0]).ok();
     scratch.assert_sound();
 }
@@ -182,6 +204,56 @@ fn secrets_of_a_text_do_not_get_into_the_note() {
     let note = scratch.git(["notes", "--ref=shiftlog", "show"]).ok();
     assert_eq!(note.matches("[REDACTED:salesforce-token]").count(), 2, "{note}");
     assert!(!note.contains(&TOKEN[20..40]));
+}
+
+#[test]
+fn the_first_half_of_a_secret_does_not_get_into_the_note() {
+    let scratch = Scratch::new();
+    // What is told of a line has 240 characters, and a remark 500: wherever the secret begins, no half of it is told.
+    for before in [100, 136, 180, 216, 238] {
+        scratch.write("x.log", &format!("error: {}{TOKEN}\n", "x ".repeat((before - 7) / 2)));
+        let remark = format!("{}{TOKEN}", "x ".repeat((before + 260) / 2));
+        scratch.shiftlog("evidence", ["attach", "-q", "--note", &remark, "x.log"]).ok();
+        let note = scratch.git(["notes", "--ref=shiftlog", "show"]).ok();
+        assert!(!note.contains(&TOKEN[..6]), "{before}: {note}");
+        let log = format!(
+            "64.0 APEX_CODE,FINEST\n12:00:00.0 (1)|CODE_UNIT_STARTED|[EXTERNAL]|{0}{TOKEN}\n\
+             12:00:00.0 (2)|SOQL_EXECUTE_BEGIN|[3]|Aggregations:0|SELECT {0}{TOKEN}\n\
+             12:00:00.0 (3)|SOQL_EXECUTE_END|[3]|Rows:1\n12:00:00.0 (4)|FATAL_ERROR|{0}{TOKEN}\n  \
+             {0}{TOKEN}: 99 out of 100\n",
+            "x ".repeat(before / 2)
+        );
+        scratch.write("apex.log", &log);
+        scratch.shiftlog("evidence", ["attach", "-q", "apex.log"]).ok();
+        let note = scratch.git(["notes", "--ref=shiftlog", "show"]).ok();
+        assert!(note.contains("slowest SOQL") && !note.contains(&TOKEN[..6]), "{before}: {note}");
+    }
+}
+
+#[test]
+fn a_file_is_found_whatever_its_name_is() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let scratch = Scratch::new();
+    let odd = std::ffi::OsStr::from_bytes(b"a\xff.log");
+    fs::write(scratch.top.join(odd), "error: odd\n").unwrap();
+    let action = std::ffi::OsStr::new("attach");
+    let attach = |words: &[&std::ffi::OsStr]| scratch.shiftlog("evidence", [&[action], words].concat());
+    assert!(attach(&[odd]).ok().ends_with("\n  error: odd\n"));
+    scratch.write("HEAD", "error: mine\n");
+    let [head, dashes] = ["HEAD", "--"].map(std::ffi::OsStr::new);
+    let ambiguous = attach(&[head]);
+    assert!(ambiguous.code == 128 && ambiguous.stderr.contains("both revision and filename\nhint: use '--'"));
+    assert!(attach(&[dashes, head]).ok().ends_with("\n  error: mine\n"));
+    assert_eq!(attach(&[head, dashes, head]).code, 1, "it is attached already");
+    assert_eq!(attach(&[head, head, dashes, head]).code, 129);
+    // Nobody writes into it, and nobody waits.
+    scratch.run_in(&scratch.top, "mkfifo", ["pipe"]).ok();
+    let told = "fatal: cannot read 'pipe': it is not a file\n";
+    assert_eq!(attach(&["pipe".as_ref()]).stderr, told);
+    let line = json!({ "shiftlog": 1, "evidence": "log", "id": "x", "sha256": "00", "name": "pipe" });
+    scratch.git(["notes", "--ref=shiftlog", "add", "-f", "-m", &line.to_string()]).ok();
+    let shown = scratch.shiftlog("evidence", ["show"]);
+    assert_eq!((shown.code, shown.stderr.as_str()), (1, "error: cannot show 'pipe': the file has changed\n"));
 }
 
 #[test]

@@ -30,15 +30,16 @@ fn between<'t>(text: &'t str, before: &str, after: &str) -> Option<&'t str> {
 /// Answers as an org that understands the conditions of time and place in a query.
 fn answer_in_pages(rows: &[Value], request: &Request) -> Reply {
     let Some(soql) = request.soql() else { return answer_as_org(rows, request) };
-    let second = |text: &str| text[..19].to_owned();
-    let key = |row: &Value| (second(row["StartTime"].as_str().unwrap()), row["Id"].as_str().unwrap().to_owned());
+    let fraction = |text: &str| format!("{:0<4}", text.trim_end_matches('Z').get(19..23).unwrap_or("."));
+    let moment = |text: &str| format!("{}{}", &text[..19], fraction(text));
+    let key = |row: &Value| (moment(row["StartTime"].as_str().unwrap()), row["Id"].as_str().unwrap().to_owned());
     let mut rows = rows.to_vec();
     rows.sort_by_key(|row| std::cmp::Reverse(key(row)));
     if let Some(since) = between(&soql, "StartTime >= ", "Z") {
-        rows.retain(|row| key(row).0 >= second(&format!("{since}Z")));
+        rows.retain(|row| key(row).0 >= moment(since));
     }
     if let Some((time, id)) = between(&soql, "(StartTime < ", " OR").zip(between(&soql, "Id < '", "'")) {
-        rows.retain(|row| key(row) < (second(time), id.to_owned()));
+        rows.retain(|row| key(row) < (moment(time), id.to_owned()));
     }
     rows.truncate(soql.rsplit(' ').next().unwrap().parse().unwrap());
     Reply::ok(json!({ "records": rows }).to_string())
@@ -97,6 +98,22 @@ fn a_pull_fetches_every_page_and_the_next_one_only_what_is_new() {
     assert_eq!(objects.iter().filter(|object| object["state"] == "fetched").count(), 1, "{told}");
     assert_eq!((&objects[0]["id"], &objects[1]["state"]), (&json!("07L5g0000000450"), &json!("there")));
     assert_eq!(checkpoints(&scratch), 1);
+}
+
+#[test]
+fn logs_of_one_second_are_not_lost_between_two_pages() {
+    let scratch = Scratch::new();
+    scratch.project();
+    let mut logs = rows(0..450);
+    for (number, log) in logs.iter_mut().enumerate() {
+        log["StartTime"] = json!(format!("2026-11-20T12:00:00.{:03}+0000", number * 2));
+    }
+    let org = Server::start(move |request| answer_in_pages(&logs, request));
+    scratch.logged_in(&org.url);
+    assert_eq!(pull(&scratch, &[]).ok().lines().count(), 450);
+    let cursor = "(StartTime < 2026-11-20T12:00:00.500Z OR (StartTime = 2026-11-20T12:00:00.500Z AND Id < \
+                  '07L5g0000000250'))";
+    assert!(org.queries()[1].contains(cursor), "{}", org.queries()[1]);
 }
 
 #[test]

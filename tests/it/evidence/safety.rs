@@ -1,6 +1,7 @@
 //! Where the token goes, and what a hostile server can do.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::json;
@@ -128,6 +129,88 @@ fn the_token_is_written_nowhere() {
     for directory in [scratch.top.clone(), scratch.home()] {
         assert_has_not(&directory, body);
     }
+}
+
+#[test]
+fn no_more_logs_are_fetched_than_were_asked_for() {
+    let scratch = Scratch::new();
+    scratch.project();
+    let org = Server::org((0..300).map(|number| row(&format!("07L5g0000000{number:03}"), "Ada")).collect());
+    scratch.logged_in(&org.url);
+    let (_, answer) = scratch.synced(&["--limit=2"]);
+    assert_eq!((answer["logs"].as_array().unwrap().len(), org.fetched().len()), (2, 2));
+}
+
+#[test]
+fn a_program_of_the_project_is_not_taken_for_the_cli() {
+    let mut scratch = Scratch::new();
+    scratch.project();
+    let org = Server::org(Vec::new());
+    scratch.logged_in(&org.url);
+    let planted = scratch.top.join("sf");
+    fs::write(&planted, format!("#!/bin/sh\necho >'{}'\n", scratch.root().join("was-run").display())).unwrap();
+    fs::set_permissions(&planted, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!(".:{}", scratch.env["PATH"]);
+    scratch.env.insert("PATH".into(), path);
+    assert_eq!(scratch.synced(&[]).0, 0);
+    assert!(!scratch.root().join("was-run").exists());
+}
+
+#[test]
+fn a_token_that_the_org_repeats_is_written_nowhere() {
+    let scratch = Scratch::new();
+    scratch.project();
+    let body = &TOKEN[16..];
+    // As it stands, and as JSON may write it.
+    let mut repeating = row(ID, TOKEN);
+    repeating["Operation"] = json!(format!("/x?sid={TOKEN}"));
+    let rows = json!({ "records": [repeating, row(TOKEN, "Ada")] }).to_string();
+    let escaped = rows.replace(&body[..4], &body[..4].bytes().map(|byte| format!("\\u{byte:04x}")).collect::<String>());
+    for rows in [rows, escaped] {
+        let text = format!("sent with {TOKEN}, and with {TOKEN}\n");
+        let org = Server::start(move |request| match request.soql().is_some() {
+            true => Reply::ok(rows.clone()),
+            false => Reply::ok(text.clone()),
+        });
+        scratch.logged_in(&org.url);
+        let (code, answer) = scratch.synced(&[]);
+        let stars = "*".repeat(TOKEN.len());
+        assert_eq!((code, &answer["logs"][0]["Operation"]), (0, &json!(format!("/x?sid={stars}"))), "{answer}");
+        assert_eq!(answer["skipped"], json!([{ "id": stars, "reason": "invalid id" }]));
+        let file = scratch.top.join(answer["saved"][0]["file"].as_str().unwrap());
+        assert_eq!(fs::read_to_string(&file).unwrap(), format!("sent with {stars}, and with {stars}\n"));
+        assert_has_not(&scratch.top, body);
+        let ran = scratch.shiftlog("evidence", ["pull", "apex"]);
+        assert!(ran.code == 2 && !format!("{ran:?}").contains(body), "{ran:?}");
+        fs::remove_dir_all(scratch.top.join("apexlogs")).unwrap();
+    }
+    // Where it is sent to.
+    let org = Server::start(|_| Reply {
+        headers: vec![format!("Location: /{{}} \"{TOKEN}\"")],
+        ..Reply::status("302 Found")
+    });
+    scratch.logged_in(&org.url);
+    let (_, answer) = scratch.synced(&[]);
+    assert!(answer["ok"] == false && !answer.to_string().contains(body), "{answer}");
+}
+
+#[test]
+fn what_a_killed_process_has_not_finished_is_removed_later() {
+    let scratch = Scratch::new();
+    scratch.project();
+    let org = Server::org(vec![row(ID, "Ada")]);
+    scratch.logged_in(&org.url);
+    for name in ["apexlogs/.tmp-1-old", "apexlogs/.tmp-2-new"] {
+        scratch.write(name, "half\n");
+    }
+    let hour = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    let old = fs::File::options().write(true).open(scratch.top.join("apexlogs/.tmp-1-old")).unwrap();
+    old.set_modified(hour).unwrap();
+    scratch.synced(&[]);
+    let names = fs::read_dir(scratch.top.join("apexlogs")).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut left: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+    left.sort();
+    assert_eq!(left, [".tmp-2-new".to_owned(), format!("Ada_{ID}.log")], "another process may write to a new one");
 }
 
 #[track_caller]

@@ -1,10 +1,12 @@
 //! The tool `apex_logs_sync` of the MCP server, as clients of an existing server call it.
 
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 
-use super::{Server, row, text_of};
+use super::{Server, answer_as_org, row, text_of};
 use crate::mcp::Client;
 use crate::support::Scratch;
 
@@ -78,4 +80,36 @@ fn a_call_answers_as_the_command_does_and_writes_where_the_server_serves() {
     assert_eq!((&result["isError"], &result["structuredContent"]), (&json!(true), &expected));
     let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
     assert_eq!(text, expected);
+}
+
+#[test]
+fn a_call_that_is_cancelled_fetches_no_further_log() {
+    let scratch = Scratch::new();
+    scratch.project();
+    let rows: Vec<Value> = (0..20).map(|number| row(&format!("07L5g00000AbC{number:02}"), "Ada")).collect();
+    let is_open = Arc::new(AtomicBool::new(false));
+    let opened = Arc::clone(&is_open);
+    let org = Server::start(move |request| {
+        while request.path.ends_with("/Body") && !opened.load(Ordering::SeqCst) {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        answer_as_org(&rows, request)
+    });
+    scratch.logged_in(&org.url);
+    let mut client = Client::opened(&scratch, &scratch.top, &["--toolset=logs"]);
+    let call = client.line("tools/call", json!({ "name": "apex_logs_sync", "arguments": {} }), json!(7));
+    client.tell(&call);
+    while org.fetched().len() < 8 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    client.tell(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#);
+    // Its answer comes after the server has read what stands before it.
+    client.request("tools/list", json!({}));
+    is_open.store(true, Ordering::SeqCst);
+    let logs = || fs::read_dir(scratch.top.join("apexlogs")).unwrap().flatten();
+    while logs().filter(|entry| entry.file_name().to_string_lossy().ends_with(".log")).count() < 8 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(client.end(), (Vec::new(), 0), "nothing is said of a cancelled call");
+    assert_eq!(org.fetched().len(), 8);
 }

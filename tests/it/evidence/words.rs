@@ -50,6 +50,20 @@ fn a_stored_text_has_no_secrets_and_is_read_without_its_file() {
 }
 
 #[test]
+fn a_text_comes_back_byte_for_byte() {
+    let scratch = Scratch::new();
+    let text = b"\x1b[31merror: red\x1b[0m\r\nz\xff\x00x\rprogress\n\xe2\x80\xaeend";
+    fs::write(scratch.top.join("x.log"), text).unwrap();
+    let shown = || scratch.command("git-shiftlog-evidence", &scratch.top).arg("show").output().unwrap().stdout;
+    scratch.shiftlog("evidence", ["attach", "-q", "x.log"]).ok();
+    assert_eq!(shown(), text, "from the file");
+    assert_eq!(evidence(&scratch, "HEAD")[0]["error"], "error: red");
+    scratch.shiftlog("evidence", ["attach", "-q", "--words", "x.log"]).ok();
+    fs::remove_file(scratch.top.join("x.log")).unwrap();
+    assert_eq!(shown(), text, "from the archive");
+}
+
+#[test]
 fn a_file_that_is_attached_gets_its_words_later_and_large_ones_are_refused() {
     let scratch = Scratch::new();
     for text in [format!("error: {TOKEN}\n"), "error: plain\n".to_owned()] {

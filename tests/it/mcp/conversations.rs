@@ -302,3 +302,47 @@ fn an_agent_learns_in_few_words_why_a_line_is_as_it_is() {
         client.refused("shiftlog_why", json!({ "path": path, "line": line }));
     }
 }
+
+#[test]
+fn an_answer_about_a_line_is_short_in_every_script_and_never_left_out() {
+    let scratch = crate::why::reconnect();
+    let session = scratch.session("s2");
+    session.prompt(&"断开连接时不要一直重试，\"等待\"时间要加倍。".repeat(60));
+    session.says(&"先想一想：加倍并加上随机的抖动。".repeat(80));
+    session.replaces("t3", "reconnect.py", "min(delay * 2, 60.0)", "min(delay * 9, 60.0)");
+    session.replaces("t4", "reconnect.py", "min(delay * 9, 60.0)", "min(delay * 3, 60.0)");
+    for number in 0..4 {
+        let command = format!("make test # {} {number}", "检查".repeat(80));
+        session.calls(&format!("c{number}"), "Bash", &json!({ "command": command }));
+        session.answers(&format!("c{number}"), "ok");
+    }
+    session.prompt(&"太快了。".repeat(100));
+    session.prompt(&"再慢一点。".repeat(100));
+    session.commits("grow faster");
+    let mut client = Client::legacy(&scratch);
+    let answer = client.found("shiftlog_why", json!({ "path": "reconnect.py", "line": 5 }));
+    let text = answer.to_string();
+    let tokens = text.bytes().filter(u8::is_ascii).count() / 4 + text.chars().filter(|c| !c.is_ascii()).count();
+    assert!(tokens <= 500, "{tokens} tokens: {text}");
+    let found = &answer["found"][0];
+    assert!(found["prompt"].as_str().unwrap().starts_with("断开连接时"), "{found}");
+    assert!(found["reasoning"].as_str().unwrap().ends_with("抖动。"), "{found}");
+    let read = client.found("shiftlog_get_conversation", json!({ "commit_sha": "HEAD~1" }));
+    assert_eq!(read["fileChangesSince"], 1, "what was said of the file may not hold any more");
+    assert!(read["age"].as_str().unwrap().ends_with(" ago"), "{}", read["age"]);
+}
+
+#[test]
+fn a_commit_that_the_project_ignores_is_looked_through() {
+    let scratch = crate::why::reconnect();
+    let mut client = Client::legacy(&scratch);
+    let found = client.found("shiftlog_why", json!({ "path": "reconnect.py", "line": 5 }));
+    let text = std::fs::read_to_string(scratch.top.join("reconnect.py")).unwrap().replace("60.0", "6e1");
+    let commit = scratch.commit("reconnect.py", &text, "format");
+    scratch.write(".git-blame-ignore-revs", &format!("{commit}\n"));
+    let through = client.found("shiftlog_why", json!({ "path": "reconnect.py", "line": 5 }));
+    assert_eq!(through["found"][0]["commit"], found["found"][0]["commit"], "{through}");
+    scratch.write(".git-blame-ignore-revs", "no revision\n");
+    let not_through = client.found("shiftlog_why", json!({ "path": "reconnect.py", "line": 5 }));
+    assert_eq!(not_through["found"], json!([]), "Git cannot read the list");
+}

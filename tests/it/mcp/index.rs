@@ -183,4 +183,24 @@ fn a_scan_between_two_calls_is_seen_by_the_second() {
         scratch.shiftlog("index", ["scan", "-q"]).ok();
         assert!(name().as_str().unwrap().contains(&format!("\"name\":\"{expected}\"")), "{expected}");
     }
+    let function = json!({ "type": "fn", "name": "retry", "params": "", "description": "tries again" });
+    let place = json!({ "file": "src/net.rs", "keyword": "two", "line": 1 });
+    let four = json!({
+        "arch": crate::index_scanning::arch("three"),
+        "interface": { "external": [function], "internal": [] },
+        "stories": { "stories": [{ "title": "a story", "tags": ["net"], "content": "long ago" }] },
+        "issues": { "issues": [{ "tags": [], "title": "an issue", "description": "d", "locations": [place] }] },
+    });
+    crate::index_scanning::install(&scratch, &crate::index_scanning::answers(&four));
+    scratch.write("src/main.rs", "fn main() { retry() }\n");
+    scratch.shiftlog("index", ["scan", "-q"]).ok();
+    for (path, expected) in [
+        ("[arch][modules][0][name]", "three"),
+        ("[interface][external][0][name]", "retry"),
+        ("[stories][stories][0][title]", "a story"),
+        ("[issues][issues][0][locations][0][keyword]", "two"),
+    ] {
+        let result = client.call("memo_get_value", json!({ "path": path }));
+        assert_eq!(result["structuredContent"]["value"], format!("\"{expected}\""), "{path}: {result}");
+    }
 }

@@ -142,18 +142,18 @@ fn an_agent_adds_a_rule_and_sees_it_everywhere() {
         ),
         (
             "sync_set_config",
-            json!({ "key": "agents_md.paths", "value": "/etc/x.md" }),
-            "Error: '/etc/x.md' is no Markdown file or folder in the home or in the repository",
+            json!({ "key": "agents_md.paths", "value": "/etc/AGENTS.md" }),
+            "Error: '/etc/AGENTS.md' is no AGENTS.md, CLAUDE.md or folder in the home or in the repository; the user can set it with 'git shiftlog rules set'",
         ),
         (
             "sync_set_config",
             json!({ "key": "claude_md.paths", "value": "~/.bashrc" }),
-            "Error: '~/.bashrc' is no Markdown file or folder in the home or in the repository",
+            "Error: '~/.bashrc' is no AGENTS.md, CLAUDE.md or folder in the home or in the repository; the user can set it with 'git shiftlog rules set'",
         ),
         (
             "sync_set_config",
-            json!({ "key": "agents_md.paths", "value": "~/../x.md" }),
-            "Error: '~/../x.md' is no Markdown file or folder in the home or in the repository",
+            json!({ "key": "agents_md.paths", "value": "~/../AGENTS.md" }),
+            "Error: '~/../AGENTS.md' is no AGENTS.md, CLAUDE.md or folder in the home or in the repository; the user can set it with 'git shiftlog rules set'",
         ),
     ] {
         let told = call(tool, arguments).unwrap_err();
@@ -176,4 +176,98 @@ fn an_agent_adds_a_rule_and_sees_it_everywhere() {
     let cleaned = call("sync_clean", json!({})).unwrap();
     assert!(cleaned["output"].as_str().unwrap().contains("  remove  ~/.claude/CLAUDE.md"), "{cleaned}");
     assert!(!claude.exists() && home.join(".ai-agent/rules/tests.md").exists());
+}
+
+#[test]
+fn a_commit_knows_the_rule_that_an_agent_has_added_over_mcp() {
+    let scratch = Scratch::set_up();
+    let home = scratch.home();
+    let put = |path: &str, text: &str| {
+        fs::create_dir_all(home.join(path).parent().unwrap()).unwrap();
+        fs::write(home.join(path), text).unwrap();
+    };
+    put(".cursor/rules/style.mdc", "---\ndescription: Looks\nalwaysApply: true\n---\n\nfour spaces\n");
+    put(".codex/model-instructions.md", "# Review\n\nread twice\n");
+    put(".claude/CLAUDE.md", "# Tests\n\ntest first\n");
+    put(".gemini/GEMINI.md", "# Names\n\nsay what it is\n");
+    let list = "find . -path ./.ai-agent -prune -o -path './.claude/projects' -prune -o -type f -print | sort | xargs sha256sum";
+    let tree = || scratch.run_in(&home, "sh", ["-c", list]).ok();
+    let before = tree();
+    scratch.shiftlog("rules", ["init", "--yes"]).ok();
+    scratch.shiftlog("rules", ["sync"]).ok();
+    let (mut client, _) = serve(&scratch, &["--name=sync-ai-rules"]);
+    let added = client.call("sync_add_rule", json!({ "id": "pace", "content": "small commits\n" }));
+    assert_ne!(added["isError"], true, "{added}");
+    for path in [".cursor/rules/pace.mdc", ".codex/model-instructions.md", ".claude/CLAUDE.md", ".gemini/GEMINI.md"] {
+        assert!(fs::read_to_string(home.join(path)).unwrap().contains("small commits"), "{path}");
+    }
+    // Of a home's files the digest alone is kept unless their owner wants more.
+    scratch.git(["config", "shiftlog.rules", "all"]).ok();
+    let session = scratch.session("alpha");
+    session.prompt("make one");
+    session.edits("one.rs", "fn one() {}\n");
+    session.commits("add one");
+    let shown = scratch.shiftlog("show", ["HEAD"]).ok();
+    assert!(shown.contains("told: ~/.claude/CLAUDE.md\n"), "the commit says what its agent was told: {shown}");
+    let rules = scratch.shiftlog("rules", ["show", "HEAD"]).ok();
+    for words in ["small commits", "test first", "four spaces", "read twice", "say what it is"] {
+        assert!(rules.contains(words), "{words}: {rules}");
+    }
+    scratch.shiftlog("rules", ["clean", "--yes"]).ok();
+    assert_eq!(tree(), before, "the home is as it was");
+    assert_eq!(scratch.shiftlog("rules", ["show", "HEAD"]).ok(), rules, "and the commit still knows");
+}
+
+#[test]
+fn an_agent_reaches_no_file_that_is_not_meant_for_agents_be_it_by_a_pattern_or_by_a_link() {
+    let scratch = stored();
+    let manifest = json!({ "version": "1.0", "rules": [{ "id": "style", "file": "style.md" }],
+        "active_targets": { "instructions": ["codex", "claude"], "rules": [], "skills": [] } });
+    fs::write(scratch.home().join(".ai-agent/manifest.json"), manifest.to_string()).unwrap();
+    let elsewhere = scratch.root().join("elsewhere");
+    let (diary, other) = (scratch.home().join("Documents/diary.md"), elsewhere.join("AGENTS.md"));
+    fs::create_dir_all(diary.parent().unwrap()).unwrap();
+    fs::create_dir_all(&elsewhere).unwrap();
+    fs::write(&diary, "mine\n").unwrap();
+    fs::write(&other, "theirs\n").unwrap();
+    // A repository can have links, and this one is not below the home.
+    std::os::unix::fs::symlink(&elsewhere, scratch.top.join("sub")).unwrap();
+    let through = scratch.top.join("sub/AGENTS.md").display().to_string();
+    let (mut client, _) = serve(&scratch, &["--name=sync-ai-rules"]);
+    for path in ["~/**/*.md", "~/Documents/diary.md", "~/Documents/*", "~/.ssh/../Documents/diary.md", &through] {
+        for key in ["agents_md.paths", "claude_md.paths"] {
+            client.call("sync_set_config", json!({ "key": key, "value": path }));
+            client.call("sync_rules", json!({}));
+        }
+        let texts = [&diary, &other].map(|file| fs::read_to_string(file).unwrap());
+        assert_eq!(texts, ["mine\n", "theirs\n"], "{path}");
+    }
+    let allowed = scratch.top.join("AGENTS.md").display().to_string();
+    for (key, path) in [("agents_md.paths", allowed.as_str()), ("claude_md.paths", "")] {
+        let set = client.call("sync_set_config", json!({ "key": key, "value": path }));
+        assert_ne!(set["isError"], true, "{set}");
+    }
+    let synced = client.call("sync_rules", json!({}));
+    assert_ne!(synced["isError"], true, "{synced}");
+    assert!(fs::read_to_string(allowed).unwrap().contains("**style**"));
+}
+
+#[test]
+fn an_answer_about_very_many_rules_is_bounded_and_says_so() {
+    let scratch = stored();
+    let long = "d".repeat(5000);
+    let rules: Vec<Value> = (0..3000)
+        .map(|number| {
+            let description = if number < 100 { &long } else { "short" };
+            json!({ "id": format!("r{number}"), "cursor": { "description": description } })
+        })
+        .collect();
+    let manifest = json!({ "version": "1.0", "rules": rules, "active_targets": {} });
+    fs::write(scratch.home().join(".ai-agent/manifest.json"), manifest.to_string()).unwrap();
+    let (mut client, _) = serve(&scratch, &["--name=sync-ai-rules"]);
+    let result = client.call("sync_status", json!({}));
+    let status = &result["structuredContent"];
+    assert_eq!((status["rules"].as_array().unwrap().len(), &status["rules_count"]), (1000, &json!(3000)));
+    assert!(status["rules"][0]["description"].as_str().unwrap().len() < 450, "{}", status["rules"][0]);
+    assert!(result.to_string().len() < 700_000, "{}", result.to_string().len());
 }

@@ -1,16 +1,19 @@
 //! Commands that are killed, that run at once, and that read what is hostile.
 
+use std::fs;
 use std::process::Stdio;
 
+use bstr::ByteSlice as _;
 use serde_json::Value;
 
 use super::Home;
-use crate::support::Ran;
+use crate::corpus::measured;
+use crate::support::{Ran, bin_dir};
 
 #[test]
 fn a_killed_command_leaves_each_file_old_or_new_and_the_next_finishes() {
     let mut points: Vec<String> =
-        ["rules-backed-up", "rules-half-written", "rules-stepped", "rules-registered"].map(str::to_owned).into();
+        ["rules-backed-up", "half-written", "rules-stepped", "rules-registered"].map(str::to_owned).into();
     points.extend((0..20).map(|number| format!("rules-step-{number}")));
     let fresh = || {
         let home = Home::new();
@@ -105,13 +108,56 @@ fn one_place_that_cannot_be_written_keeps_no_command_from_the_others() {
 #[test]
 fn a_hostile_manifest_does_no_harm() {
     let home = Home::new();
-    for text in
-        ["[".repeat(1_000_000), "{".repeat(20_000_000), r#"{"rules":[{"id":"../x"}]}"#.to_owned(), "null".to_owned()]
-    {
+    let rules: Vec<String> = (0..580_000).map(|number| format!(r#"{{"id":"a{number}","file":"b.md"}}"#)).collect();
+    for text in [
+        "[".repeat(1_000_000),
+        "{".repeat(20_000_000),
+        r#"{"rules":[{"id":"../x"}]}"#.to_owned(),
+        "null".to_owned(),
+        "\0".repeat(100 << 20),
+        format!(r#"{{"rules":[{}]}}"#, rules.join(",")),
+        format!(r#"{{"x":[{}[]],"rules":[]}}"#, "[],".repeat(5_000_000)),
+    ] {
         home.write(".ai-agent/manifest.json", &text);
         for command in ["status", "sync", "check"] {
-            let ran = home.rules(&[command]);
-            assert_eq!(ran.code, 1, "{command}: {}", ran.stderr);
+            let mut program = home.scratch.command(bin_dir().join("git-shiftlog"), &home.scratch.top);
+            program.args(["rules", command]);
+            let (output, used) = measured(program, String::new());
+            assert_eq!(output.status.code(), Some(1), "{command}: {}", output.stderr.as_bstr());
+            assert!(used.peak_kib < 128 << 10, "{command} of {} bytes: {} KiB", text.len(), used.peak_kib);
         }
+        assert_eq!(fs::metadata(home.path(".ai-agent/manifest.json")).unwrap().len(), text.len() as u64);
     }
+    // What would be too large to be read again is not written.
+    home.write(".ai-agent/manifest.json", super::MANIFEST);
+    let long = "d".repeat(100_000);
+    for number in 0..30 {
+        let ran = home.rules(&["add-rule", &format!("r{number}"), "--description", &long]);
+        if ran.code != 0 {
+            assert!(
+                (15..25).contains(&number) && ran.stderr.contains("the manifest is too large"),
+                "{number}: {ran:?}"
+            );
+            assert!(!home.is_there(&format!(".ai-agent/rules/r{number}.md")));
+            break;
+        }
+        assert!(number < 25, "some manifest is too large");
+    }
+    home.rules(&["status"]).ok();
+}
+
+#[test]
+fn what_was_begun_is_finished_however_much_it_is() {
+    let home = Home::new();
+    for number in 0..3 {
+        home.write(&format!(".ai-agent/skills/review/{number}.txt"), &"a line of a long file\n".repeat(400_000));
+    }
+    let before = home.tree();
+    let mut command = home.scratch.command("git", &home.scratch.top);
+    command.env("SHIFTLOG_FAULT", "rules-step-3").args(["shiftlog", "rules", "sync"]).stderr(Stdio::null());
+    assert_ne!(Ran::of(command.output().unwrap()).code, 0);
+    home.rules(&["sync"]).ok();
+    assert_eq!(home.rules(&["check"]).ok(), "");
+    home.rules(&["clean", "--yes"]).ok();
+    assert_eq!(home.tree(), before);
 }

@@ -105,3 +105,34 @@ fn a_persons_own_rules_get_into_a_repository_only_by_their_own_config() {
     home.rules(&["sync", "--scope=repo"]).ok();
     assert!(text().contains("make it") && text().contains("four spaces"));
 }
+
+#[test]
+fn a_link_in_the_archive_or_in_an_agents_folder_of_a_repository_takes_no_file_from_elsewhere() {
+    let home = Home::new();
+    home.write(".ssh/id_rsa", "secret words\n");
+    home.write(".ssh/SKILL.md", "secret words\n");
+    home.write(".cursor/rules/private.mdc", "secret words\n");
+    home.write(".cursor/skills/private/SKILL.md", "secret words\n");
+    let top = &home.scratch.top;
+    home.store(manifest());
+    fs::create_dir_all(top.join(".ai-agent/skills-archived")).unwrap();
+    symlink(home.path(".ssh"), top.join(".ai-agent/skills-archived/x")).unwrap();
+    let ran = home.rules(&["restore-skill", "x", "--scope=repo"]);
+    assert!(ran.code == 1 && ran.stderr.contains("leads out of the repository's store"), "{ran:?}");
+    // No target is there, so nothing but the import itself keeps these out.
+    home.store(json!({ "version": "1.0", "rules": [], "active_targets": {} }));
+    symlink(home.path(".cursor"), top.join(".cursor")).unwrap();
+    let ran = home.rules(&["import", "--yes", "--scope=repo"]);
+    assert!(ran.stdout.contains("leads out of the working tree by a symbolic link, and is left out"), "{ran:?}");
+    fs::remove_file(top.join(".cursor")).unwrap();
+    let found = home.scratch.run_in(top, "grep", ["-rl", "secret words", "."]);
+    assert_eq!(found.stdout, "");
+    // A skill's own link to a file elsewhere is not followed either.
+    home.store(manifest());
+    fs::create_dir_all(top.join(".ai-agent/skills/y")).unwrap();
+    fs::write(top.join(".ai-agent/skills/y/SKILL.md"), "y\n").unwrap();
+    symlink(home.path(".ssh/id_rsa"), top.join(".ai-agent/skills/y/key")).unwrap();
+    let ran = home.rules(&["sync", "--scope=repo"]);
+    assert!(ran.code == 1 && ran.stderr.contains("leads out of the repository's store"), "{ran:?}");
+    assert_eq!(home.scratch.run_in(top, "grep", ["-rl", "secret words", ".claude"]).stdout, "");
+}

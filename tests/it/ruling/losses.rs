@@ -279,3 +279,36 @@ fn a_pattern_that_fits_nothing_is_told_and_a_folder_gets_its_file() {
     home.rules(&["set", "agents_md.paths", "~/.ai-agent/x.md"]).ok();
     assert_eq!(home.rules(&["sync"]).code, 1, "the store is not a place for it");
 }
+
+#[test]
+fn text_before_the_first_heading_and_headings_in_fences_are_taken_in_whole() {
+    let home = Home::empty();
+    home.write(
+        ".codex/model-instructions.md",
+        "said first\n\n# Review\n\n```sh\n# no heading\nls\n```\n\nread twice\n",
+    );
+    home.rules(&["init", "--yes"]).ok();
+    let read = |id: &str| home.read(&format!(".ai-agent/rules/{id}.md"));
+    assert!(read("codex-preamble").contains("said first"));
+    let review = read("review");
+    assert!(review.contains("```sh\n# no heading\nls\n```") && review.contains("read twice"), "{review}");
+    assert_eq!(fs::read_dir(home.path(".ai-agent/rules")).unwrap().count(), 2);
+}
+
+#[test]
+fn init_says_which_folders_of_skills_it_moves_asks_and_keeps_them() {
+    let home = Home::empty();
+    home.write(".codex/skills/review/SKILL.md", "one review\n");
+    home.write(".claude/skills/review/SKILL.md", "another review\n");
+    let before = home.tree();
+    let refused = home.answered(&["init"], "\n\n\nn\n");
+    assert!(refused.stdout.contains("  ~/.codex/skills/review\n"), "{refused:?}");
+    assert_eq!((refused.code, home.tree()), (1, before.clone()));
+    let told = home.rules(&["init", "--yes"]).ok();
+    assert!(told.contains("  ~/.codex/skills/review\n") && told.contains("  ~/.claude/skills/review\n"), "{told}");
+    let script = "grep -rhF review .ai-agent --include=SKILL.md | sort -u";
+    let kept = home.scratch.run_in(&home.scratch.home(), "sh", ["-c", script]).ok();
+    assert_eq!(kept, "another review\none review\n", "the words of both are in the store");
+    home.rules(&["clean", "--yes"]).ok();
+    assert_eq!(home.tree(), before);
+}

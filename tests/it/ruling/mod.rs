@@ -3,7 +3,9 @@
 mod adopting;
 mod harm;
 mod hostile;
+mod keeping;
 mod losses;
+mod places;
 mod unknown;
 
 use std::fs;

@@ -1,20 +1,22 @@
-//! Reads files and directories without following symbolic links.
+//! Reads files and directories without following symbolic links, and gives them times and permissions.
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::git::private;
 
 /// The largest file that is read.
 pub const MAX_FILE_BYTES: u64 = 16 << 20;
-/// The most files and directories of one skill.
-const MAX_ENTRIES: usize = 20_000;
-/// The deepest directory of a skill.
-const MAX_DEPTH: usize = 32;
+/// The most files and directories of one tree.
+pub const MAX_ENTRIES: usize = 20_000;
+/// The deepest directory of a tree.
+pub const MAX_DEPTH: usize = 32;
 
 /// What is at a path.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -52,11 +54,28 @@ pub fn observe(path: &Path) -> Result<Node> {
         if metadata.len() > MAX_FILE_BYTES {
             return Err(Error::other(format!("'{}' is too large (at most {MAX_FILE_BYTES} bytes)", path.display())));
         }
-        let bytes = fs::read(path).map_err(|error| Error::io("read", path, error))?;
+        let bytes = read(path, metadata.len()).map_err(|error| Error::io("read", path, error))?;
         Node::File { bytes, mode: metadata.permissions().mode() & 0o7777 }
     } else {
         Node::Other
     })
+}
+
+/// Reads a file whose length is known, so that most files take one call. What somebody appends meanwhile is not read.
+fn read(path: &Path, len: u64) -> std::io::Result<Vec<u8>> {
+    let mut file = private::open_no_link(path)?;
+    let mut bytes = vec![0; usize::try_from(len).map_err(std::io::Error::other)?];
+    let mut end = 0;
+    while end < bytes.len() {
+        match file.read(&mut bytes[end..]) {
+            Ok(0) => break,
+            Ok(count) => end += count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(end);
+    Ok(bytes)
 }
 
 /// Says whether something is at a path, be it a link that leads nowhere.
@@ -69,18 +88,26 @@ pub fn is_directory(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
-/// Reads a text of the store; `None` if there is none.
+/// Returns where a file is that may be kept elsewhere: where a link leads, else the path itself.
+///
+/// # Errors
+///
+/// If it is a link that leads nowhere.
+pub fn resolved(path: &Path) -> Result<PathBuf> {
+    match fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()) {
+        true => path.canonicalize().map_err(|error| Error::io("read", path, error)),
+        false => Ok(path.to_owned()),
+    }
+}
+
+/// Reads a text; `None` if there is none. A link to a file is followed.
 ///
 /// # Errors
 ///
 /// If it cannot be read, is too large, or is not UTF-8.
 pub fn text(path: &Path) -> Result<Option<String>> {
-    let mut node = observe(path)?;
-    if let Node::Link(_) = node {
-        // A store may be kept elsewhere, file by file.
-        node = observe(&path.canonicalize().map_err(|error| Error::io("read", path, error))?)?;
-    }
-    match node {
+    // What a user keeps may be kept elsewhere, file by file.
+    match observe(&resolved(path)?)? {
         Node::Absent => Ok(None),
         Node::File { bytes, .. } => {
             String::from_utf8(bytes).map(Some).map_err(|_| Error::other(format!("'{}' is not UTF-8", path.display())))
@@ -145,14 +172,4 @@ pub fn set_modified(path: &Path, modified: Option<Modified>) {
 /// Gives a file the permissions of a mode.
 pub fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
-}
-
-/// Returns the names of the directories in a directory that can be skills, sorted. Links to directories count.
-pub fn folders(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let folders = entries.filter(|entry| entry.path().is_dir());
-    let mut names: Vec<String> = folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.retain(|name| super::is_id(name));
-    names.sort();
-    names
 }

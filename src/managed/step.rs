@@ -1,0 +1,208 @@
+//! Steps that change files of others. Each leaves its file old or new, does nothing where the file is no longer as the plan
+//! has seen it, and can be taken twice, so that what a process that was killed has begun is finished by doing it again.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+use super::disk::{self, Modified, Node};
+use super::file::{self, digest};
+use crate::error::{Error, Result};
+use crate::git::fault_point;
+
+/// A step.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "step")]
+pub enum Step {
+    /// Make a directory.
+    MakeDirectory { path: PathBuf },
+    /// Make or replace a file.
+    Write {
+        path: PathBuf,
+        content: String,
+        mode: Option<u32>,
+        /// The time that it gets, if it is not that of the step.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        modified: Option<Modified>,
+        before: String,
+    },
+    /// Make or replace a link.
+    Link {
+        path: PathBuf,
+        target: PathBuf,
+        /// As for a file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        modified: Option<Modified>,
+        before: String,
+    },
+    /// Remove a file or a link.
+    Remove { path: PathBuf, before: String },
+    /// Remove a directory, if it is empty.
+    RemoveDirectory { path: PathBuf },
+    /// Move something to where nothing is.
+    Move { from: PathBuf, to: PathBuf },
+}
+
+impl Step {
+    /// Returns the step that writes a file.
+    ///
+    /// # Errors
+    ///
+    /// If something else than a file or a link is there.
+    pub fn write(path: PathBuf, bytes: &[u8], mode: Option<u32>, before: &Node) -> Result<Self> {
+        if matches!(before, Node::Directory | Node::Other) {
+            return Err(Error::other(format!("cannot write '{}': it is no file", path.display())));
+        }
+        Ok(Step::Write { path, content: STANDARD.encode(bytes), mode, modified: None, before: stamp(before) })
+    }
+
+    /// Returns the paths that it changes; twice the same, if it is one.
+    pub fn paths(&self) -> [&Path; 2] {
+        match self {
+            Step::MakeDirectory { path }
+            | Step::Write { path, .. }
+            | Step::Link { path, .. }
+            | Step::Remove { path, .. }
+            | Step::RemoveDirectory { path } => [path, path],
+            Step::Move { from, to } => [from, to],
+        }
+    }
+
+    /// Says whether these are the bytes that the step writes.
+    pub fn has_written(&self, bytes: &[u8]) -> bool {
+        matches!(self, Step::Write { content, .. } if *content == STANDARD.encode(bytes))
+    }
+
+    /// Returns the step that makes a link, where `before` is now.
+    pub fn link(path: PathBuf, target: PathBuf, before: &Node) -> Self {
+        Step::Link { path, target, modified: None, before: stamp(before) }
+    }
+
+    /// Returns the same step, after which the file or link is as old as it was.
+    pub fn at(mut self, time: Option<Modified>) -> Self {
+        if let Step::Write { modified, .. } | Step::Link { modified, .. } = &mut self {
+            *modified = time;
+        }
+        self
+    }
+
+    /// Takes the step. One that is done already, or whose file somebody has changed meanwhile, is left out, and `false` is
+    /// returned. With `is_synced` a written file is on the disk when the step is taken: such a file can be made again from
+    /// nothing else.
+    ///
+    /// # Errors
+    ///
+    /// If something cannot be written, moved or removed. What was there stays then.
+    pub fn take(&self, is_synced: bool) -> Result<bool> {
+        let taken = match self {
+            Step::MakeDirectory { path } => fs::create_dir_all(path).map_err(|error| Error::io("create", path, error)),
+            Step::Write { path, content, mode, modified, before } => {
+                let bytes =
+                    STANDARD.decode(content).map_err(|error| Error::other("cannot read the journal").because(error))?;
+                if !is_as_planned(path, before)? {
+                    return Ok(false);
+                }
+                // Nobody else reads it before it has its mode; a new file gets what the umask leaves.
+                let first = if mode.is_some() { 0o600 } else { 0o666 };
+                let written = file::replace(path, |unfinished| {
+                    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(first).open(unfinished)?;
+                    file.write_all(&bytes)?;
+                    fault_point("half-written");
+                    if is_synced {
+                        file.sync_all()?;
+                    }
+                    mode.map_or(Ok(()), |mode| disk::set_mode(unfinished, mode))?;
+                    disk::set_modified(unfinished, *modified);
+                    Ok(())
+                });
+                written.map_err(|error| Error::io("write", path, error))
+            }
+            Step::Link { path, target, modified, before } => {
+                if !is_as_planned(path, before)? {
+                    return Ok(false);
+                }
+                let made = file::replace(path, |unfinished| {
+                    std::os::unix::fs::symlink(target, unfinished)?;
+                    disk::set_modified(unfinished, *modified);
+                    Ok(())
+                });
+                made.map_err(|error| Error::io("write", path, error))
+            }
+            Step::Remove { path, before } => {
+                if !is_as_planned(path, before)? {
+                    return Ok(false);
+                }
+                let _ = fs::remove_file(file::unfinished(path));
+                match fs::remove_file(path) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, error)),
+                    _ => Ok(()),
+                }
+            }
+            Step::RemoveDirectory { path } => {
+                // What the user put there since stays.
+                let _ = fs::remove_dir(path);
+                Ok(())
+            }
+            Step::Move { from, to } => {
+                if disk::is_there(to) || !disk::is_there(from) {
+                    return Ok(false);
+                }
+                let above = to.parent().unwrap_or(to);
+                fs::create_dir_all(above).map_err(|error| Error::io("create", above, error))?;
+                match fs::rename(from, to) {
+                    Err(error) if error.kind() == std::io::ErrorKind::CrossesDevices => move_far(from, to),
+                    outcome => outcome.map_err(|error| Error::io("move", from, error)),
+                }
+            }
+        };
+        taken.map(|()| true)
+    }
+}
+
+/// Returns the kind of a node and a digest of its content, to compare with a later look.
+pub fn stamp(node: &Node) -> String {
+    match node {
+        Node::Absent => "absent".to_owned(),
+        Node::File { bytes, .. } => format!("file {}", digest(bytes)),
+        Node::Link(target) => format!("link {}", target.display()),
+        Node::Directory => "directory".to_owned(),
+        Node::Other => "other".to_owned(),
+    }
+}
+
+/// Says whether there is at a path what the plan has seen there.
+fn is_as_planned(path: &Path, before: &str) -> Result<bool> {
+    Ok(stamp(&disk::observe(path)?) == before)
+}
+
+/// Moves a directory to another file system: copied under another name, then renamed, then removed.
+fn move_far(from: &Path, to: &Path) -> Result<()> {
+    let unfinished = file::unfinished(to);
+    let _ = fs::remove_dir_all(&unfinished);
+    let fail = |error| Error::io("move", from, error);
+    fs::create_dir(&unfinished).map_err(fail)?;
+    let tree = disk::tree(from)?;
+    for (path, node) in &tree {
+        let (source, copy) = (from.join(path), unfinished.join(path));
+        match node {
+            Node::File { bytes, mode } => {
+                fs::write(&copy, bytes).and_then(|()| disk::set_mode(&copy, *mode)).map_err(fail)?
+            }
+            Node::Link(target) => std::os::unix::fs::symlink(target, &copy).map_err(fail)?,
+            _ => fs::create_dir(&copy)
+                .and_then(|()| fs::set_permissions(&copy, fs::metadata(&source)?.permissions()))
+                .map_err(fail)?,
+        }
+    }
+    // A directory gets its time when everything is in it.
+    for path in tree.keys().rev().map(PathBuf::as_path).chain([Path::new("")]) {
+        disk::set_modified(&unfinished.join(path), disk::modified(&from.join(path)));
+    }
+    fs::rename(&unfinished, to).map_err(fail)?;
+    fs::remove_dir_all(from).map_err(fail)
+}

@@ -1,0 +1,120 @@
+//! The sessions of one note, read one after the other. A note can have thousands, so it is read once for all, and what they
+//! unpack to is limited together.
+
+use std::collections::HashMap;
+
+use super::{Conversation, Note, Reader, Summary, Unit, Words, bounds};
+use crate::error::Result;
+use crate::git::ObjectId;
+use crate::transcript::SessionKey;
+
+/// The note of a commit, by the sessions in it.
+pub struct Sessions {
+    note: Note,
+    /// What the records say, those of sub-agents after their sessions, hidden ones last; each with the number of its unit.
+    summaries: Vec<(Summary, Option<usize>)>,
+    /// The numbers of a session's summaries.
+    of: HashMap<SessionKey, Vec<usize>>,
+    /// The sub-agents of a session, in the order of the note.
+    sub_agents: HashMap<SessionKey, Vec<SessionKey>>,
+    budget: bounds::Budget,
+}
+
+impl Sessions {
+    /// Orders the records of a note.
+    pub(super) fn new(note: Note) -> Self {
+        let units =
+            note.units().iter().enumerate().filter_map(|(number, unit)| Some((Summary::of(unit)?, Some(number))));
+        let mut summaries = super::overview::in_order(units.collect());
+        summaries.extend(note.hidden().iter().map(|hidden| (Summary::of_hidden(hidden), None)));
+        let mut of: HashMap<SessionKey, Vec<usize>> = HashMap::new();
+        let mut sub_agents: HashMap<SessionKey, Vec<SessionKey>> = HashMap::new();
+        for (number, (summary, _)) in summaries.iter().enumerate() {
+            let key = &summary.key;
+            let numbers = of.entry(key.clone()).or_default();
+            if let Some(parent) = key.parent_id().filter(|_| numbers.is_empty()) {
+                sub_agents.entry(SessionKey::new(&key.agent, parent)).or_default().push(key.clone());
+            }
+            numbers.push(number);
+        }
+        Sessions { note, summaries, of, sub_agents, budget: bounds::Budget::default() }
+    }
+
+    /// Returns what all records say, in the order of [`Note::summaries`].
+    pub fn summaries(&self) -> impl Iterator<Item = &Summary> {
+        self.summaries.iter().map(|(summary, _)| summary)
+    }
+
+    /// Says whether the note has a session.
+    pub fn has(&self, key: &SessionKey) -> bool {
+        self.of.contains_key(key)
+    }
+
+    /// Returns the sub-agents of a session.
+    pub fn sub_agents(&self, key: &SessionKey) -> &[SessionKey] {
+        self.sub_agents.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns what the records of a session say.
+    pub fn of(&self, key: &SessionKey) -> impl Iterator<Item = &Summary> {
+        self.of.get(key).into_iter().flatten().map(|number| &self.summaries[*number].0)
+    }
+
+    /// Returns the length of a session's transcript when it was recorded, in bytes.
+    pub fn bytes_of(&self, key: &SessionKey) -> u64 {
+        let numbers = self.of.get(key).into_iter().flatten().filter_map(|number| self.summaries[*number].1);
+        let bytes = numbers.filter_map(|unit| match &self.note.units()[unit] {
+            Unit::Record(record) => Some(record.bytes),
+            _ => None,
+        });
+        bytes.max().unwrap_or(0)
+    }
+}
+
+impl Reader<'_> {
+    /// Reads the note of a commit, to read its sessions; `None` if it has none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::note`].
+    pub fn sessions(&self, commit_id: ObjectId) -> Result<Option<Sessions>> {
+        Ok(self.note(commit_id)?.map(Sessions::new))
+    }
+
+    /// Does the same with the blobs of a note, as [`Reader::note_of_blobs`].
+    ///
+    /// # Errors
+    ///
+    /// As that.
+    pub fn sessions_of_blobs(&self, blob_ids: &[ObjectId]) -> Result<Sessions> {
+        self.note_of_blobs(blob_ids).map(Sessions::new)
+    }
+
+    /// Visits the conversations of a session as the note has them; with `is_full` the whole session up to the first record's
+    /// end. A conversation that is left out, because those before it were too large for what is stored, says so.
+    ///
+    /// # Errors
+    ///
+    /// What `visit` returns.
+    pub fn each_of_session(
+        &self,
+        sessions: &mut Sessions,
+        key: &SessionKey,
+        is_full: bool,
+        mut visit: impl FnMut(Conversation) -> Result<()>,
+    ) -> Result<()> {
+        let Sessions { note, summaries, of, budget, .. } = sessions;
+        let numbers = of.get(key).into_iter().flatten().map(|number| &summaries[*number]);
+        let (recorded, hidden): (Vec<_>, Vec<_>) = numbers.partition(|(_, unit)| unit.is_some());
+        let count = if is_full { 1 } else { recorded.len() };
+        for (summary, unit) in recorded.into_iter().take(count) {
+            let Some(unit) = unit.map(|unit| &note.units()[unit]) else { continue };
+            visit(self.conversation(summary.clone(), unit, is_full, Words::Shown, budget))?;
+        }
+        let hidden = hidden.into_iter().zip(note.hidden().iter().filter(|hidden| hidden.key == *key));
+        for ((summary, _), hidden) in hidden {
+            visit(Conversation::hidden(summary.clone(), hidden))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! Edits that the records of other commits have.
+//!
+//! A session that edits two files and commits one after the other has nothing new to say at the second commit, which gets no
+//! record, or one without these edits. They are recorded all the same: with the first one.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use bstr::{BString, ByteSlice as _};
+
+use super::file::path_before;
+use crate::error::Result;
+use crate::git::{BlamedFile, ObjectId};
+use crate::notes;
+use crate::record::{Reader, edited_paths};
+
+/// How many notes are read at once.
+const WINDOW: usize = 512;
+
+/// Which commits have recorded edits of which files.
+#[derive(Debug, Default)]
+pub struct RecordedEdits(HashMap<String, Vec<ObjectId>>);
+
+impl RecordedEdits {
+    /// Reads all notes.
+    fn read(reader: &Reader<'_>) -> Result<Self> {
+        let mut edits: HashMap<String, Vec<ObjectId>> = HashMap::new();
+        let noted = reader.noted()?;
+        let of_blobs: Vec<(ObjectId, ObjectId)> =
+            noted.into_iter().flat_map(|(commit_id, blobs)| blobs.into_iter().map(move |id| (commit_id, id))).collect();
+        for window in of_blobs.chunks(WINDOW) {
+            let blob_ids: Vec<ObjectId> = window.iter().map(|(_, blob_id)| *blob_id).collect();
+            for ((commit_id, _), note) in window.iter().zip(notes::read_many(reader.repo(), &blob_ids)) {
+                for path in edited_paths(&note.unwrap_or_default()) {
+                    edits.entry(path).or_default().push(*commit_id);
+                }
+            }
+        }
+        Ok(RecordedEdits(edits))
+    }
+}
+
+/// A commit whose record has edits of a file.
+#[derive(Clone, Copy)]
+pub struct Recorded {
+    /// The commit.
+    pub commit_id: ObjectId,
+    /// When it was written, in seconds since the epoch.
+    pub time: i64,
+    /// The file in it.
+    pub blob_id: Option<ObjectId>,
+    /// Whether it changes the file, and may have the edits itself.
+    pub is_change: bool,
+}
+
+/// What the records of other commits have.
+#[derive(Default)]
+pub struct Elsewhere {
+    /// Read when it is first needed.
+    pub edits: Option<Rc<RecordedEdits>>,
+    /// By the path in a commit and the path before.
+    recorded: HashMap<[BString; 2], Rc<[Recorded]>>,
+}
+
+impl Elsewhere {
+    /// Returns the commits whose records have edits of a file, newest first.
+    pub fn recorded(&mut self, reader: &Reader<'_>, of: &BlamedFile) -> Result<Rc<[Recorded]>> {
+        let before = path_before(of);
+        let key = [of.path.clone(), before.to_owned()];
+        if let Some(known) = self.recorded.get(&key) {
+            return Ok(Rc::clone(known));
+        }
+        let edits = match &self.edits {
+            Some(edits) => Rc::clone(edits),
+            None => Rc::clone(self.edits.insert(Rc::new(RecordedEdits::read(reader)?))),
+        };
+        let mut commit_ids: Vec<ObjectId> =
+            key.iter().filter_map(|path| edits.0.get(&*path.to_str_lossy())).flatten().copied().collect();
+        commit_ids.sort_unstable();
+        commit_ids.dedup();
+        let blob_of = |id: ObjectId| reader.repo().blob_at(id, before).ok().flatten();
+        let recorded = commit_ids.into_iter().filter_map(|commit_id| {
+            // A note can be of a commit that is gone.
+            let commit = reader.repo().commit(commit_id).ok()?;
+            let blob_id = blob_of(commit_id);
+            let is_change = commit.parent_ids.first().copied().and_then(blob_of) != blob_id;
+            Some(Recorded { commit_id, time: commit.author.time.seconds, blob_id, is_change })
+        });
+        let mut recorded: Vec<Recorded> = recorded.collect();
+        recorded.sort_by_key(|one| (Reverse(one.time), one.commit_id));
+        let recorded: Rc<[Recorded]> = recorded.into();
+        self.recorded.insert(key, Rc::clone(&recorded));
+        Ok(recorded)
+    }
+}

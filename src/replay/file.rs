@@ -1,0 +1,204 @@
+//! One file of a commit: what doing the edits of sessions again shows of its lines.
+
+use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use bstr::{BStr, ByteSlice as _};
+
+use super::MAX_FILE_BYTES;
+use super::document::Origin;
+use super::evidence::Evidence;
+use super::paths::Places;
+use super::source::Source;
+use super::steps::{Step, replayed, steps};
+use super::talk::{Befores, Place};
+use super::texts::{Texts, is_trivial, keys};
+use crate::error::Result;
+use crate::git::{BlamedFile, ObjectId, Repository};
+
+/// The largest file that is read at all.
+const MAX_TEXT_BYTES: u64 = 64 << 20;
+/// The most edits of one file that are done again.
+const MAX_STEPS: usize = 1000;
+/// How long doing the edits of one file again may take.
+const REPLAY_TIME: Duration = Duration::from_millis(200);
+/// How many lines that say nothing may stand between a line and the next that says something.
+const MAX_TRIVIAL: usize = 100;
+/// How long comparing the texts of edits may take before it gets coarser; only texts made for that take so long.
+pub(super) const TEXT_TIME: Duration = Duration::from_secs(2);
+
+/// Which edits of the sessions are done again.
+#[derive(Clone, Copy)]
+pub(super) enum Reach {
+    /// Those that the commit has recorded.
+    Recorded,
+    /// Those since the file was last committed.
+    SinceLastChange,
+    /// Those up to a moment, in seconds since the epoch, all of which no commit has had so far.
+    Until(i64),
+    /// None, since commits may have had them; their texts are compared.
+    OnlyTexts(i64),
+}
+
+/// What doing the edits of one file of a commit again has shown.
+pub(super) struct File {
+    pub(super) source: Rc<Source>,
+    /// How edits name it.
+    pub(super) names: HashSet<String>,
+    /// The file.
+    text: Vec<u8>,
+    /// The lines of the file without white space. Only lines that doing the edits again does not explain need them.
+    keys: OnceCell<Vec<Vec<u8>>>,
+    /// What wrote each line; empty if the edits were not done again.
+    origins: Vec<Origin<Place>>,
+    texts: Texts<Place>,
+    /// Those of calls whose branch of the conversation was taken back.
+    abandoned: Texts<Place>,
+    /// The last session that edited the file.
+    pub(super) last_talk: Option<usize>,
+}
+
+impl File {
+    /// Does the edits of a file in the sessions of `source` again, on the file as it was before a commit. `content` is the
+    /// file where no commit has it. Also returns why the edits were not done again.
+    pub fn read(
+        repo: &Repository,
+        content: Option<&[u8]>,
+        (commit_id, of): (ObjectId, &BlamedFile),
+        reach: Reach,
+        (source, befores): (Rc<Source>, &Befores),
+    ) -> Result<(Self, Option<&'static str>)> {
+        let versions = Versions::of(repo, commit_id, of, content)?;
+        let (path, before) = (of.path.to_str_lossy(), path_before(of).to_str_lossy());
+        let top = repo.worktree().map(|top| top.to_string_lossy().into_owned());
+        let has_file = |path: &str| versions.has_file(repo, path);
+        let places = Places::new(top.as_deref(), has_file);
+        let mut steps = steps(&source.talks, &places, [&*path, &*before], befores);
+        let names = steps.iter().map(|step| step.change.edit.path.clone()).collect();
+        match reach {
+            Reach::Recorded => {}
+            Reach::SinceLastChange => {
+                // What was edited before the file was last committed is in the file already.
+                let since = repo.last_change(versions.parent_id, path_before(of));
+                steps.retain(|step| since.is_none_or(|since| !step.is_before(since)));
+            }
+            Reach::Until(moment) | Reach::OnlyTexts(moment) => steps.retain(|step| !step.is_after(moment)),
+        }
+        let last_talk = steps.iter().rev().find(|step| !step.is_abandoned).map(|step| step.place.0);
+        let mut problem = None;
+        let deadline = Instant::now() + REPLAY_TIME;
+        let origins = match steps.len() {
+            0 => Vec::new(),
+            _ if matches!(reach, Reach::OnlyTexts(_)) => Vec::new(),
+            _ if versions.is_too_large() || steps.len() > MAX_STEPS => {
+                problem = Some("the edits of a large file were not done again, only compared");
+                Vec::new()
+            }
+            _ => replayed(&versions.base, &versions.end, &steps, deadline).unwrap_or_else(|| {
+                problem = Some("doing the edits again took too long; they were only compared");
+                Vec::new()
+            }),
+        };
+        let deadline = Instant::now() + TEXT_TIME;
+        let index =
+            |is_abandoned: bool| texts_of(steps.iter().filter(|step| step.is_abandoned == is_abandoned), deadline);
+        let (texts, abandoned) = (index(false), index(true));
+        drop(steps);
+        drop(places);
+        let (text, keys) = (versions.end, OnceCell::new());
+        Ok((File { source, names, text, keys, origins, texts, abandoned, last_talk }, problem))
+    }
+
+    /// Returns the lines of the file without white space.
+    pub fn keys(&self) -> &[Vec<u8>] {
+        self.keys.get_or_init(|| keys(&self.text))
+    }
+
+    /// Finds the call that wrote a line of the file.
+    pub fn find(&self, at: usize) -> Option<(Evidence, Place)> {
+        self.find_own(at).or_else(|| {
+            // A line that says nothing belongs to what is around it.
+            let keys = self.keys();
+            let is_said = |at: &usize| !is_trivial(&keys[*at]);
+            if at >= keys.len() || is_said(&at) {
+                return None;
+            }
+            let before = (at.saturating_sub(MAX_TRIVIAL)..at).rev().find(is_said).and_then(|at| self.find_own(at));
+            let after = (at + 1..keys.len()).take(MAX_TRIVIAL).find(is_said).and_then(|at| self.find_own(at));
+            let ((one, place), (other, same)) = before.zip(after)?;
+            (place == same).then_some((one.max(other).max(Evidence::Text), place))
+        })
+    }
+
+    fn find_own(&self, at: usize) -> Option<(Evidence, Place)> {
+        if let Some(Origin::Edit(place)) = self.origins.get(at) {
+            return Some((Evidence::Replay, *place));
+        }
+        let keys = self.keys();
+        keys.get(at)?;
+        let own = self.texts.find(keys, at).filter(|_| !self.is_seen(at));
+        let (place, _) = own.or_else(|| self.abandoned.find(keys, at))?;
+        Some((Evidence::Text, place))
+    }
+
+    /// Says whether an edit found the line, and none had written it: another edit with the same text is not its writer.
+    pub fn is_seen(&self, at: usize) -> bool {
+        self.origins.get(at) == Some(&Origin::Seen)
+    }
+}
+
+fn texts_of<'t>(steps: impl Iterator<Item = &'t Step<'t>>, deadline: Instant) -> Texts<Place> {
+    let mut texts = Texts::new(deadline);
+    for (number, step) in steps.enumerate() {
+        let edit = &step.change.edit;
+        let (old, new) = (edit.old.as_deref().unwrap_or_default(), edit.new.as_deref().unwrap_or_default());
+        // Far enough apart that no line of one edit is next to one of another.
+        texts.add(old, new, step.place, number << 24);
+    }
+    texts
+}
+
+/// Returns the path that a file had before its commit.
+pub(super) fn path_before(of: &BlamedFile) -> &BStr {
+    of.previous.as_ref().map_or(of.path.as_bstr(), |(_, path)| path.as_bstr())
+}
+
+/// A file before and after a commit.
+struct Versions {
+    parent_id: Option<ObjectId>,
+    commit_id: Option<ObjectId>,
+    base: Vec<u8>,
+    end: Vec<u8>,
+}
+
+impl Versions {
+    fn of(repo: &Repository, commit_id: ObjectId, file: &BlamedFile, content: Option<&[u8]>) -> Result<Self> {
+        let is_committed = !commit_id.is_null();
+        let parent_id = match is_committed {
+            true => repo.commit(commit_id)?.parent_ids.first().copied(),
+            false => repo.head()?.commit_id,
+        };
+        // Of a merge, Git may name the file of another parent.
+        let previous = file.previous.as_ref().filter(|(id, _)| Some(*id) == parent_id);
+        let before = previous.map_or(file.path.as_bstr(), |(_, path)| path.as_bstr());
+        // A shallow clone lacks the parent, and a file that is no blob has no lines.
+        let read = |id: ObjectId, path: &BStr| repo.read_blob(repo.blob_at(id, path).ok()??, MAX_TEXT_BYTES).ok();
+        let base = parent_id.and_then(|id| read(id, before)).unwrap_or_default();
+        let end = match is_committed {
+            true => read(commit_id, file.path.as_bstr()).unwrap_or_default(),
+            false => content.unwrap_or_default().to_vec(),
+        };
+        Ok(Versions { parent_id, commit_id: is_committed.then_some(commit_id), base, end })
+    }
+
+    fn is_too_large(&self) -> bool {
+        self.base.len().max(self.end.len()) as u64 > MAX_FILE_BYTES
+    }
+
+    fn has_file(&self, repo: &Repository, path: &str) -> bool {
+        let ids = self.commit_id.into_iter().chain(self.parent_id);
+        ids.into_iter().any(|id| repo.blob_at(id, path.into()).is_ok_and(|blob| blob.is_some()))
+    }
+}

@@ -1,0 +1,135 @@
+//! Counting the calls of tools in the recorded words.
+
+use std::collections::{HashMap, HashSet};
+
+use super::branch::branches_of;
+use super::words::each_record;
+use super::{Collected, Key};
+use crate::error::Result;
+use crate::record::Reader;
+use crate::transcript::{ModelUsage, Part, SessionKey};
+
+/// The calls of a tool in the answers of one model of a record.
+#[derive(Clone, Debug, Default)]
+struct Calls {
+    /// The index of the record.
+    entry: usize,
+    model: Option<String>,
+    tool: String,
+    calls: u64,
+    failed: u64,
+}
+
+/// What a group of calls adds up to.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct CallSum {
+    /// All calls.
+    pub calls: u64,
+    /// Those of which the tool says that they failed.
+    pub failed: u64,
+}
+
+/// Calls in groups, and all of them together.
+#[derive(Clone, Debug, Default)]
+pub struct CountedCalls {
+    /// The groups, each with its value for each key and behind those the name of the tool. Those with the most calls come
+    /// first, unless the first key is a time or the commit.
+    pub groups: Vec<(Vec<String>, CallSum)>,
+    /// The sum of all.
+    pub total: CallSum,
+    /// Prompts that were taken back, with what was answered to them.
+    pub abandoned: u64,
+    /// How many records have no words here.
+    pub lacking: usize,
+}
+
+/// Counts the calls in the words of the records that a query found. A call that several sessions have, as after a fork, counts
+/// once, in the oldest record. `model` is part of the name of the models whose calls count.
+///
+/// # Errors
+///
+/// If a note or history cannot be read.
+pub fn counted_calls(
+    reader: &Reader<'_>,
+    found: &Collected,
+    keys: &[Key],
+    model: Option<&str>,
+) -> Result<CountedCalls> {
+    let mut counted = CountedCalls::default();
+    let mut all: Vec<Calls> = Vec::new();
+    // The result of a call can stand in the next record.
+    let mut waiting: HashMap<(SessionKey, String), Option<usize>> = HashMap::new();
+    let mut seen = HashSet::new();
+    counted.lacking = each_record(reader, found, |entry, conversation| {
+        let key = &conversation.summary.key;
+        let mut own: HashMap<(Option<String>, String), usize> = HashMap::new();
+        let (mut model, mut latest) = (conversation.summary.model.clone(), None);
+        for message in &conversation.messages {
+            model = message.model.clone().or(model);
+            counted.abandoned += u64::from(message.is_abandoned && message.is_prompt());
+            for part in &message.parts {
+                match part {
+                    Part::ToolCall(call) => {
+                        let answer = message.answer_id.as_ref();
+                        let is_copy = answer
+                            .is_some_and(|id| !seen.insert((key.agent.clone(), id.clone(), call.call_id.clone())));
+                        let at = *own.entry((model.clone(), call.name.clone())).or_insert_with(|| {
+                            all.push(Calls {
+                                entry,
+                                model: model.clone(),
+                                tool: call.name.clone(),
+                                ..Calls::default()
+                            });
+                            all.len() - 1
+                        });
+                        latest = Some(at).filter(|_| !is_copy);
+                        all[at].calls += u64::from(!is_copy);
+                        waiting.entry((key.clone(), call.call_id.clone())).or_insert(latest);
+                    }
+                    Part::ToolResult(result) => {
+                        let known = waiting.remove(&(key.clone(), result.call_id.clone())).flatten();
+                        // Some agents number no calls.
+                        let at = if result.call_id.is_empty() { latest } else { known };
+                        if let Some(at) = at.filter(|_| result.is_error) {
+                            all[at].failed += 1;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+    })?;
+    let ids: Vec<_> = found.commits.iter().map(|commit| commit.commit_id).collect();
+    let branches = if keys.contains(&Key::Branch) { branches_of(reader.repo(), &ids)? } else { HashMap::new() };
+    all.sort_by_key(|calls| calls.entry);
+    let mut index: HashMap<Vec<String>, usize> = HashMap::new();
+    let is_wanted = |calls: &&Calls| {
+        let fits = |part| calls.model.as_deref().is_some_and(|model| model.contains(part));
+        calls.calls > 0 && model.is_none_or(fits)
+    };
+    for calls in all.iter().filter(is_wanted) {
+        let entry = &found.entries[calls.entry];
+        let origin = found.origin(entry, &branches);
+        let usage = ModelUsage { model: calls.model.clone(), ..ModelUsage::default() };
+        let value = |key: &Key| key.value(&origin, Some(&entry.summary.key), Some(&usage), "(none)");
+        let values: Vec<String> = keys.iter().map(value).chain([calls.tool.clone()]).collect();
+        let at = *index.entry(values.clone()).or_insert_with(|| {
+            counted.groups.push((values, CallSum::default()));
+            counted.groups.len() - 1
+        });
+        for sum in [&mut counted.groups[at].1, &mut counted.total] {
+            sum.calls += calls.calls;
+            sum.failed += calls.failed;
+        }
+    }
+    let by_calls = |a: &(Vec<String>, CallSum), b: &(Vec<String>, CallSum)| b.1.calls.cmp(&a.1.calls);
+    match keys.first() {
+        // Groups were made in the order of commits.
+        Some(Key::Commit) => {}
+        Some(key) if key.is_time() => {
+            counted.groups.sort_by(|a, b| a.0[0].cmp(&b.0[0]).then(by_calls(a, b)).then_with(|| a.0.cmp(&b.0)));
+        }
+        _ => counted.groups.sort_by(|a, b| by_calls(a, b).then_with(|| a.0.cmp(&b.0))),
+    }
+    Ok(counted)
+}

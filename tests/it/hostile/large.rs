@@ -1,0 +1,108 @@
+//! Repositories with much in them: no command needs much memory, and what is left out is told.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::{assert_harmless, run};
+use crate::corpus;
+use crate::support::Scratch;
+
+/// Returns what makes a corpus in a repository.
+fn maker(scratch: &Scratch) -> corpus::Maker {
+    let env = scratch.env.clone();
+    let git = move |top: &Path| {
+        let mut command = Command::new("git");
+        command.current_dir(top).env_clear().envs(&env);
+        command
+    };
+    corpus::Maker::new(scratch.top.clone(), Box::new(git))
+}
+
+/// Makes a case of the corpus.
+fn made(name: &str) -> Scratch {
+    let (_, make) = corpus::CASES.iter().find(|case| case.0 == name).unwrap();
+    let scratch = Scratch::new();
+    make(&maker(&scratch));
+    scratch
+}
+
+/// Tries reading commands on a fourth of the corpus.
+fn try_fourth(number: usize) {
+    for (name, _) in corpus::CASES.iter().skip(number).step_by(4) {
+        let scratch = made(name);
+        for args in &corpus::COMMANDS[..corpus::TRIED] {
+            println!("{name}: {args:?}");
+            assert_harmless(&format!("{name}: {args:?}"), &run(&scratch, &scratch.top, args));
+        }
+    }
+}
+
+#[test]
+fn no_command_needs_much_memory_on_the_first_fourth_of_the_corpus() {
+    try_fourth(0);
+}
+
+#[test]
+fn no_command_needs_much_memory_on_the_second_fourth_of_the_corpus() {
+    try_fourth(1);
+}
+
+#[test]
+fn no_command_needs_much_memory_on_the_third_fourth_of_the_corpus() {
+    try_fourth(2);
+}
+
+#[test]
+fn no_command_needs_much_memory_on_the_last_fourth_of_the_corpus() {
+    try_fourth(3);
+}
+
+#[test]
+fn long_messages_of_several_sessions_are_searched_one_after_the_other() {
+    let scratch = made("two messages of 30 MiB");
+    for args in [&["mcp"][..], &["search", "another"], &["grep", "-i", "x"]] {
+        assert_harmless(&format!("{args:?}"), &run(&scratch, &scratch.top, args));
+    }
+}
+
+#[test]
+fn what_is_too_large_is_told() {
+    for (name, args, told) in [
+        ("a note of a million lines", &["log"][..], "the note is too large: lines left out: 995904"),
+        ("a note of 600,000 records", &["show"], "the note is too large: lines left out: "),
+        ("a note of 200 MiB in one line", &["log"], "cannot be read"),
+        ("a note of 200 MiB in one line", &["show"], "cannot be read"),
+        ("a session id of 40 MiB", &["show"], "the note is too large: lines left out: 1"),
+        ("a header of 60 KiB", &["show"], "the header is longer than the file"),
+        ("60 MiB of small messages", &["show", "--json"], "it is too large for what is stored of it"),
+        ("60 MiB of small messages", &["get", "[conversation][HEAD]"], "the conversation is too long for one answer"),
+        ("a line of ten million values", &["show"], "only the first 0 of "),
+        (
+            "4,000 records of one large segment",
+            &["show"],
+            "the conversations of the note are too large for what is stored",
+        ),
+        ("200 sessions of 8 MiB that are stored in a few bytes", &["grep", "zzz"], "sessions left out: "),
+        ("5,000 segments that keep nothing", &["fsck"], "the transcript does not match its digest"),
+    ] {
+        let scratch = made(name);
+        let ran = run(&scratch, &scratch.top, args);
+        assert!(ran.code != 0, "{name}: {args:?}");
+        assert!(format!("{}{}", ran.stdout, ran.stderr).contains(told), "{name}: {args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_is_large_and_honest_is_read_whole() {
+    let scratch = Scratch::new();
+    let maker = maker(&scratch);
+    let texts = maker.honest(200, 100 << 10);
+    assert_eq!(scratch.raw("HEAD", &[]), texts.concat(), "a commit with 200 sessions");
+    let shown = scratch.shiftlog("show", ["--json"]).ok();
+    assert_eq!(shown.lines().count(), 200);
+    let texts = maker.honest(1, 60 << 20);
+    assert_eq!(scratch.raw("HEAD", &["--full"]), texts.concat(), "a session of 60 MiB");
+    let shown = scratch.shiftlog("show", ["--json"]).ok();
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["conversation"].as_array().unwrap().len(), texts[0].lines().count());
+}
