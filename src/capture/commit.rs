@@ -408,7 +408,7 @@ fn choose_sessions(
         paths: Vec::new(),
         parent_time: parent.map_or(i64::MIN, |parent| parent.committer.time.seconds),
         worktree: new_commit.worktree.clone(),
-        is_runner_recorded: is_runner_recorded(new_commit),
+        is_runner_recorded: is_runner_recorded(recorder, new_commit),
     };
     // Changed paths matter only for sessions that did not run the commit.
     if increments.iter().flatten().any(|increment| !has_run_it(increment)) {
@@ -432,10 +432,14 @@ fn choose_sessions(
     choose::choose(&facts, &candidates).into_iter().map(|chosen| positions[chosen]).collect()
 }
 
-/// Says whether a session that ran the commit was recorded when others had to wait: only those are in the pending file then.
-fn is_runner_recorded(new_commit: &NewCommit) -> bool {
+/// Says whether a session that ran the commit was recorded when others had to wait. It is not in the pending file then, or,
+/// if its own hook recorded it meanwhile, the commit has its record.
+fn is_runner_recorded(recorder: &Recorder<'_>, new_commit: &NewCommit) -> bool {
     let Some(waiting) = &new_commit.transcript_bytes else { return false };
-    new_commit.runners.iter().any(|runner| !waiting.contains_key(&runner.to_string()))
+    let has_record = |runner: &SessionKey| {
+        new_commit.commit_ids.iter().any(|commit_id| recorder.has_record(*commit_id, runner).unwrap_or(false))
+    };
+    new_commit.runners.iter().any(|runner| !waiting.contains_key(&runner.to_string()) || has_record(runner))
 }
 
 /// Returns the merge at HEAD, if Git has just made it without asking for a message: then `post-merge` is the only hook
