@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{mdoc, print};
+use super::{Screen, mdoc, print};
 use crate::error::{Error, Kind, Result};
 
 /// A man page.
@@ -93,7 +93,7 @@ pub fn show_page(name: &str) -> Result<()> {
     match Command::new("man").arg(&file).status() {
         Ok(status) if status.success() => Ok(()),
         Ok(_) => Err(Error::other("cannot show the manual page").because("'man' failed")),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => print(&mdoc::to_text(page)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => print(&mdoc::to_text(page, Screen::columns())),
         Err(error) => Err(failed(error)),
     }
 }

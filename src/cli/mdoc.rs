@@ -2,14 +2,15 @@
 
 use super::Page;
 
-/// How wide a line may be.
-const WIDTH: usize = 78;
+/// How wide a line may be at most.
+const MAX_WIDTH: usize = 78;
 /// How far the text of a section stands in.
 const INDENT: usize = 5;
 
-/// Returns a page as text.
-pub(super) fn to_text(page: &Page) -> String {
-    let mut printer = Printer { indent: INDENT, ..Printer::default() };
+/// Returns a page as text, for a terminal of so many columns if there is one.
+pub(super) fn to_text(page: &Page, columns: Option<usize>) -> String {
+    let width = columns.map_or(MAX_WIDTH, |columns| MAX_WIDTH.min(columns.saturating_sub(2)));
+    let mut printer = Printer { indent: INDENT, width, ..Printer::default() };
     page.source.lines().for_each(|line| printer.line(line));
     printer.flush();
     format!("{}\n", printer.text.trim_start_matches('\n').trim_end())
@@ -22,6 +23,8 @@ struct Printer {
     /// The words of the paragraph that is being read.
     words: Words,
     indent: usize,
+    /// How wide a line may be.
+    width: usize,
     /// What stands in front of the next paragraph, in its margin.
     mark: String,
     /// What `.Nm` stands for by itself.
@@ -193,7 +196,7 @@ impl Printer {
         let mut line = if mark.is_empty() { " ".repeat(self.indent) } else { mark };
         let mut has_words = false;
         for word in words.split(' ') {
-            if has_words && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            if has_words && line.chars().count() + 1 + word.chars().count() > self.width {
                 self.text += &format!("{line}\n");
                 line = " ".repeat(self.indent);
                 has_words = false;
@@ -234,7 +237,12 @@ fn arguments(line: &str) -> Vec<String> {
     while !rest.is_empty() {
         let (word, after) = match rest.strip_prefix('"') {
             Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
-            None => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
+            None => {
+                // A space behind a backslash belongs to its word.
+                let spaces = rest.match_indices(char::is_whitespace).map(|(at, _)| at);
+                let end = spaces.into_iter().find(|at| !rest[..*at].ends_with('\\')).unwrap_or(rest.len());
+                rest.split_at(end)
+            }
         };
         words.push(word.to_owned());
         rest = after.trim_start();
@@ -244,8 +252,25 @@ fn arguments(line: &str) -> Vec<String> {
 
 /// Returns a word without the escapes of the source.
 fn unescaped(word: &str) -> String {
-    word.replace("\\e", "\\").replace("\\&", "").replace("\\:", "").replace("\\ ", " ").replace("\\-", "-")
+    let mut text = String::new();
+    let mut rest = word;
+    while let Some((before, after)) = rest.split_once('\\') {
+        text.push_str(before);
+        let known = ESCAPES.iter().find_map(|(escape, means)| Some((means, after.strip_prefix(escape)?)));
+        match known {
+            Some((means, after)) => {
+                text.push_str(means);
+                rest = after;
+            }
+            None => rest = after,
+        }
+    }
+    text + rest
 }
+
+/// The escapes of the source, without their backslash, and what they print.
+const ESCAPES: [(&str, &str); 9] =
+    [("e", "\\"), ("&", ""), (":", ""), (" ", " "), ("~", " "), ("-", "-"), ("(dq", "\""), ("(ti", "~"), ("(ha", "^")];
 
 #[cfg(test)]
 mod tests {
@@ -257,17 +282,28 @@ mod tests {
                       .Nm git x\n.Op Ar options\n.Pq Fl -all | Fl -some Ns = Ns Ar id\n.Sh DESCRIPTION\nDoes x, as\n\
                       .Xr git-y 1 ,\nbut not\n.Ql z .\n.Bl -tag -width Ds\n.It Fl n , Fl -dry-run\nSay it.\n.El\n\
                       .Bd -literal -offset indent\ngit x \\e\n    --all\n.Ed\n";
-        let text = to_text(&Page { name: "git-x", section: 1, source });
+        let text = to_text(&Page { name: "git-x", section: 1, source }, None);
         let expected = "NAME\n     git-x - do x\n\nSYNOPSIS\n     git x [options] (--all | --some=id)\n\nDESCRIPTION\n     \
                         Does x, as git-y(1), but not 'z'.\n\n     -n, --dry-run\n         Say it.\n\n         git x \\\n             \
                         --all\n";
         assert_eq!(text, expected);
+        let narrow = to_text(&Page { name: "git-x", section: 1, source }, Some(24));
+        assert!(narrow.contains("\n     Does x, as\n     git-y(1), but not\n"), "{narrow}");
+        let words: Vec<String> = arguments(".Cm a\\ b \"c d\" \\(dqe").iter().map(|word| unescaped(word)).collect();
+        assert_eq!(words, [".Cm", "a b", "c d", "\"e"]);
     }
 
     #[test]
     fn no_page_of_ours_has_a_macro_that_is_not_known() {
         for page in super::super::PAGES {
-            let text = to_text(page);
+            let text = to_text(page, None);
+            // No escape stays, but for backslashes that are meant.
+            let mut escapes =
+                page.source.lines().flat_map(|line| line.split('\\').skip(1)).filter(|rest| !rest.is_empty());
+            let is_known =
+                |rest: &str| rest.starts_with('"') || ESCAPES.iter().any(|(escape, _)| rest.starts_with(escape));
+            assert_eq!(escapes.find(|rest| !is_known(rest)), None, "{}", page.name);
+            assert!(["\\(", "\\~", "\\&"].iter().all(|escape| !text.contains(escape)), "{}", page.name);
             let is_macro = |word: &str| word.len() == 2 && is_macro(word) && word != "Op";
             let left: Vec<&str> = text.split_whitespace().filter(|word| is_macro(word)).collect();
             assert_eq!(left, [""; 0], "{}", page.name);

@@ -88,6 +88,10 @@ fn problem(error: &clap::Error) -> String {
         }
         (ErrorKind::MissingRequiredArgument, Some(missing)) => format!("{missing} is missing"),
         // What clap calls these three it says in many words; these are Git's.
+        (ErrorKind::TooManyValues, Some(word)) if !word.starts_with('-') => {
+            let wrong = value(ContextKind::InvalidValue).unwrap_or_default();
+            format!("unexpected argument '{wrong}'")
+        }
         (ErrorKind::TooManyValues, Some(option)) => format!("option '{}' takes no value", name_of(&option)),
         (ErrorKind::ArgumentConflict, Some(option)) => {
             let other = value(ContextKind::PriorArg).unwrap_or_default();

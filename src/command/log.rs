@@ -337,12 +337,17 @@ impl List<'_> {
             _ => {
                 // Git's drawing takes two columns at least.
                 let columns = self.screen.columns.map(|columns| columns.saturating_sub(2));
-                let (mut rows, mut texts) = (Rows::without_header(columns), Vec::new());
+                let (mut rows, mut texts) = (Rows::new(columns), Vec::new());
                 for listed in commits {
                     let abbreviated = self.names.shorten(listed.commit.commit_id);
                     let mut line = Vec::new();
                     rows.write(&mut line, listed, &abbreviated, &self.screen.style).map_err(Error::output)?;
                     line.truncate(line.trim_ascii_end().len());
+                    // The header above the first line is no part of the drawing.
+                    if let Some((header, rest)) = line.split_once_str("\n") {
+                        self.screen.write(|out, _| writeln!(out, "  {}", header.as_bstr()))?;
+                        line = rest.to_vec();
+                    }
                     texts.push(line);
                 }
                 (texts, false)

@@ -27,6 +27,12 @@ pub struct Options {
 /// The head of the table.
 const HEAD: &str = "# model\tfrom\tinput\toutput\tcacheRead\tcacheWrite\tcacheWriteLong\tabove\tinput\toutput\tcacheRead\tcacheWrite\tcacheWriteLong";
 
+/// The head of the columns for people: the last three are prices of what is read from the cache, written to it, and written
+/// to stay for an hour.
+const COLUMNS: [&str; 6] = ["# model", "input", "output", "read", "written", "1 hour"];
+/// The index of the field that says above how many tokens the prices behind it hold.
+const LONGER: usize = 7;
+
 /// How many models a hint names.
 const MAX_ALIKE: usize = 5;
 
@@ -63,7 +69,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let lines: Vec<&str> = [HEAD].into_iter().chain(rows.iter().map(|row| row.line.as_str())).collect();
         // A file of prices has tabs; people see columns.
         let table =
-            if Screen::is_seen() { aligned(&lines) } else { lines.iter().map(|line| format!("{line}\n")).collect() };
+            if Screen::is_seen() { aligned(&rows) } else { lines.iter().map(|line| format!("{line}\n")).collect() };
         let title = format!("# prices of {} in US dollars for a million tokens\n", Prices::date());
         let text = outside::text(&(title + &table));
         let Some(repo) = repo else { return cli::print(&text).map(|()| outcome) };
@@ -87,18 +93,27 @@ fn alike(prices: &Prices, model: &str) -> String {
     }
 }
 
-/// Puts the fields of lines, which tabs separate, into columns.
-fn aligned(lines: &[&str]) -> String {
-    let mut widths: Vec<usize> = Vec::new();
-    for line in lines {
-        for (at, field) in line.split('\t').enumerate() {
-            widths.resize(widths.len().max(at + 1), 0);
-            widths[at] = widths[at].max(pretty::width(field));
+/// Puts rows into columns for people. What holds for longer input alone stands in a line of its own.
+fn aligned(rows: &[&Row]) -> String {
+    let mut lines = vec![COLUMNS.map(str::to_owned).to_vec()];
+    for row in rows {
+        let fields: Vec<&str> = row.line.split('\t').collect();
+        let (name, from) = (fields[0], fields.get(1).filter(|from| **from != "-"));
+        let name = from.map_or_else(|| name.to_owned(), |from| format!("{name} from {from}"));
+        let line = |name: String, prices: &[&str]| {
+            [name].into_iter().chain(prices.iter().map(|price| (*price).to_owned())).collect()
+        };
+        lines.push(line(name, fields.get(2..fields.len().min(LONGER)).unwrap_or_default()));
+        if let Some((above, prices)) = fields.get(LONGER..).and_then(<[&str]>::split_first) {
+            lines.push(line(format!("  above {above} tokens"), prices));
         }
     }
-    let padded = |line: &&str| {
-        let fields: Vec<String> =
-            line.split('\t').zip(&widths).map(|(field, width)| pretty::padded(field, *width)).collect();
+    let mut widths = [0; COLUMNS.len()];
+    for line in &lines {
+        line.iter().zip(&mut widths).for_each(|(field, most)| *most = pretty::width(field).max(*most));
+    }
+    let padded = |line: &Vec<String>| {
+        let fields: Vec<String> = line.iter().zip(widths).map(|(field, width)| pretty::padded(field, width)).collect();
         format!("{}\n", fields.join("  ").trim_end())
     };
     lines.iter().map(padded).collect()

@@ -15,11 +15,11 @@ use crate::error::{Error, Kind, Result};
 use crate::find;
 use crate::git::{ObjectId, Repository};
 use crate::progress::silent;
-use crate::record::{EARLIER_REF, Reader, may_be_fetched, redaction};
+use crate::record::{Reader, may_be_fetched, redaction};
 use crate::share::purge::{self, Purged, Target, carry_out, is_unfinished, plan};
 use crate::share::sync;
 use crate::transcript::SessionKey;
-use crate::{notes, outside, pretty};
+use crate::{outside, pretty};
 
 /// How long to wait for hooks that are running.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -121,7 +121,7 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
     }
     // The segments that a record follows are known only where they are.
     let may_come_back = plan.absent > 0 && may_be_fetched(repo);
-    let is_refused = !options.all && is_everything(repo, &notes_ref, options, &plan)?;
+    let is_refused = !options.all && is_everything(repo, options, &plan)?;
     if !options.json {
         // Nothing is removed before somebody has agreed.
         tell(&plan, options.dry_run || is_refused || may_come_back || !options.yes)?;
@@ -162,7 +162,7 @@ fn words_elsewhere(plan: &purge::Plan) -> String {
 
 /// Says whether a selection leaves nothing of what is recorded. One commit or one session that is named is what the user
 /// means, even if there is no other.
-fn is_everything(repo: &Repository, notes_ref: &str, options: &Options, plan: &purge::Plan) -> Result<bool> {
+fn is_everything(repo: &Repository, options: &Options, plan: &purge::Plan) -> Result<bool> {
     if let Some(pattern) = &options.pattern {
         return Ok(matches_all_words(pattern));
     }
@@ -171,17 +171,15 @@ fn is_everything(repo: &Repository, notes_ref: &str, options: &Options, plan: &p
         return Ok(false);
     }
     let segments = Archive::new(repo).listing(archive::REF)?.len();
-    if segments > 0 {
-        return Ok(plan.dropped == segments);
-    }
-    // What an earlier tool recorded has its words in the notes.
-    Ok(plan.notes > 0 && plan.notes >= notes::list(repo, notes_ref)?.len() + notes::list(repo, EARLIER_REF)?.len())
+    // Words that follow the last commit of a session are on no commit: a selection of all commits does not name them. What
+    // an earlier tool recorded has its words in the notes.
+    Ok(segments > 0 && plan.dropped == segments || plan.notes > 0 && plan.notes_left == 0)
 }
 
-/// Says whether a pattern fits any text: it matches every letter, or what is between two.
+/// Says whether a pattern fits nearly any text: it matches most letters, or what is between two.
 fn matches_all_words(pattern: &str) -> bool {
     let pattern = regex::bytes::RegexBuilder::new(pattern).unicode(false).build();
-    pattern.is_ok_and(|pattern| (b'a'..=b'z').all(|letter| pattern.is_match(&[letter])))
+    pattern.is_ok_and(|pattern| (b'a'..=b'z').filter(|letter| pattern.is_match(&[*letter])).count() > 13)
 }
 
 /// Returns the commits that words name. Of a range these are the commits with a conversation or evidence.

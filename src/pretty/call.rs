@@ -265,6 +265,10 @@ pub fn without_frame(text: &str) -> &str {
 
 /// Returns an answer to a plan without the plan, which some agents repeat below a heading.
 pub fn without_plan<'t>(text: &'t str, plan: &str) -> &'t str {
+    if text.starts_with("User has approved your plan.") {
+        // What follows tells the model to begin.
+        return "approved by the user";
+    }
     let first = plan.trim().lines().next().unwrap_or_default();
     match text.split_once(first) {
         Some((answer, _)) if !first.is_empty() && !answer.trim().is_empty() => {
@@ -379,6 +383,7 @@ mod tests {
         assert_eq!(rest("Approved.\nGo on.\n# Plan"), "Approved.\nGo on.");
         assert_eq!((rest("No: do it later."), rest("# Plan")), ("No: do it later.", "# Plan"));
         assert_eq!(without_plan("yes", ""), "yes");
+        assert_eq!(rest("User has approved your plan. You can now start.\n\n# Plan"), "approved by the user");
     }
 
     #[test]

@@ -21,6 +21,8 @@ const RESULT_LINES: usize = 4;
 const THINKING_LINES: usize = 3;
 /// Characters of a line of a tool call or of its answer that are shown in short.
 const LINE_CHARS: usize = 200;
+/// Characters of a line of thinking or of a notice that are shown in short: it may be a whole paragraph.
+const GLANCED_CHARS: usize = 600;
 
 /// Prints messages one after the other, each tool's answer below its call.
 pub struct Printer<'a> {
@@ -201,7 +203,8 @@ impl<'a> Printer<'a> {
         let amount = if self.depth.thinking == Amount::Full || self.depth.is_whole() { Amount::Full } else { amount };
         let text = outside::text(text.trim_end());
         let is_shown = |line: &&str| amount == Amount::Full || !line.trim().is_empty();
-        let lines: Vec<String> = text.lines().filter(is_shown).map(str::to_owned).collect();
+        let cut = |line: &str| self.depth.line(line, amount, GLANCED_CHARS);
+        let lines: Vec<String> = text.lines().filter(is_shown).map(cut).collect();
         let line = |line: &str| self.dim(&format!("{mark}{line}"));
         let lines = self.depth.shortened(lines, amount, THINKING_LINES, 0).map(line, line);
         self.block(&lines)

@@ -41,11 +41,6 @@ impl Rows {
         Rows { columns, has_begun: false }
     }
 
-    /// Makes lines without a header.
-    pub fn without_header(columns: Option<usize>) -> Self {
-        Rows { columns, has_begun: true }
-    }
-
     /// Writes the line of a commit. On a terminal, a header stands above the first.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use super::width::{cut, padded, width};
+use super::width::{cut, listed, padded, width};
 use super::{Style, count};
 use crate::outside;
 use crate::stats::{Cost, Counted, Group, Key, Prices, Sum};
@@ -44,7 +44,7 @@ pub fn write_table(
     style: &Style,
     (room, end): (Option<usize>, char),
 ) -> io::Result<()> {
-    write!(out, "{}{end}", headline(of))?;
+    write!(out, "{}{end}", listed(0, &facts(of), room))?;
     let numbers = NUMBERS;
     let numbers = &numbers[..numbers.len() - usize::from(of.prices.is_none())];
     let mut rows = vec![of.keys.iter().map(|key| key.name().to_owned()).collect::<Vec<_>>()];
@@ -81,7 +81,12 @@ pub fn write_table(
     if is_marked && of.counted.groups.iter().any(|group| is_cold(&group.sum)) {
         write!(out, "{}{end}", style.paint(&style.dim, "* less than half of what was read came from the cache"))?;
     }
-    remarks(of).iter().try_for_each(|remark| write!(out, "{}{end}", style.paint(&style.dim, remark)))
+    let wrapped = |remark: &String| {
+        let facts: Vec<String> = remark.split(", ").map(str::to_owned).collect();
+        listed(0, &facts, room)
+    };
+    let mut lines = remarks(of).into_iter().map(|remark| wrapped(&remark));
+    lines.try_for_each(|remark| write!(out, "{}{end}", style.paint(&style.dim, &remark)))
 }
 
 /// Says whether less than half of what models read came from the cache.
@@ -166,6 +171,10 @@ pub(super) fn bar(amount: u128, largest: u128, room: usize, is_plain: bool) -> S
 }
 
 pub(super) fn headline(of: Statistics<'_>) -> String {
+    facts(of).join(", ")
+}
+
+fn facts(of: Statistics<'_>) -> Vec<String> {
     let (all, recorded) = of.counted.coverage;
     let total = &of.counted.total;
     let share = (recorded * 100 + all / 2).checked_div(all).unwrap_or(0);
@@ -177,7 +186,7 @@ pub(super) fn headline(of: Statistics<'_>) -> String {
         seconds @ 1..3600 => facts.push(format!("{} min active", seconds.div_ceil(60))),
         seconds => facts.push(format!("{} h active", (seconds + 1800) / 3600)),
     }
-    facts.join(", ")
+    facts
 }
 
 pub(super) fn remarks(of: Statistics<'_>) -> Vec<String> {
@@ -192,10 +201,7 @@ pub(super) fn remarks(of: Statistics<'_>) -> Vec<String> {
     }
     if of.counted.total.cost.is_some() {
         let own = if prices.has_own() { " and your own" } else { "" };
-        remarks.push(format!(
-            "list prices of {}{own}, in US dollars; a subscription costs something else",
-            Prices::date()
-        ));
+        remarks.push(format!("list prices of {}{own}, in US dollars, not what a subscription costs", Prices::date()));
     }
     remarks
 }

@@ -1,11 +1,12 @@
 //! The sessions of one note, read one after the other. A note can have thousands, so it is read once for all, and what they
 //! unpack to is limited together.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 
-use super::{Conversation, Note, Reader, Summary, Unit, Words, bounds};
+use super::{Conversation, Note, Query, Reader, Summary, Unit, Words, bounds};
 use crate::error::Result;
-use crate::git::ObjectId;
+use crate::git::{ObjectId, Range};
 use crate::transcript::SessionKey;
 
 /// The note of a commit, by the sessions in it.
@@ -88,6 +89,27 @@ impl Reader<'_> {
     /// As that.
     pub fn sessions_of_blobs(&self, blob_ids: &[ObjectId]) -> Result<Sessions> {
         self.note_of_blobs(blob_ids).map(Sessions::new)
+    }
+
+    /// Returns the sub-agents of a session that are recorded on a commit or on those before it, in the order in which they
+    /// were recorded, each with the last commit that has it. Reads the notes of all commits before it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::each`].
+    pub fn sub_agents_until(&self, commit_id: ObjectId, key: &SessionKey) -> Result<Vec<(ObjectId, SessionKey)>> {
+        let range = Range { tips: vec![commit_id], hidden: Vec::new() };
+        let mut seen = HashSet::new();
+        let mut found = Vec::new();
+        self.each(&Query { range, ..Query::default() }, |listed| {
+            let is_wanted = |other: &SessionKey| other.agent == key.agent && other.parent_id() == Some(&key.id);
+            let keys = listed.summaries.into_iter().map(|summary| summary.key).filter(is_wanted);
+            let new = keys.filter(|key| seen.insert(key.clone())).map(|key| (listed.commit.commit_id, key));
+            found.extend(new.collect::<Vec<_>>().into_iter().rev());
+            Ok(ControlFlow::Continue(()))
+        })?;
+        found.reverse();
+        Ok(found)
     }
 
     /// Visits the conversations of a session as the note has them; with `is_full` the whole session up to the first record's

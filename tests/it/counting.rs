@@ -92,7 +92,7 @@ claude  claude-opus-4-8        2      0   2.0k     200       40.0k     8.0k     
 claude  claude-test-1          2      2     40      20           0        0        unknown
 total                          2      2   2.0k     220       40.0k     8.0k  at least 0.11
 no price known for claude-test-1
-list prices of 2026-11-22, in US dollars; a subscription costs something else
+list prices of 2026-11-22, in US dollars, not what a subscription costs
 ";
     assert_eq!(scratch.shiftlog("stats", [""; 0]).ok(), expected);
     let chart = scratch.shiftlog("stats", ["--chart", "--by=day"]).ok();
@@ -337,9 +337,7 @@ fn a_long_answer_is_priced_exactly_with_its_words() {
     assert_eq!(cost(&[]), ("0.40".to_owned(), true));
     assert_eq!(cost(&["--words"]), ("0.65".to_owned(), false));
     let shown = scratch.shiftlog("stats", ["--by=agent"]).ok();
-    assert!(
-        shown.ends_with("list prices of 2026-11-22 and your own, in US dollars; a subscription costs something else\n")
-    );
+    assert!(shown.ends_with("list prices of 2026-11-22 and your own, in US dollars, not what a subscription costs\n"));
     std::fs::write(&prices, "long-1\t-\tone\t1\n").unwrap();
     let ran = scratch.shiftlog("stats", [""; 0]);
     let told = format!("error: cannot use '{}': line 1 is no price\n", prices.display());

@@ -249,6 +249,7 @@ fn wrong_input_is_answered_with_what_helps() {
         ("log", &["--ref=nosuch"], 0, "warning: there is no notes ref 'refs/notes/nosuch'"),
         ("show", &["--ref=nosuch"], 1, "warning: there is no notes ref 'refs/notes/nosuch'"),
         ("log", &["--format=nosuch"], 128, "fatal: invalid --pretty format: nosuch"),
+        ("sync", &["push", "origin", "x"], 129, "error: unexpected argument 'x'"),
         ("sync", &["nosuch"], 128, "fatal: no such remote 'nosuch'"),
         ("purge", &[], 129, "error: name a commit, or give --session, --match, --secrets, --before or --received"),
         (

@@ -214,7 +214,9 @@ fn everything_goes_only_where_that_is_typed() {
     scratch.commit("x", "1\n", "next");
     says(&scratch, &scratch.top, "t", &["second"]);
     // The thirtieth of this month may be still to come.
-    for target in [&["--before=now"][..], &["--before=2099-12-31"], &["--match=."], &["HEAD", "HEAD~1"]] {
+    for target in
+        [&["--before=now"][..], &["--before=2099-12-31"], &["--match=."], &["--match=[^q]"], &["HEAD", "HEAD~1"]]
+    {
         let ran = scratch.shiftlog("purge", [target, &["--yes"]].concat());
         assert_eq!(ran.code, 128, "{target:?}: {ran:?}");
         assert_eq!(
@@ -230,6 +232,12 @@ fn everything_goes_only_where_that_is_typed() {
         assert_eq!(scratch.raw("HEAD", &[]), text(&["second"]), "{target:?}");
         assert_eq!(scratch.raw("HEAD~1", &[]), text(&["first"]), "{target:?}");
     }
+    // What a session says behind its last commit is on no commit, and a selection of all commits does not name it.
+    let session = scratch.session("behind");
+    session.prompt("BEHIND");
+    session.hook("SessionEnd");
+    let ran = scratch.shiftlog("purge", ["HEAD", "HEAD~1", "--yes"]);
+    assert!(ran.stderr.starts_with("fatal: refusing to remove everything"), "{ran:?}");
     assert_eq!(scratch.shiftlog("purge", ["--all", "--yes"]).code, 129, "--all names nothing");
     // A pattern of some letters is no selection of everything, and neither is a commit that is named.
     purge(&scratch, &["--match=[e-i]+rst"]).ok();

@@ -156,7 +156,7 @@ turn 1, 13:44, 4 min
     # Plan
 
     1. a file
-    User has approved your plan.
+    approved by the user
 
   TodoWrite
     [x] a file
@@ -420,6 +420,19 @@ fn sub_agents_are_folded_into_their_session() {
     let document = show(&scratch, &["--format=markdown"]);
     let passage = "- **Task** look around\n\n```\nIt is in a.rs.\n```\n\n*sub-agent a1b2: 1 message, 1 tool call, 30 s (-v)*\n\nFound.\n";
     assert!(document.ends_with(passage), "{document}");
+    // The whole session has its sub-agents, also those of earlier commits; one session that is named keeps its own.
+    scratch.commit("x", "1\n", "next");
+    talk.prompt("More.");
+    talk.answers("Done.");
+    talk.add(&scratch, &[]);
+    assert!(!show(&scratch, &[]).contains("a1b2"));
+    for args in [&["--full"][..], &["--full", "--session=s"], &["--session=s", "HEAD~1"]] {
+        assert!(show(&scratch, args).contains(folded.trim_end()), "{args:?}: {}", show(&scratch, args));
+        let whole = show(&scratch, &[&["-v"], args].concat());
+        assert!(whole.contains(open), "{args:?}: {whole}");
+    }
+    let objects = |args: &[&str]| show(&scratch, &[&["--json"], args].concat()).lines().count();
+    assert_eq!((objects(&["--full"]), objects(&["--full", "--session=s"]), objects(&[])), (2, 1, 1));
 }
 
 #[test]

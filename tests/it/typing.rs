@@ -300,11 +300,19 @@ fn people_see_prices_in_columns() {
     let file = scratch.shiftlog("prices", ["--", "claude-opus-4-8", "claude-haiku-4-5"]).ok();
     assert!(file.lines().skip(1).all(|line| line.contains('\t')), "{file}");
     scratch.env.insert("GIT_PAGER_IN_USE".into(), "true".into());
-    let seen = scratch.shiftlog("prices", ["claude-opus-4-8", "claude-haiku-4-5"]).ok();
-    assert_eq!(seen.split_whitespace().collect::<Vec<_>>(), file.split_whitespace().collect::<Vec<_>>());
-    let column = |line: &str, name: &str| line.find(name).unwrap();
-    let lines: Vec<&str> = seen.lines().skip(1).collect();
-    assert!(lines[1..].iter().all(|line| column(line, " - ") + 1 == column(lines[0], "from")), "{seen}");
+    scratch
+        .write("own", "claude-opus-4-8\t2026-01-01\t1\t2\t-\t-\t-\nlong-1\t-\t1\t2\t3\t4\t5\t200000\t6\t7\t8\t9\t10\n");
+    let seen = scratch.shiftlog("prices", ["--prices=own", "claude-opus-4-8", "claude-haiku-4-5", "long-1"]).ok();
+    let expected = "\
+# model                          input  output  read  written  1 hour
+claude-opus-4-8 from 2026-01-01  1      2       -     -        -
+claude-haiku-4-5                 1      5       0.1   1.25     2
+long-1                           1      2       3     4        5
+  above 200000 tokens            6      7       8     9        10
+";
+    assert_eq!(seen.split_once('\n').unwrap().1, expected, "{seen}");
+    let all = scratch.shiftlog("prices", [""; 0]).ok();
+    assert!(all.lines().all(|line| line.len() <= 80), "{all}");
 }
 
 #[test]

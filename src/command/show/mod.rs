@@ -280,7 +280,7 @@ impl Shown<'_> {
             }
             // Most sessions have no sub-agents, and are not kept until the next one is read.
             let is_alone = !parents.contains(&conversation.summary.key);
-            let one = Group { conversation, about, sub_agents: Vec::new(), continues: None, origin, told_before: None };
+            let one = Group { about, origin, ..Group::of(conversation) };
             match is_alone {
                 true => self.group(reader, &commit, one, !std::mem::replace(&mut has_shown, true))?,
                 false => group = Some(one),
@@ -368,6 +368,7 @@ impl Shown<'_> {
 
     /// Shows a session; the first of a commit comes with the commit.
     fn group(&mut self, reader: &Reader<'_>, commit: &Commit, mut group: Group, is_first: bool) -> Result<()> {
+        let others = self.further_sub_agents(reader, commit.commit_id, &mut group)?;
         let (printing, repo, dates) = (&self.options.printing, self.repo, &self.dates);
         let screen = self.screen.get_or_insert_with(|| printing.priced_screen(repo, dates.clone()));
         let begins_within = group.conversation.messages.iter().find(|message| !message.parts.is_empty());
@@ -381,7 +382,45 @@ impl Shown<'_> {
             group.told_before =
                 before.map(|(id, before)| (repo.abbreviate(id), Changes::between(&before.files(), &rules.files())));
         }
-        print(repo, screen, self.options, commit, group, is_first, &self.evidence)
+        let origin = group.origin;
+        print(repo, screen, self.options, commit, group, is_first, &self.evidence)?;
+        others.into_iter().try_for_each(|conversation| {
+            let one = Group { origin, ..Group::of(conversation) };
+            print(repo, screen, self.options, commit, one, false, &self.evidence)
+        })
+    }
+
+    /// Adds the sub-agents of a session that were left out with the rest of the note, where one session was asked for, and
+    /// those of earlier commits, where the whole session is shown. Returns those that have a place of their own.
+    fn further_sub_agents(
+        &self,
+        reader: &Reader<'_>,
+        commit_id: ObjectId,
+        group: &mut Group,
+    ) -> Result<Vec<Conversation>> {
+        let Options { raw, json, full, session, .. } = self.options;
+        let key = group.conversation.summary.key.clone();
+        // Objects and bytes of one session are wanted alone.
+        if *raw || key.parent_id().is_some() || (*json && session.is_some()) || (session.is_none() && !full) {
+            return Ok(Vec::new());
+        }
+        let mut found = reader.sub_agents_until(commit_id, &key)?;
+        let is_here = |other: &ObjectId| *other == commit_id;
+        found.retain(|(other, _)| if *full { session.is_some() || !is_here(other) } else { is_here(other) });
+        let mut sub_agents = Vec::new();
+        let mut others = Vec::new();
+        for (other, key) in found {
+            let Some(mut sessions) = reader.sessions(other)? else { continue };
+            reader.each_of_session(&mut sessions, &key, *full, |conversation| {
+                match json {
+                    true => others.push(conversation),
+                    false => sub_agents.push(SubAgent::new(conversation, self.options.depth().is_whole())),
+                }
+                Ok(())
+            })?;
+        }
+        group.sub_agents.splice(0..0, sub_agents);
+        Ok(others)
     }
 }
 

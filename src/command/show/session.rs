@@ -28,6 +28,11 @@ pub(super) struct Group {
 }
 
 impl Group {
+    /// Makes a group of a session alone.
+    pub fn of(conversation: Conversation) -> Self {
+        Group { conversation, about: None, sub_agents: Vec::new(), continues: None, origin: None, told_before: None }
+    }
+
     /// Says whether a conversation is that of a sub-agent of the session.
     pub fn has(&self, other: &Conversation) -> bool {
         let (key, other) = (&self.conversation.summary.key, &other.summary.key);

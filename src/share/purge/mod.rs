@@ -70,6 +70,8 @@ pub struct Plan {
     pub changed: usize,
     /// The number of notes that change.
     pub notes: usize,
+    /// The number of notes of which something is left.
+    pub notes_left: usize,
     /// The sessions concerned.
     pub sessions: BTreeSet<SessionKey>,
     /// The number of conversations of which words are not here. Their records go; of their words only the last segment is
@@ -141,7 +143,9 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) 
     for name in [notes_ref, EARLIER_REF] {
         for entry in notes::list(repo, name)? {
             let bytes = notes::read(repo, entry.note_blob_id)?;
-            plan.notes += usize::from(plan.changed_note(repo, entry.annotated_id, &bytes).is_some());
+            let after = plan.changed_note(repo, entry.annotated_id, &bytes);
+            plan.notes += usize::from(after.is_some());
+            plan.notes_left += usize::from(after.is_none_or(|after| !after.is_empty()));
         }
     }
     Ok(plan)
