@@ -1,12 +1,12 @@
 //! What an agent is asked when the index is to be brought up to date, and asked again when its answer does not fit.
 
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::changed::{Change, Kind, MAX_SENT_BYTES};
 use super::files::ROOTS;
 use crate::hex::hex;
 use crate::outside;
+use crate::path::Document;
 use crate::redact::Redactor;
 
 /// The longest path, in characters.
@@ -104,7 +104,7 @@ pub fn again(question: &str, answer: &str, errors: &[String], max_bytes: usize) 
 
 /// Returns JSON without the spaces between its values; another text as it is.
 fn compact(text: &str) -> String {
-    serde_json::from_str::<Value>(text).map_or_else(|_| text.to_owned(), |value| value.to_string())
+    Document::new(text).and_then(Document::compact).unwrap_or_else(|_| text.to_owned())
 }
 
 /// Returns the beginning of a text that is too long, with a line that says so.
