@@ -199,6 +199,15 @@ fn no_action_goes_through_a_link() {
     let told = "arch.json: the file is a symbolic link\nstories.json: the file is a symbolic link\n";
     assert_eq!((ran.code, ran.stdout.as_str()), (1, told));
     fs::remove_file(scratch.top.join(".memo/.gitignore")).unwrap();
+    // Whoever opened a named pipe would wait for ever.
+    scratch.run_in(&scratch.top, "mkfifo", [".memo/.gitignore"]).ok();
+    for args in [&["init"][..], &["init", "-n"]] {
+        let ran = index(&scratch, args);
+        let told = "fatal: '";
+        assert!(ran.code == 128 && ran.stderr.starts_with(told), "{ran:?}");
+        assert!(ran.stderr.ends_with(".memo/.gitignore' is not a regular file\n"), "{ran:?}");
+    }
+    fs::remove_file(scratch.top.join(".memo/.gitignore")).unwrap();
     symlink(scratch.top.join("ignore"), scratch.top.join(".memo/.gitignore")).unwrap();
     assert_eq!(index(&scratch, &["init"]).code, 128);
     assert_eq!(fs::read_to_string(scratch.top.join("ignore")).unwrap(), "mine\n");
