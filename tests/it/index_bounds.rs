@@ -35,3 +35,33 @@ fn an_answer_that_leaves_no_room_for_files_is_refused() {
     }
     assert_eq!(scan(&scratch, &[]).ok(), "nothing to do\n");
 }
+
+#[test]
+fn files_that_change_while_an_agent_is_asked_are_named() {
+    let scratch = project();
+    scratch.git(["add", "src"]).ok();
+    let top = scratch.top.display().to_string();
+    let elsewhere = format!("cd '{top}'; echo x >>src/net.rs; rm src/main.rs; echo x >new; echo x >.memo/mine");
+    for (ending, code) in [("echo '{}'", 0), ("echo no >&2; exit 1", 1)] {
+        scratch.git(["checkout", "-q", "--", "src"]).ok();
+        scratch.write("seen", ending);
+        let _ = fs::remove_file(scratch.top.join("new"));
+        install(&scratch, &format!("{elsewhere}\n{ending}"));
+        let ran = scan(&scratch, &[]);
+        let told =
+            "warning: 3 files changed while codex was asked, by it or by somebody else: new, src/main.rs, src/net.rs\n";
+        assert!(ran.code == code && ran.stderr.contains(told), "{ran:?}");
+    }
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    scratch.git(["config", "shiftlog.index", "commit"]).ok();
+    for ending in ["echo '{}'", "echo no >&2; exit 1"] {
+        install(&scratch, &format!("echo x >>'{top}/src/net.rs'\n{ending}"));
+        scratch.run_until_nothing_runs(&scratch.top, &["git", "commit", "-q", "--allow-empty", "-m", "x"]).ok();
+        let told = "1 file changed while codex was asked, by it or by somebody else: src/net.rs";
+        assert!(scratch.log().contains(told), "{}", scratch.log());
+        fs::remove_file(scratch.top.join(".git/shiftlog/log")).unwrap();
+    }
+    install(&scratch, "echo '{}'");
+    let quiet = scan(&scratch, &[]);
+    assert_eq!((quiet.code, quiet.stderr.as_str()), (0, ""), "of an agent that only answers nothing is told");
+}
