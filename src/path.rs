@@ -160,7 +160,8 @@ impl<'t> Document<'t> {
         Ok(Document { raw })
     }
 
-    fn text(self) -> &'t str {
+    /// Returns the text of the value as it is spelt.
+    pub fn text(self) -> &'t str {
         self.raw.get()
     }
 
@@ -181,12 +182,30 @@ impl<'t> Document<'t> {
     }
 
     /// Returns the members of an object; of those with one name the last counts.
-    fn members(self) -> Result<IndexMap<String, &'t RawValue>, String> {
+    ///
+    /// # Errors
+    ///
+    /// If the value is no object, or a name cannot be read.
+    pub fn members(self) -> Result<IndexMap<String, Document<'t>>, String> {
         let members = self.read::<Members<'t>>()?.0.into_iter();
-        members.map(|(name, raw)| Ok((Document { raw: name }.read()?, raw))).collect()
+        members.map(|(name, raw)| Ok((Document { raw: name }.string()?, Document { raw }))).collect()
     }
 
-    fn items(self) -> Result<Vec<&'t RawValue>, String> {
+    /// Returns the items of an array.
+    ///
+    /// # Errors
+    ///
+    /// If the value is none.
+    pub fn items(self) -> Result<Vec<Document<'t>>, String> {
+        Ok(self.read::<Vec<&'t RawValue>>()?.into_iter().map(|raw| Document { raw }).collect())
+    }
+
+    /// Returns the text that a string stands for.
+    ///
+    /// # Errors
+    ///
+    /// If the value is no string, or has an escape that stands for no character.
+    pub fn string(self) -> Result<String, String> {
         self.read()
     }
 
@@ -198,7 +217,7 @@ impl<'t> Document<'t> {
     pub fn walk(self, segments: &[Segment], first: usize) -> Result<Self, String> {
         let mut here = self;
         for (number, segment) in (first..).zip(segments) {
-            let raw = match (here.kind(), segment.index()) {
+            here = match (here.kind(), segment.index()) {
                 ("object", _) => {
                     let found = here.members()?.get(&segment.text).copied();
                     found.ok_or_else(|| format!("segment {number}: key '{}' not found", segment.text))?
@@ -213,7 +232,6 @@ impl<'t> Document<'t> {
                 (kind, Some(_)) => return Err(format!("segment {number}: expected array, got {kind}")),
                 (kind, None) => return Err(format!("segment {number}: expected object, got {kind}")),
             };
-            here = Document { raw };
         }
         Ok(here)
     }
@@ -235,7 +253,7 @@ impl<'t> Document<'t> {
     ///
     /// # Errors
     ///
-    /// None that [`Document::new`] has not met.
+    /// If a text in it has an escape that stands for no character.
     pub fn compact(self) -> Result<String, String> {
         let mut text = String::new();
         self.write(&mut text)?;
@@ -246,28 +264,28 @@ impl<'t> Document<'t> {
         match self.kind() {
             "object" => {
                 text.push('{');
-                for (number, (key, raw)) in self.members()?.into_iter().enumerate() {
+                for (number, (key, member)) in self.members()?.into_iter().enumerate() {
                     if number > 0 {
                         text.push(',');
                     }
                     text.push_str(&serde_json::Value::from(key).to_string());
                     text.push(':');
-                    Document { raw }.write(text)?;
+                    member.write(text)?;
                 }
                 text.push('}');
             }
             "array" => {
                 text.push('[');
-                for (number, raw) in self.items()?.into_iter().enumerate() {
+                for (number, item) in self.items()?.into_iter().enumerate() {
                     if number > 0 {
                         text.push(',');
                     }
-                    Document { raw }.write(text)?;
+                    item.write(text)?;
                 }
                 text.push(']');
             }
             "string" => {
-                text.push_str(&serde_json::Value::from(self.read::<String>()?).to_string());
+                text.push_str(&serde_json::Value::from(self.string()?).to_string());
             }
             _ => text.push_str(self.text()),
         }

@@ -30,6 +30,8 @@ const ID_DIGITS: usize = 12;
 const FAILED: &str = "failed";
 /// The longest remark, in characters.
 const MAX_NOTE_CHARS: usize = 500;
+/// The longest name of a file, in characters.
+const MAX_NAME_CHARS: usize = 1000;
 
 /// The largest file whose text is stored, in bytes.
 const MAX_STORED_BYTES: u64 = 32 << 20;
@@ -64,10 +66,13 @@ pub fn observe(repo: &Repository, path: &Path, kind: &str, remark: Option<&str>,
     }
     words = words.filter(|_| has_words);
     let evidence = forms[usize::from(has_words)].clone();
+    let refused = |reason: &str| Err(Error::other(format!("cannot attach '{}': {reason}", path.display())));
     let purged = Tombstones::read(repo)?;
     if forms.iter().any(|form| purged.bars(&form.key())) {
-        let name = path.display();
-        return Err(Error::other(format!("cannot attach '{name}': its text was removed with 'git shiftlog purge'")));
+        return refused("its text was removed with 'git shiftlog purge'");
+    }
+    if forms.iter().any(Evidence::is_too_long) {
+        return refused("what a note would say of it is too long");
     }
     Ok(Observed { evidence, words, forms })
 }
@@ -210,12 +215,16 @@ pub fn remove(
     Ok(was_there)
 }
 
-/// Returns the name of a file for a note: from the top of the working tree, or the last component of one elsewhere.
+/// Returns the name of a file for a note: from the top of the working tree, or the last component of one that is elsewhere or has
+/// a very long path.
 fn name(repo: &Repository, path: &Path) -> String {
     let top = repo.worktree().and_then(|top| top.canonicalize().ok());
     let whole = path.canonicalize().ok();
     let below = top.zip(whole.as_ref()).and_then(|(top, whole)| whole.strip_prefix(top).ok().map(Path::to_owned));
-    below.as_deref().unwrap_or_else(|| Path::new(path.file_name().unwrap_or_default())).to_string_lossy().into_owned()
+    let below = below.map(|below| below.to_string_lossy().into_owned());
+    below
+        .filter(|below| below.chars().count() <= MAX_NAME_CHARS)
+        .unwrap_or_else(|| path.file_name().unwrap_or_default().to_string_lossy().into_owned())
 }
 
 /// Returns the id in the name of a log's file, as [`super::apex::sync`] makes it.

@@ -5,6 +5,7 @@
 
 pub mod apex;
 mod attach;
+pub mod counts;
 mod exclude;
 mod http;
 mod masked;

@@ -3,6 +3,8 @@
 
 use std::io::{self, BufRead};
 
+use super::counts::has_failures;
+
 /// The longest line that is told, in characters.
 const MAX_CHARS: usize = 240;
 /// How much of a line is looked at, in bytes: a dump of a variable can have megabytes.
@@ -134,7 +136,7 @@ impl Apex {
             "FATAL_ERROR" | "EXCEPTION_THROWN" if self.error.is_none() => {
                 let (place, words) = rest.split_once('|').unwrap_or(("", rest));
                 let number = place.trim_matches(['[', ']']);
-                let is_line = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+                let is_line = (1..=9).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
                 let words = if place.starts_with('[') { words } else { rest };
                 let line = if is_line { format!(", line {number}") } else { String::new() };
                 self.error = Some((words.trim().to_owned(), self.units.last().cloned(), line));
@@ -210,7 +212,24 @@ fn tells_failure(line: &str) -> bool {
     // Colours stand around the words.
     let plain = line.contains('\u{1b}').then(|| crate::outside::line(line));
     let line = without_time(plain.as_deref().unwrap_or(line).trim_start());
-    let begins = ["error:", "error[", "Error:", "ERROR", "[ERROR]", "FAIL", "npm ERR!", "panic:", "Traceback ", "E   "];
+    let begins = [
+        "error:",
+        "error[",
+        "Error:",
+        "ERROR",
+        "[ERROR]",
+        "##[error]",
+        "::error",
+        "FAIL",
+        "npm ERR!",
+        "npm error ",
+        "panic:",
+        "Traceback ",
+        "E   ",
+        "Unhandled exception",
+        "Unhandled Exception",
+        "Bus error",
+    ];
     let has = [
         " panicked at ",
         ": error: ",
@@ -222,8 +241,11 @@ fn tells_failure(line: &str) -> bool {
         "Exception: ",
         "AssertionError",
         "not ok ",
+        "Segmentation fault",
+        "(core dumped)",
     ];
-    begins.iter().any(|word| line.starts_with(word)) || has.iter().any(|word| line.contains(word))
+    let has_word = begins.iter().any(|word| line.starts_with(word)) || has.iter().any(|word| line.contains(word));
+    has_word || has_failures(line)
 }
 
 /// Returns a line without the time that services for CI put in front, such as `2026-11-20T12:00:00.1234567Z `.
@@ -313,7 +335,22 @@ mod tests {
         ] {
             assert_eq!(of(text).error.as_deref(), Some(expected));
         }
-        for text in ["", "all 3 tests passed\n0 failed\n", "no errors\n"] {
+        for line in [
+            "npm error code 1",
+            "##[error]Process completed with exit code 1.",
+            "::error file=a.ts,line=1::it broke",
+            "Tests: 3 failed",
+            "1 failed, 2 passed in 0.1s",
+            "3 examples, 1 failure",
+            "FAILED (failures=1)",
+            "Segmentation fault",
+            "sh: line 1:    12 Segmentation fault      (core dumped) ./a",
+            "12 Aborted                 (core dumped) ./a",
+            "Unhandled exception. System.Exception: x",
+        ] {
+            assert_eq!(of(&format!("ok\n{line}\nmore\n")).error.as_deref(), Some(line));
+        }
+        for text in ["", "all 3 tests passed\n0 failed\n", "no errors\n", "test a_404 failed_login ... ok\n"] {
             assert_eq!(of(text), Triage::default(), "{text}");
         }
     }

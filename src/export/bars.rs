@@ -8,7 +8,7 @@ use bstr::{BString, ByteSlice as _};
 
 use super::plan::{Made, Plan, Session, clean};
 use crate::error::Result;
-use crate::git::ObjectId;
+use crate::git::{Commit, ObjectId};
 use crate::outside;
 use crate::pretty;
 use crate::pretty::html::{Bar, Hunk, PatchFile, address, hunk_id, patch_files};
@@ -111,6 +111,35 @@ impl<'a, 'r> Bars<'a, 'r> {
         Ok(bars)
     }
 
+    /// Returns the bar of a commit that has evidence and no conversation.
+    ///
+    /// # Errors
+    ///
+    /// If Git fails.
+    pub fn observed(&mut self, commit: &Rc<Commit>, has_patch: bool) -> Result<Bar> {
+        let commit_id = commit.commit_id;
+        let name = commit_id.to_hex_with_len(7).to_string();
+        let (mut files, is_cut) = if has_patch { self.patch(commit_id)? } else { (Vec::new(), false) };
+        self.add_addresses(commit_id, &mut files);
+        Ok(Bar {
+            id: format!("c-{name}"),
+            name,
+            commit: Rc::clone(commit),
+            files,
+            is_cut,
+            is_partly_explained: false,
+            address: None,
+            evidence: self.evidence(commit_id)?,
+        })
+    }
+
+    /// Adds the addresses of files where they have pages.
+    fn add_addresses(&self, commit_id: ObjectId, files: &mut [PatchFile]) {
+        for file in files.iter_mut().filter(|file| self.has_pages && file.is_there()) {
+            file.address = Some(address::file(commit_id, &file.path));
+        }
+    }
+
     fn bar(&mut self, made: &Made, has_patch: bool, is_explained: bool) -> Result<Bar> {
         let commit_id = made.commit.commit_id;
         let name = commit_id.to_hex_with_len(7).to_string();
@@ -128,9 +157,7 @@ impl<'a, 'r> Bars<'a, 'r> {
         }
         let evidence = if is_first { self.evidence(commit_id)? } else { Vec::new() };
         let address = (self.has_pages && !is_explained).then(|| address::commit(commit_id));
-        for file in files.iter_mut().filter(|file| self.has_pages && file.is_there()) {
-            file.address = Some(address::file(commit_id, &file.path));
-        }
+        self.add_addresses(commit_id, &mut files);
         Ok(Bar { id, name, commit: Rc::clone(&made.commit), files, is_cut, is_partly_explained, address, evidence })
     }
 

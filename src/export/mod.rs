@@ -9,13 +9,14 @@ mod plan;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::Write;
+use std::rc::Rc;
 
 use bstr::ByteSlice as _;
 
 use self::bars::Bars;
 pub use self::plan::{Made, Plan, Session, Wanted, clean, clean_commit, clean_summary};
 use crate::error::{Error, Result};
-use crate::git::ObjectId;
+use crate::git::{Commit, ObjectId};
 use crate::pretty::SubAgent;
 use crate::pretty::html::{Frame, Outlet, Page, Part, SessionHead, Shape, Span, Spoken, address, beginning};
 use crate::record::{Conversation, Reader, Sessions};
@@ -80,13 +81,20 @@ impl<'a, 'r> Pages<'a, 'r> {
         self.damaged
     }
 
-    /// Writes the page of some sessions of the plan. `up` is the address of the overview; what the page says is returned for
+    /// Writes the page of some sessions of the plan, and of commits that have evidence alone. `up` is the address of the overview; what the page says is returned for
     /// its search, if it stands in a file.
     ///
     /// # Errors
     ///
     /// If a conversation cannot be read, Git fails, or writing fails.
-    pub fn write(&mut self, out: &mut dyn Write, sessions: &[usize], title: &str, up: Option<&str>) -> Result<Spoken> {
+    pub fn write(
+        &mut self,
+        out: &mut dyn Write,
+        sessions: &[usize],
+        observed: &[Rc<Commit>],
+        title: &str,
+        up: Option<&str>,
+    ) -> Result<Spoken> {
         let (plan, shape) = (self.plan, self.shape.clone());
         let has_patch = self.has_patch && shape.span != Span::Focused;
         let has_pages = shape.outlet == Outlet::Server;
@@ -94,11 +102,11 @@ impl<'a, 'r> Pages<'a, 'r> {
         let prices = if has_pages { Prices::configured(self.reader.repo(), None) } else { Ok(Prices::default()) };
         let prices = prices.unwrap_or_default();
         let mut bars = Bars::new(self.reader, self.redactor, plan, sessions, has_pages)?;
-        let change = match plan.only_commit(sessions).filter(|_| has_patch) {
+        let change = match plan.only_commit(sessions).filter(|_| has_patch && observed.is_empty()) {
             Some(made) => bars.beside(made)?,
             None => None,
         };
-        let frame = Frame { title, lead: &plan.lead(sessions), up, has_change: change.is_some() };
+        let frame = Frame { title, lead: &plan.lead(sessions, observed), up, has_change: change.is_some() };
         let mut page = Page::begin(out, frame, &shape).map_err(Error::output)?;
         for at in sessions {
             let session = &plan.sessions[*at];
@@ -132,6 +140,9 @@ impl<'a, 'r> Pages<'a, 'r> {
         }
         if let Some(bar) = &change {
             page.change(bar).map_err(Error::output)?;
+        }
+        for commit in observed {
+            page.commit(&bars.observed(commit, has_patch)?).map_err(Error::output)?;
         }
         Ok(page.end().map_err(Error::output)?.unwrap_or_default())
     }
@@ -192,11 +203,16 @@ impl<'a, 'r> Pages<'a, 'r> {
 }
 
 impl Plan {
-    /// Returns a title for a page with some sessions: the subject of their only commit, or the first prompt.
-    pub fn title(&self, sessions: &[usize]) -> String {
+    /// Returns a title for a page with some sessions and commits: the subject of their only commit, or the first prompt.
+    pub fn title(&self, sessions: &[usize], observed: &[Rc<Commit>]) -> String {
         let mut made = sessions.iter().flat_map(|at| &self.sessions[*at].made);
-        let Some(first) = made.next() else { return String::new() };
-        let is_one_commit = made.all(|made| made.commit.commit_id == first.commit.commit_id);
+        let Some(first) = made.next() else {
+            return match observed {
+                [commit] => commit.subject().to_str_lossy().into_owned(),
+                _ => "Commits".to_owned(),
+            };
+        };
+        let is_one_commit = observed.is_empty() && made.all(|made| made.commit.commit_id == first.commit.commit_id);
         match (is_one_commit, sessions, &first.summary.prompt) {
             (true, ..) => first.commit.subject().to_str_lossy().into_owned(),
             (false, [_], Some(prompt)) => beginning(prompt, TITLE_CHARS),

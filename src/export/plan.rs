@@ -52,10 +52,12 @@ pub struct Session {
 pub struct Plan {
     /// The sessions, in the order of their first commits.
     pub sessions: Vec<Session>,
+    /// The commits that have evidence and no conversation. A document has none of them.
+    pub observed: Vec<Rc<Commit>>,
 }
 
 impl Plan {
-    /// Finds the sessions of commits. `only` is the beginning of a session's id, for commits that are wanted with all of theirs.
+    /// Finds the sessions of commits, and the commits with evidence alone. `only` is the beginning of a session's id, for commits that are wanted with all of theirs.
     /// The plan is empty if nothing is recorded there.
     ///
     /// # Errors
@@ -72,7 +74,15 @@ impl Plan {
         let mut seen = HashSet::new();
         for Wanted { commit_id, session, is_whole } in wanted {
             if seen.insert((commit_id, session.clone())) {
-                let Some(told) = reader.sessions(commit_id)? else { continue };
+                let told = reader.sessions(commit_id)?.filter(|told| told.summaries().next().is_some());
+                let Some(told) = told else {
+                    let is_observed =
+                        || reader.note(commit_id).map(|note| note.is_some_and(|note| !note.evidence().is_empty()));
+                    if session.is_none() && only.is_none() && is_observed()? {
+                        plan.observed.push(Rc::new(clean_commit(reader, commit_id, redactor)?));
+                    }
+                    continue;
+                };
                 let is_wanted = |key: &SessionKey| match (&session, only) {
                     (Some(session), _) => key == session,
                     (None, Some(only)) => key.is_within(only),
@@ -155,12 +165,17 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns what is told of some sessions below the title of their page.
-    pub fn lead(&self, sessions: &[usize]) -> String {
+    /// Says whether there is nothing to export.
+    pub fn is_empty(&self) -> bool {
+        self.sessions.is_empty() && self.observed.is_empty()
+    }
+
+    /// Returns what is told of some sessions and commits below the title of their page.
+    pub fn lead(&self, sessions: &[usize], observed: &[Rc<Commit>]) -> String {
         let made = || sessions.iter().flat_map(|at| &self.sessions[*at].made);
         let commits: HashSet<ObjectId> = made().map(|made| made.commit.commit_id).collect();
-        let counts = [count(sessions.len() as u64, "session"), count(commits.len() as u64, "commit")];
-        counts.join(", ")
+        let commits = count((commits.len() + observed.len()) as u64, "commit");
+        if sessions.is_empty() { commits } else { format!("{}, {commits}", count(sessions.len() as u64, "session")) }
     }
 
     /// Returns the commit of a page with some sessions if it is about one commit alone.

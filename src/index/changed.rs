@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
 use serde::{Deserialize, Serialize};
@@ -114,25 +114,34 @@ fn last_scan(project: &Project) -> Value {
     serde_json::from_slice(&text).unwrap_or_default()
 }
 
-/// Returns the paths of the files that Git knows or would add, from the top of the project.
+/// Returns the paths of the files that may be sent, from the top of the project.
 fn listed(repo: &Repository, project: &Project) -> Result<Vec<String>> {
+    let prefix = project.prefix(repo)?;
+    let paths = known(repo, &prefix)?;
+    let inside = paths.iter().filter_map(|path| path.strip_prefix(&prefix).ok());
+    let paths = inside.filter(|path| !path.starts_with(".memo")).filter_map(Path::to_str);
+    Ok(paths.filter(|path| !told::is_secret_data(path)).map(str::to_owned).collect())
+}
+
+/// Returns the paths of the files below `prefix` that Git knows or would add, from the top of the working tree.
+///
+/// # Errors
+///
+/// If there is no working tree, or Git fails.
+pub(super) fn known(repo: &Repository, prefix: &Path) -> Result<Vec<PathBuf>> {
     if repo.worktree().is_none() {
         return Err(Error::other("this operation must be run in a work tree"));
     }
-    let prefix = project.prefix(repo)?;
     let mut args: Vec<std::ffi::OsString> =
         ["ls-files", "-z", "--cached", "--others", "--exclude-standard"].map(Into::into).to_vec();
     if !prefix.as_os_str().is_empty() {
         let mut pattern = std::ffi::OsString::from(":(top,literal)");
-        pattern.push(&prefix);
+        pattern.push(prefix);
         args.extend(["--".into(), pattern]);
     }
     let output = git(args).repository(repo).capture()?;
     let paths = output.split_str("\0").filter(|path| !path.is_empty());
-    let inside = paths.filter_map(|path| Path::new(OsStr::from_bytes(path)).strip_prefix(&prefix).ok());
-    let paths = inside.filter(|path| !path.starts_with(".memo")).filter_map(Path::to_str);
-    let paths = paths.filter(|path| !told::is_secret_data(path)).map(str::to_owned);
-    Ok(paths.collect())
+    Ok(paths.map(|path| OsStr::from_bytes(path).into()).collect())
 }
 
 /// Returns what a file is told apart by; `None` for what is no regular file.

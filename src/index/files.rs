@@ -160,8 +160,13 @@ impl Project {
             return Ok(true);
         }
         let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+        // Opening a named pipe would wait for somebody who reads.
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        options.read(true).append(true).create(true).custom_flags(flags.bits().cast_signed());
         let mut file = options.open(&path).map_err(fail)?;
+        if !file.metadata().map_err(fail)?.is_file() {
+            return Err(Error::other(format!("'{}' is not a regular file", path.display())));
+        }
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(fail)?;
         let is_there = |line: &&&str| text.lines().any(|other| other.trim_matches('/') == **line);

@@ -4,7 +4,8 @@
 use std::path::{Component, Path};
 
 use bstr::ByteSlice as _;
-use serde_json::Value;
+
+use crate::path::{Document, Segment};
 
 /// How far from its line a keyword is looked for, in lines.
 const NEAR: usize = 20;
@@ -46,21 +47,32 @@ pub enum Place {
     Nowhere(&'static str),
 }
 
-/// Returns the issues of a valid `issues.json`.
-pub fn issues(value: &Value) -> Vec<Issue> {
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let location = |value: &Value| Location {
-        file: text(&value["file"]),
-        keyword: text(&value["keyword"]),
-        line: value["line"].as_u64().and_then(|line| usize::try_from(line).ok()).unwrap_or(0),
+/// Returns the issues of the text of an `issues.json`.
+///
+/// # Errors
+///
+/// If the text is not valid.
+pub fn issues(text: &str) -> Result<Vec<Issue>, String> {
+    let location = |value: Document<'_>| {
+        let line = member(value, "line")?.text().parse().unwrap_or(0);
+        Ok(Location { file: member(value, "file")?.string()?, keyword: member(value, "keyword")?.string()?, line })
     };
-    let issue = |value: &Value| Issue {
-        title: text(&value["title"]),
-        tags: list(&value["tags"]).iter().map(text).collect(),
-        locations: list(&value["locations"]).iter().map(location).collect(),
+    let issue = |value: Document<'_>| {
+        Ok(Issue {
+            title: member(value, "title")?.string()?,
+            tags: list(value, "tags")?.into_iter().map(Document::string).collect::<Result<_, String>>()?,
+            locations: list(value, "locations")?.into_iter().map(location).collect::<Result<_, String>>()?,
+        })
     };
-    list(&value["issues"]).iter().map(issue).collect()
+    list(Document::new(text)?, "issues")?.into_iter().map(issue).collect()
+}
+
+fn member<'t>(value: Document<'t>, key: &str) -> Result<Document<'t>, String> {
+    value.walk(&[Segment { text: key.to_owned() }], 0)
+}
+
+fn list<'t>(value: Document<'t>, key: &str) -> Result<Vec<Document<'t>>, String> {
+    member(value, key)?.items()
 }
 
 /// Looks for the keywords of locations in the files below `top`: on the line, else on the nearest of the lines around it.

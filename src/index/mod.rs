@@ -14,10 +14,12 @@ mod question;
 pub mod refresh;
 mod scan;
 pub mod schema;
+mod tree;
 mod watch;
 
 pub use self::changed::{Change, Snapshot, last_scan_time};
 pub use self::files::{DIRECTORY, Project, ROOTS, SKELETONS, below, find, read};
 pub use self::locations::{Issue, Location, Place, find_all, issues};
 pub use self::scan::{Plan, choose};
+pub use self::tree::Tree;
 pub use self::watch::{Debounce, News, Watcher, running};

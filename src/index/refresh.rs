@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::files::{Project, below};
 use super::place;
 use super::scan::{AGAIN, Plan, choose};
-use crate::error::{Kind, Result};
+use super::tree::Tree;
+use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 
 /// How long an agent may take for one answer.
@@ -40,7 +41,16 @@ pub fn refresh(repo: &Repository, project: &Project) -> Result<Vec<String>> {
             plan => plan?,
         };
         if !plan.is_empty() {
-            let changed = plan.run(None, ANSWER_LIMIT, |_, _| {})?;
+            let before = Tree::take(repo)?;
+            let ran = plan.run(None, ANSWER_LIMIT, |_, _| {});
+            let strays = before.changed_since(repo, ask.name)?.map(|strays| format!("index: {strays}"));
+            let changed = match (ran, strays) {
+                (Err(error), Some(strays)) => return Err(Error::new(error.kind(), format!("{error}; {strays}"))),
+                (ran, strays) => {
+                    told.extend(strays);
+                    ran?
+                }
+            };
             let files = if changed.is_empty() { "nothing".to_owned() } else { changed.join(", ") };
             told.push(format!("index: told {} of {} files, changed {files}", ask.name, plan.changes().len()));
         }

@@ -87,10 +87,8 @@ impl<'p> Plan<'p> {
             None => (texts.clone(), Snapshot::of_last_scan(project)),
         };
         let changes = snapshot.changes_since(&earlier, project);
-        let room = question::room(&begun, ask.max_question_bytes()).ok_or_else(|| {
-            Error::other(format!("the index is too large for a question to {}", ask.name))
-                .hint("shorten the files in .memo/index, or ask another agent with --agent")
-        })?;
+        let max_bytes = ask.max_question_bytes();
+        let room = question::room(&begun, &redactor, max_bytes).ok_or_else(|| too_large(ask, &begun, &redactor))?;
         Ok(Plan { project, redactor, ask, texts, begun, earlier, snapshot, changes, room, _lock: lock })
     }
 
@@ -104,12 +102,13 @@ impl<'p> Plan<'p> {
         &self.changes
     }
 
-    /// Returns how many questions are asked, if each is answered at once.
+    /// Returns how many questions are asked, if each is answered at once and the index grows little.
     pub fn questions(&self) -> usize {
         changed::parts(&self.changes, self.room).len()
     }
 
-    /// Returns how many bytes of the project and of the index are sent at most.
+    /// Returns how many bytes of the project and of the index are sent at most, if each question is answered at once and the
+    /// index does not grow.
     pub fn bytes(&self) -> u64 {
         let index: usize = self.begun.iter().map(String::len).sum();
         (index * self.questions() + self.changes.iter().map(Change::cost).sum::<usize>()) as u64
@@ -175,11 +174,17 @@ impl<'p> Plan<'p> {
     ) -> Result<(Vec<String>, usize)> {
         let max_bytes = self.ask.max_question_bytes();
         let content = |path: &str| changed::content(self.project, path);
-        let (first, count) = question::question(texts, part, content, &self.redactor, max_bytes);
+        let (first, count) = question::question(texts, part, content, &self.redactor, max_bytes)
+            .ok_or_else(|| too_large(self.ask, texts, &self.redactor))?;
         let (mut asked, mut errors) = (first.clone(), Vec::new());
         for _ in 0..MAX_ROUNDS {
             let answer = self.ask.answer(&asked, model, limit)?;
             match answered(&answer, texts, &self.redactor) {
+                // It would leave no room for files in the next question.
+                Ok(texts) if question::room(&texts, &self.redactor, max_bytes).is_none() => {
+                    let reason = question::too_large(&texts, &self.redactor, max_bytes);
+                    errors = vec![format!("the index is too large: {reason}")];
+                }
                 Ok(texts) => return Ok((texts, count)),
                 Err(wrong) => errors = wrong,
             }
@@ -189,6 +194,13 @@ impl<'p> Plan<'p> {
         let rest = errors.iter().skip(1).take(9).cloned();
         Err(rest.fold(failed.because(errors.first().cloned().unwrap_or_default()), Error::hint))
     }
+}
+
+/// Returns the error of an index that leaves no room for files in a question.
+fn too_large(ask: &Ask, texts: &[String], redactor: &Redactor) -> Error {
+    Error::other(format!("the index is too large for a question to {}", ask.name))
+        .because(question::too_large(texts, redactor, ask.max_question_bytes()))
+        .hint("shorten the files in .memo/index, or ask another agent with --agent")
 }
 
 /// Returns the four files as they are.

@@ -2,10 +2,8 @@
 //!
 //! Read [`check`]. The path into the value is written as everywhere, `[modules][0][name]`.
 
-use serde_json::Value;
-
 use super::files;
-use crate::path::{Segment, render};
+use crate::path::{Document, Segment, render};
 
 /// The most errors that are told of one file.
 const MAX_ERRORS: usize = 50;
@@ -41,25 +39,25 @@ const SHAPES: [Shape; 4] = [
 
 /// Checks the text of a file of the index, and returns what is wrong with it: `<file>.json: <reason>`, where the reason
 /// begins with the path into the value. `text` may also be the reason why there is none.
+///
+/// The text is read as where values of it are read by path, so that what is valid can be read.
 pub fn check(root: &str, text: Result<&str, &str>) -> Vec<String> {
     let tell = |reason: String| vec![format!("{root}.json: {reason}")];
     let text = match text {
         Ok(text) => text,
         Err(reason) => return tell(format!("the file {reason}")),
     };
-    match serde_json::from_str::<Value>(text) {
-        Ok(value) => check_value(root, &value),
-        Err(error) => tell(format!("cannot be read as JSON: {error}")),
-    }
-}
-
-/// Does the same with a value.
-pub fn check_value(root: &str, value: &Value) -> Vec<String> {
-    let mut found = Vec::new();
     let Some(at) = files::ROOTS.iter().position(|known| *known == root) else {
-        return vec![format!("{root}.json: is no file of the index")];
+        return tell("is no file of the index".into());
     };
-    fits(value, &SHAPES[at], &mut Vec::new(), &mut found);
+    let mut found = Vec::new();
+    let read = Document::new(text).and_then(|document| {
+        document.compact()?;
+        fits(document, &SHAPES[at], &mut Vec::new(), &mut found)
+    });
+    if let Err(error) = read {
+        return tell(format!("cannot be read as JSON: {error}"));
+    }
     let more = found.len().saturating_sub(MAX_ERRORS);
     found.truncate(MAX_ERRORS);
     if more > 0 {
@@ -68,34 +66,36 @@ pub fn check_value(root: &str, value: &Value) -> Vec<String> {
     found.into_iter().map(|reason| format!("{root}.json: {reason}")).collect()
 }
 
-fn fits(value: &Value, shape: &Shape, path: &mut Vec<Segment>, found: &mut Vec<String>) {
+fn fits(value: Document<'_>, shape: &Shape, path: &mut Vec<Segment>, found: &mut Vec<String>) -> Result<(), String> {
     let mut tell = |path: &[Segment], reason: String| {
         found.push(if path.is_empty() { reason } else { format!("{}: {reason}", render(path)) });
     };
-    match (shape, value) {
-        (Text, Value::String(_)) => {}
-        (Number, Value::Number(number)) if number.is_u64() => {}
-        (List(of), Value::Array(items)) => {
-            for (number, item) in items.iter().enumerate() {
+    match (shape, value.kind()) {
+        (Text, "string") => {}
+        (Number, "number") if value.text().parse::<u64>().is_ok() => {}
+        (List(of), "array") => {
+            for (number, item) in value.items()?.into_iter().enumerate() {
                 path.push(Segment { text: number.to_string() });
-                fits(item, of, path, found);
+                fits(item, of, path, found)?;
                 path.pop();
             }
         }
-        (Object(required, optional), Value::Object(members)) => {
+        (Object(required, optional), "object") => {
+            let members = value.members()?;
             for (key, _) in required.iter().filter(|(key, _)| !members.contains_key(*key)) {
                 tell(path, format!("key '{key}' is missing"));
             }
             for (key, shape) in required.iter().chain(*optional) {
-                if let Some(member) = members.get(*key) {
+                if let Some(member) = members.get(*key).copied() {
                     path.push(Segment { text: (*key).to_owned() });
-                    fits(member, shape, path, found);
+                    fits(member, shape, path, found)?;
                     path.pop();
                 }
             }
         }
-        (_, value) => tell(path, format!("expected {}, got {}", expected(shape), kind(value))),
+        (_, kind) => tell(path, format!("expected {}, got {kind}", expected(shape))),
     }
+    Ok(())
 }
 
 fn expected(shape: &Shape) -> &'static str {
@@ -104,17 +104,6 @@ fn expected(shape: &Shape) -> &'static str {
         Number => "whole number from 0 on",
         List(_) => "array",
         Object(..) => "object",
-    }
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }
 
@@ -186,6 +175,17 @@ mod tests {
         assert!(broken.len() == 1 && broken[0].starts_with("stories.json: cannot be read as JSON: "), "{broken:?}");
         assert!(wrong("stories", "\u{feff}{\"stories\":[]}").len() == 1, "a byte order mark is an error");
         assert!(wrong("stories", "{\"stories\":[]} x").len() == 1, "trailing text is an error");
+        let nested = |levels: usize| format!("{{\"stories\":[],\"x\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
+        for (text, is_valid) in [
+            (nested(511), true),
+            (nested(512), false),
+            (r#"{"stories":[],"x":1e999}"#.into(), true),
+            (r#"{"stories":1,"stories":[]}"#.into(), true),
+            (r#"{"stories":[],"x":"\ud800"}"#.into(), false),
+        ] {
+            let is_readable = Document::new(&text).and_then(Document::compact).is_ok();
+            assert_eq!((wrong("stories", &text).is_empty(), is_readable), (is_valid, is_valid), "{text}");
+        }
         assert_eq!(check("issues", Err("is missing")), ["issues.json: the file is missing"]);
         let many = format!(r#"{{"stories":[{}]}}"#, vec!["1"; 60].join(","));
         assert_eq!(wrong("stories", &many).len(), MAX_ERRORS + 1, "an endless list helps nobody");

@@ -50,8 +50,10 @@ pub fn check(schema: &Value, arguments: &Map<String, Value>) -> Result<(), Strin
             Some("integer") => value.as_i64().is_some_and(|number| {
                 minimum.is_none_or(|minimum| number >= minimum) && maximum.is_none_or(|maximum| number <= maximum)
             }),
-            // The tool itself brings it into its range.
-            Some("number") => value.as_f64().is_some_and(|number| number >= 0.0 && number.fract() == 0.0),
+            Some("number") => value.as_f64().is_some_and(|number| {
+                let is_in = |range: std::ops::RangeInclusive<i64>| range.contains(&(number as i64));
+                number.fract() == 0.0 && is_in(minimum.unwrap_or(i64::MIN)..=maximum.unwrap_or(i64::MAX))
+            }),
             Some("boolean") => value.is_boolean(),
             Some("array") => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
             None if value.is_null() => true,

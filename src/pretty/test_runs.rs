@@ -8,6 +8,8 @@ use std::collections::HashMap;
 
 use super::count;
 use super::html::beginning;
+use crate::evidence::counts::{has_count, has_failures};
+use crate::outside;
 use crate::transcript::{Message, Part, ToolResult};
 
 /// The longest beginning of a command that is told, in characters.
@@ -50,12 +52,12 @@ const PROGRAMS: &[&[&str]] = &[
     &["swift", "test"],
     &["sf", "apex", "run", "test"],
 ];
-/// Words of summaries that tell a failure. Those behind a number tell one if it is not 0.
+/// Words of summaries that tell a failure.
 const FAILED: &[&str] = &["test result: FAILED", "BUILD FAILURE", "BUILD FAILED", "Test Run Failed", "--- FAIL: "];
-const FAILED_COUNTS: &[&str] = &[" failed", " failures", " failing"];
 /// Words of summaries that tell success, if nothing tells a failure. Those behind a number need one that is not 0.
 const PASSED: &[&str] = &["test result: ok.", "BUILD SUCCESS", "100% tests passed", "Test Run Successful"];
-const PASSED_COUNTS: &[&str] = &[" passed", " passing", " examples, 0 failures"];
+const PASSED_COUNTS: &[&str] =
+    &["passed", "passing", "example, 0 failures", "examples, 0 failures", "test, 0 failures", "tests, 0 failures"];
 
 /// How a run of tests ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -65,29 +67,37 @@ enum Ending {
     Unknown,
 }
 
-/// Returns a sentence about the runs of tests in a conversation: `3 test runs, the last passed`. `None` if there are none,
-/// or if it is not known how the last one ended.
+/// Returns a sentence about the runs of tests in a conversation: `3 test runs, the last passed`, or how many failed if it is not
+/// known how the last one ended. `None` if there are none, or if nothing is known.
 pub(super) fn test_runs(messages: &[Message]) -> Option<String> {
     let runs: Vec<_> = commands(messages).filter(|(command, _)| runs_tests(command)).collect();
-    let (_, result) = runs.last()?;
-    let ending = result.map_or(Ending::Unknown, |result| match ending(&result.text) {
-        Ending::Unknown if result.is_error => Ending::Failed,
-        ending => ending,
-    });
+    let endings: Vec<Ending> = runs.iter().map(|(_, result)| result.map_or(Ending::Unknown, ending_of)).collect();
+    let failed = endings.iter().filter(|ending| **ending == Ending::Failed).count();
     let subject = if runs.len() == 1 { "it" } else { "the last" };
     let runs = count(runs.len() as u64, "test run");
-    match ending {
+    match endings.last()? {
         Ending::Passed => Some(format!("{runs}, {subject} passed")),
         Ending::Failed => Some(format!("{runs}, {subject} failed")),
-        Ending::Unknown => None,
+        Ending::Unknown => (failed > 0).then(|| format!("{runs}, {failed} failed")),
+    }
+}
+
+/// Returns how a run ended. A command line that failed although its tests passed has failed elsewhere, as
+/// `cargo test && cargo clippy` can: it is told as a command that failed.
+fn ending_of(result: &ToolResult) -> Ending {
+    match (ending(&result.text), result.is_error) {
+        (Ending::Passed, true) => Ending::Unknown,
+        (Ending::Unknown, true) => Ending::Failed,
+        (ending, _) => ending,
     }
 }
 
 /// Returns a sentence about the other commands that failed, as the agent noted: `2 commands failed, the last was: make`.
 pub(super) fn failed_commands(messages: &[Message]) -> Option<String> {
-    let has_failed = |result: Option<&ToolResult>| result.is_some_and(|result| result.is_error);
-    let failed: Vec<_> =
-        commands(messages).filter(|(command, result)| has_failed(*result) && !runs_tests(command)).collect();
+    let has_failed = |(command, result): &(&str, Option<&ToolResult>)| {
+        result.is_some_and(|result| result.is_error && (!runs_tests(command) || ending_of(result) != Ending::Failed))
+    };
+    let failed: Vec<_> = commands(messages).filter(has_failed).collect();
     let (last, _) = failed.last()?;
     let shown = beginning(last, MAX_COMMAND_CHARS);
     Some(match failed.len() {
@@ -136,8 +146,11 @@ fn is_test_run(command: &str) -> bool {
 
 /// Tells from the output of a run how it ended.
 fn ending(output: &str) -> Ending {
+    // Colours stand around the numbers.
+    let plain = output.contains('\u{1b}').then(|| outside::text(output));
+    let output = plain.as_deref().unwrap_or(output);
     let has = |marks: &[&str]| marks.iter().any(|mark| output.contains(mark));
-    if has(FAILED) || FAILED_COUNTS.iter().any(|mark| has_count(output, mark)) {
+    if has(FAILED) || has_failures(output) {
         return Ending::Failed;
     }
     // 'go test' prints a line for each package.
@@ -147,15 +160,6 @@ fn ending(output: &str) -> Ending {
     }
     let is_passed = has(PASSED) || packages().next().is_some();
     if is_passed || PASSED_COUNTS.iter().any(|mark| has_count(output, mark)) { Ending::Passed } else { Ending::Unknown }
-}
-
-/// Says whether a number that is not 0 stands before a mark.
-fn has_count(output: &str, mark: &str) -> bool {
-    output.match_indices(mark).any(|(at, _)| {
-        let before = &output[..at];
-        let digits = before.len() - before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        before[before.len() - digits..].bytes().any(|byte| byte != b'0')
-    })
 }
 
 #[cfg(test)]
@@ -194,6 +198,10 @@ mod tests {
             ("Tests:       10 failed, 3 passed", Ending::Failed),
             ("  12 passing (3s)\n", Ending::Passed),
             ("3 examples, 0 failures", Ending::Passed),
+            ("3 examples, 1 failure", Ending::Failed),
+            ("1 example, 0 failures", Ending::Passed),
+            ("test handles_404 failed_login ... ok\ntest result: ok. 5 passed; 0 failed", Ending::Passed),
+            ("\u{1b}[31m1 failed\u{1b}[39m | \u{1b}[32m2 passed\u{1b}[39m", Ending::Failed),
             ("0 passed", Ending::Unknown),
             ("compiling", Ending::Unknown),
             ("", Ending::Unknown),
@@ -227,7 +235,17 @@ mod tests {
         assert_eq!(told(&two).as_deref(), Some("2 test runs, the last passed"));
         assert_eq!(told(&[run(1, "cargo test", None)]), None);
         assert_eq!(told(&[run(1, "cargo test", Some(("quiet", true)))]).as_deref(), Some("1 test run, it failed"));
-        assert_eq!(told(&[run(1, "cargo test", Some(("quiet", false)))]), None);
+        let quiet = Some(("quiet", false));
+        assert_eq!(told(&[run(1, "cargo test", quiet)]), None);
+        let unknown = [run(1, "npm test", bad), run(2, "npm test", quiet)];
+        assert_eq!(told(&unknown).as_deref(), Some("2 test runs, 1 failed"));
+        assert_eq!(told(&[run(1, "npm test", good), run(2, "npm test", quiet)]), None);
+        // Tests that pass before something else fails.
+        let line = "cargo test && cargo clippy";
+        let elsewhere = [run(1, line, Some(("test result: ok. 5 passed\nerror: could not compile", true)))];
+        assert_eq!(told(&elsewhere), None);
+        let listed = failed_commands(&elsewhere);
+        assert_eq!(listed.as_deref(), Some("1 command failed: cargo test && cargo clippy"));
         let failed = failed_commands;
         assert_eq!(failed(&[run(1, "cargo test", bad), run(2, "ls", good), run(3, "make", None)]), None);
         assert_eq!(failed(&[run(1, "make all\nmake", bad)]).as_deref(), Some("1 command failed: make all"));

@@ -13,6 +13,8 @@ use crate::transcript::SessionKey;
 
 /// The longest line of a note that is read as evidence, in bytes.
 const MAX_LINE_BYTES: usize = 16 << 10;
+/// The longest line that is written. A line becomes longer when its text is stored or purged later.
+const MAX_WRITTEN_BYTES: usize = MAX_LINE_BYTES - 512;
 
 /// One line of a note: something that was observed.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -63,6 +65,11 @@ impl Evidence {
     /// Returns the evidence as the line that a note holds, without the line end.
     pub fn to_line(&self) -> String {
         serde_json::to_string(self).expect("evidence has only strings and numbers")
+    }
+
+    /// Says whether the line is longer than what is written. Nobody would read it.
+    pub fn is_too_long(&self) -> bool {
+        self.to_line().len() > MAX_WRITTEN_BYTES
     }
 
     /// Says whether both are about the same text.
@@ -200,6 +207,22 @@ mod tests {
         ] {
             assert_eq!(Evidence::parse(other.as_bytes()), None, "{other}");
         }
+    }
+
+    #[test]
+    fn what_is_written_is_read_also_when_its_text_was_stored() {
+        let named = |length: usize| Evidence {
+            shiftlog: 1,
+            evidence: "test".into(),
+            id: "0".repeat(12),
+            sha256: "0".repeat(64),
+            name: "x".repeat(length),
+            ..Evidence::default()
+        };
+        let longest = (0..MAX_LINE_BYTES).rev().map(named).find(|one| !one.is_too_long()).expect("one fits");
+        let stored = longest.with_text("0".repeat(64), u64::MAX, "1".repeat(64));
+        assert_eq!(Evidence::parse(stored.to_line().as_bytes()), Some(stored));
+        assert!(named(MAX_LINE_BYTES).is_too_long());
     }
 
     #[test]

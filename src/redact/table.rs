@@ -65,6 +65,9 @@ pub const RULES: &[Rule] = &[
     rule("cloudflare-origin-key", "Cloudflare", &["v1.0-"], Token(&[Run(HEX, 24, 24), Is("-"), Run(HEX, 146, 146)]), "v1.0-{h24}-{h146}", "v1.0-{h8}"),
 
     rule("salesforce-token", "Salesforce", &["!AQ", "!AR"], Around(ALNUM, 15, 18, &[Run(DOTTED, 60, 300)]), "00D{a12}!AQcAQ{_90}", "00D{a12}!AQ{_8}"),
+    rule("salesforce-refresh-token", "Salesforce", &["5Aep8"], Token(&[Run(DOTTED | EQUALS, 40, 400)]), "5Aep861{_80}", "5Aep861{_8}"),
+    // Client, its secret, which can be empty, and a refresh token.
+    rule("salesforce-auth-url", "Salesforce", &["force://"], After(&[Run(OPAQUE, 1, 300), Is(":"), Run(OPAQUE, 0, 300), Is(":"), Run(OPAQUE, 16, 400)]), "force://PlatformCLI::{_80}@acme.my.salesforce.com", "force://PlatformCLI::token@acme.my.salesforce.com"),
 
     // Forges.
     rule("github-token", "GitHub", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], Token(&[Run(WORD, 36, 255)]), "ghp_{a36}", "ghp_{a10}"),

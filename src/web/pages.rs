@@ -133,12 +133,12 @@ impl<'v> Visit<'v> {
     /// Writes the page of what is wanted.
     fn write(&self, out: &mut dyn Write, wanted: Wanted, nothing: &str) -> Result<()> {
         let plan = Plan::of(&self.reader, vec![wanted], None, false, &self.redactor)?;
-        if plan.sessions.is_empty() {
+        if plan.is_empty() {
             return Err(Error::new(Kind::Missing, nothing));
         }
         let all: Vec<usize> = (0..plan.sessions.len()).collect();
         let mut pages = Pages::new(&self.reader, &self.redactor, &plan, self.shape.clone(), true);
-        pages.write(out, &all, &plan.title(&all), None).map(drop)
+        pages.write(out, &all, &plan.observed, &plan.title(&all, &plan.observed), None).map(drop)
     }
 }
 

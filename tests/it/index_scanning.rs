@@ -47,7 +47,7 @@ pub fn asked(scratch: &Scratch) -> Vec<String> {
     texts
 }
 
-fn scan(scratch: &Scratch, args: &[&str]) -> Ran {
+pub fn scan(scratch: &Scratch, args: &[&str]) -> Ran {
     scratch.shiftlog("index", [&["scan"], args].concat())
 }
 
@@ -57,7 +57,7 @@ fn module(scratch: &Scratch) -> Option<String> {
 }
 
 /// Returns all files of the index and their bytes, and those of the project.
-fn files(scratch: &Scratch) -> Vec<(String, Vec<u8>)> {
+pub fn files(scratch: &Scratch) -> Vec<(String, Vec<u8>)> {
     let listed = scratch.run_in(&scratch.top, "find", [".", "-path", "./.git", "-prune", "-o", "-type", "f", "-print"]);
     let mut paths: Vec<String> = listed.ok().lines().map(str::to_owned).collect();
     paths.retain(|path| !path.starts_with("./.memo/.history"));

@@ -70,6 +70,16 @@ fn validate_lists_every_error_with_its_file_and_place() {
     assert_eq!(lines[1], "arch.json: [modules][0][name]: expected string, got number");
     assert!(lines[2].starts_with("stories.json: cannot be read as JSON: "), "{ran:?}");
     assert_eq!(lines[3], "issues.json: the file is missing");
+    // What is valid is what can be read, and the other way round.
+    for (more, is_valid) in [("1e999", true), ("\"\\ud800\"", false)] {
+        scratch.write(".memo/index/issues.json", &format!("{{\"issues\": [], \"x\": {more}}}"));
+        let told = index(&scratch, &["validate"]).stdout;
+        assert_eq!(told.contains("issues.json: "), !is_valid, "{more}: {told}");
+        assert_eq!(index(&scratch, &["get", "[issues]"]).code, i32::from(!is_valid), "{more}");
+        let code = index(&scratch, &["issues"]).code;
+        assert_eq!(code, if is_valid { 0 } else { 128 }, "{more}");
+    }
+    fs::remove_file(scratch.top.join(".memo/index/issues.json")).unwrap();
     let quiet = index(&scratch, &["validate", "-q"]);
     assert_eq!((quiet.code, quiet.stdout.as_str()), (1, ""));
     let status = index(&scratch, &["status"]).ok();
@@ -188,6 +198,15 @@ fn no_action_goes_through_a_link() {
     let ran = index(&scratch, &["validate"]);
     let told = "arch.json: the file is a symbolic link\nstories.json: the file is a symbolic link\n";
     assert_eq!((ran.code, ran.stdout.as_str()), (1, told));
+    fs::remove_file(scratch.top.join(".memo/.gitignore")).unwrap();
+    // Whoever opened a named pipe would wait for ever.
+    scratch.run_in(&scratch.top, "mkfifo", [".memo/.gitignore"]).ok();
+    for args in [&["init"][..], &["init", "-n"]] {
+        let ran = index(&scratch, args);
+        let told = "fatal: '";
+        assert!(ran.code == 128 && ran.stderr.starts_with(told), "{ran:?}");
+        assert!(ran.stderr.ends_with(".memo/.gitignore' is not a regular file\n"), "{ran:?}");
+    }
     fs::remove_file(scratch.top.join(".memo/.gitignore")).unwrap();
     symlink(scratch.top.join("ignore"), scratch.top.join(".memo/.gitignore")).unwrap();
     assert_eq!(index(&scratch, &["init"]).code, 128);

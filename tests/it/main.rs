@@ -32,6 +32,7 @@ mod hostile;
 mod http;
 mod importing;
 mod impostors;
+mod index_bounds;
 mod index_scanning;
 mod index_watching;
 mod indexing;

@@ -2,6 +2,7 @@
 
 mod attacked;
 mod let_in;
+mod observed;
 mod sub_agents;
 
 use std::collections::{BTreeMap, BTreeSet};

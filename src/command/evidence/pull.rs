@@ -92,15 +92,16 @@ pub fn pull(repo: &Repository, options: &super::Options, words: &[String]) -> Re
     progress.end();
     drop(interruption);
     tell(options, &pulled)?;
-    if let Some(commit_id) = commit_id {
-        attach(repo, options, commit_id, &here, &pulled)?;
-    }
+    let are_attached = match commit_id {
+        Some(commit_id) => attach(repo, options, commit_id, &here, &pulled)?,
+        None => true,
+    };
     if let Some(problem) = &listing.problem {
         cli::error(&Error::other("some logs are not listed").because(outside::line(problem)));
     }
     pull.finish(&listing, &pulled)?;
     let has_all = listing.problem.is_none() && pulled.iter().all(|log| matches!(log.kept, Kept::Saved { .. }));
-    Ok(if has_all { Outcome::Done } else { Outcome::Partly })
+    Ok(if has_all && are_attached { Outcome::Done } else { Outcome::Partly })
 }
 
 fn wanted(repo: &Repository, options: &PullOptions) -> Result<Wanted> {
@@ -157,22 +158,31 @@ fn tell(options: &super::Options, pulled: &[Pulled]) -> Result<()> {
     cli::print(&text)
 }
 
-/// Attaches the logs of this pull to a commit.
+/// Attaches the logs of this pull to a commit. One that cannot be attached, such as one whose text was purged, is told and keeps
+/// no other back; returns whether there is none.
 fn attach(
     repo: &Repository,
     options: &super::Options,
     commit_id: ObjectId,
     directory: &Path,
     pulled: &[Pulled],
-) -> Result<()> {
+) -> Result<bool> {
     let files = pulled.iter().filter(|log| log.is_new).filter_map(|log| match &log.kept {
         Kept::Saved { file, .. } => Some(directory.join(file)),
         Kept::Skipped(_) | Kept::Failed(_) => None,
     });
-    let observe = |file: std::path::PathBuf| evidence::observe(repo, &file, "log", None, options.has_words);
-    let observed: Vec<Observed> = files.map(observe).collect::<Result<_>>()?;
+    let mut are_attached = true;
+    let observe = |file: std::path::PathBuf| match evidence::observe(repo, &file, "log", None, options.has_words) {
+        Ok(observed) => Some(observed),
+        Err(error) => {
+            cli::error(&error);
+            are_attached = false;
+            None
+        }
+    };
+    let observed: Vec<Observed> = files.filter_map(observe).collect();
     if observed.is_empty() {
-        return Ok(());
+        return Ok(are_attached);
     }
     let notes_ref = options.writing.notes_ref(repo);
     let is_new = evidence::attach(repo, &notes_ref, commit_id, &observed, Instant::now() + TIMEOUT)?;
@@ -182,5 +192,5 @@ fn attach(
             tell_attached("attached", &one.evidence, &short)?;
         }
     }
-    Ok(())
+    Ok(are_attached)
 }

@@ -5,6 +5,7 @@ mod target;
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write};
 use std::process::ExitCode;
+use std::rc::Rc;
 
 use bstr::ByteSlice as _;
 use clap::Parser;
@@ -14,9 +15,9 @@ use super::target::{Named, nothing_recorded, targets};
 use crate::cli::{self, NotesSource, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
 use crate::export::{Pages, Plan, Told, Wanted};
-use crate::git::Repository;
+use crate::git::{Commit, Repository};
 use crate::outside;
-use crate::pretty::html::{Indexed, Outlet, Shape, Span, Spoken, Theme, write_index};
+use crate::pretty::html::{Indexed, Observed, Outlet, Shape, Span, Spoken, Theme, write_index};
 use crate::pretty::{self, Amount, Depth, View};
 use crate::record::{Reader, redaction};
 use crate::stats::{Prices, cost_of};
@@ -118,7 +119,7 @@ impl Options {
     /// Returns the commits and sessions that words mean, the oldest first.
     fn wanted(&self, reader: &Reader<'_>, words: &[String]) -> Result<Vec<Wanted>> {
         // Ranges are listed with the newest first; a story begins with the oldest.
-        let targets = targets(reader, words, false)?.into_iter().rev();
+        let targets = targets(reader, words, self.html)?.into_iter().rev();
         let wanted = targets.map(|target| match target {
             Named::Commit(revision) => {
                 let commit_id = reader.repo().resolve(&revision).map_err(|error| match error.kind() {
@@ -160,9 +161,12 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         cli::without_paths(&repo, &options.words)?;
         let words = if options.words.is_empty() { vec!["HEAD".to_owned()] } else { options.words.clone() };
         let plan = options.wanted(&reader, &words).and_then(|wanted| {
-            let plan = Plan::of(&reader, wanted, options.session.as_deref(), options.full, &redactor)?;
+            let mut plan = Plan::of(&reader, wanted, options.session.as_deref(), options.full, &redactor)?;
+            if options.markdown {
+                plan.observed.clear();
+            }
             let nothing = || nothing_recorded(options.session.as_deref(), &words.join(" "));
-            if plan.sessions.is_empty() { Err(nothing()) } else { Ok(plan) }
+            if plan.is_empty() { Err(nothing()) } else { Ok(plan) }
         });
         let plan = match plan {
             Err(error) if error.kind() == Kind::Missing => {
@@ -210,27 +214,38 @@ impl Export<'_, '_> {
         if !target.is_directory() {
             let all: Vec<usize> = (0..plan.sessions.len()).collect();
             target.prepare(&[])?;
-            return target.write(None, |out| self.write(out, &all, None).map(drop));
+            return target.write(None, |out| self.write(out, &all, &plan.observed, None).map(drop));
         }
         let index = format!("index.{extension}");
         let names: Vec<String> = plan.sessions.iter().map(|session| session.file_name(extension)).collect();
-        target.prepare(&[&names[..], std::slice::from_ref(&index)].concat())?;
+        let observed: Vec<String> = plan.observed.iter().map(|commit| format!("{}.html", commit.commit_id)).collect();
+        target.prepare(&[&names[..], &observed, std::slice::from_ref(&index)].concat())?;
         let mut spoken = Vec::new();
         for (at, name) in names.iter().enumerate() {
             target.write(Some(name), |out| {
-                spoken.push(self.write(out, &[at], Some(&index))?);
+                spoken.push(self.write(out, &[at], &[], Some(&index))?);
                 Ok(())
             })?;
         }
-        target.write(Some(&index), |out| self.write_index(out, &names, &spoken).map_err(Error::output))
+        for (commit, name) in plan.observed.iter().zip(&observed) {
+            let commit = std::slice::from_ref(commit);
+            target.write(Some(name), |out| self.write(out, &[], commit, Some(&index)).map(drop))?;
+        }
+        target.write(Some(&index), |out| self.write_index(out, &names, &observed, &spoken).map_err(Error::output))
     }
 
-    fn write(&mut self, out: &mut dyn Write, sessions: &[usize], up: Option<&str>) -> Result<Spoken> {
+    fn write(
+        &mut self,
+        out: &mut dyn Write,
+        sessions: &[usize],
+        observed: &[Rc<Commit>],
+        up: Option<&str>,
+    ) -> Result<Spoken> {
         if !self.options.html {
             return self.write_document(out, sessions).map(|()| Spoken::default());
         }
-        let title = self.options.title.clone().unwrap_or_else(|| self.plan.title(sessions));
-        self.pages.write(out, sessions, &title, up)
+        let title = self.options.title.clone().unwrap_or_else(|| self.plan.title(sessions, observed));
+        self.pages.write(out, sessions, observed, &title, up)
     }
 
     fn write_document(&mut self, out: &mut dyn Write, sessions: &[usize]) -> Result<()> {
@@ -259,7 +274,13 @@ impl Export<'_, '_> {
         Ok(())
     }
 
-    fn write_index(&self, out: &mut dyn Write, names: &[String], spoken: &[Spoken]) -> std::io::Result<()> {
+    fn write_index(
+        &self,
+        out: &mut dyn Write,
+        names: &[String],
+        observed: &[String],
+        spoken: &[Spoken],
+    ) -> std::io::Result<()> {
         let title = self.options.title.as_deref().unwrap_or("Conversations");
         let sessions = self.plan.sessions.iter().zip(names);
         if self.options.html {
@@ -271,7 +292,10 @@ impl Export<'_, '_> {
                 cost: cost_of(&prices, session.used()),
                 spoken,
             });
-            return write_index(out, title, &indexed.collect::<Vec<_>>(), &self.shape);
+            let observed = self.plan.observed.iter().zip(observed);
+            let observed = observed.map(|(commit, name)| Observed { address: outside::component(name), commit });
+            let (indexed, observed): (Vec<_>, Vec<_>) = (indexed.collect(), observed.collect());
+            return write_index(out, title, &indexed, &observed, &self.shape);
         }
         let entries = sessions.map(|(session, name)| {
             let subjects = session.made.iter().map(|made| made.commit.subject().to_str_lossy().into_owned());

@@ -69,8 +69,7 @@ fn read_issues(project: &Project) -> Result<Vec<index::Issue>> {
         return Err(error.hint("'git shiftlog index validate' lists what is wrong"));
     }
     let text = index::read(&project.directory(), "issues").map_err(Error::other)?;
-    let value: Value = serde_json::from_str(&text).map_err(|error| Error::other("issues.json").because(error))?;
-    Ok(index::issues(&value))
+    index::issues(&text).map_err(|error| Error::other("issues.json").because(error))
 }
 
 /// Prints the issues as compilers print errors: `<file>:<line>: <message>`. The line is where the keyword is now.
@@ -150,9 +149,8 @@ fn changed(project: &Project) -> Option<usize> {
 /// Returns how long each list at the top of a file is.
 fn counts(project: &Project, root: &str) -> Vec<(String, usize)> {
     let text = index::read(&project.directory(), root).unwrap_or_default();
-    let value: Value = serde_json::from_str(&text).unwrap_or_default();
-    let members = value.as_object().into_iter().flatten();
-    members.filter_map(|(key, value)| Some((key.clone(), value.as_array()?.len()))).collect()
+    let members = Document::new(&text).and_then(Document::members).unwrap_or_default();
+    members.into_iter().filter_map(|(key, value)| Some((key, value.items().ok()?.len()))).collect()
 }
 
 /// Prints the keys of a value, one a line.

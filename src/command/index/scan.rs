@@ -7,7 +7,7 @@ use crate::agent::Ask;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
-use crate::index::{self, Plan, Project};
+use crate::index::{self, Plan, Project, Tree};
 use crate::{outside, pretty};
 
 /// Opens the repository that a project is in.
@@ -69,8 +69,13 @@ fn scan_with(repo: &Repository, project: &Project, options: &Options, ask: &'sta
     }
     let mut progress = cli::Progress::new(!options.quiet);
     let limit = Duration::from_secs(options.timeout);
-    let changed = plan.run(options.model.as_deref(), limit, |done, total| progress.tell("Asking", done, total))?;
+    let before = Tree::take(repo)?;
+    let ran = plan.run(options.model.as_deref(), limit, |done, total| progress.tell("Asking", done, total));
     progress.end();
+    if let Some(told) = before.changed_since(repo, ask.name)? {
+        cli::warning(&told);
+    }
+    let changed = ran?;
     if !options.quiet {
         let lines: String = changed.iter().map(|root| format!("wrote {}/{root}.json\n", index::DIRECTORY)).collect();
         cli::print(if lines.is_empty() { "the index stays as it is\n" } else { &lines })?;

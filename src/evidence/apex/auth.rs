@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::without_secrets;
 use crate::evidence::process::{self, Ended};
-use crate::redact::{Redactor, Settings};
 
 /// How long the CLI may take to answer.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -153,14 +153,13 @@ impl Fields {
     }
 }
 
-/// Returns what a CLI that failed says of it: its errors, or the message in its JSON.
+/// Returns what a CLI that failed says of it: the message in its JSON, else its errors. It prints notices beside that.
 fn message(ended: &Ended) -> Option<String> {
-    let in_json = || json_in(&ended.stdout)?.get("message")?.as_str().map(str::to_owned);
-    let told = Some(ended.stderr.trim().to_owned()).filter(|text| !text.is_empty()).or_else(in_json)?;
-    let lines = format!("{}\n", crate::outside::text(&told));
-    let redactor = Redactor::new(&Settings::default()).ok()?;
-    let (safe, _) = redactor.redact(lines.as_bytes());
-    let safe = String::from_utf8_lossy(&safe);
+    let in_json = |output: &String| json_in(output)?.get("message")?.as_str().map(str::to_owned);
+    let words = || Some(ended.stderr.trim().to_owned());
+    let told = [&ended.stdout, &ended.stderr].into_iter().find_map(in_json).or_else(words);
+    let told = told.filter(|text| !text.trim().is_empty())?;
+    let safe = without_secrets(&crate::outside::text(&told));
     // Of a secret that is cut in two the redactor would not know the first half.
     let end = (0..=safe.len().min(MAX_MESSAGE_BYTES)).rev().find(|at| safe.is_char_boundary(*at)).unwrap_or_default();
     Some(safe[..end].trim().to_owned())

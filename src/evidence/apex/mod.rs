@@ -23,6 +23,7 @@ use crate::error::Error;
 use crate::evidence::exclude;
 use crate::managed::file::APEX_LOGS;
 use crate::outside;
+use crate::redact::{Redactor, Settings};
 
 /// The fewest and the most logs that are asked for at once.
 pub const LIMITS: std::ops::RangeInclusive<i64> = 1..=200;
@@ -42,7 +43,7 @@ pub struct Failure {
 
 impl Failure {
     fn new(code: &'static str, message: &'static str, details: impl Into<Option<String>>) -> Self {
-        Failure { code, message, details: details.into() }
+        Failure { code, message, details: details.into().map(|details| without_secrets(&details)) }
     }
 
     /// Makes the failure of a directory that is gone.
@@ -134,6 +135,18 @@ pub fn sync(
         "skipped": skipped,
         "errors": errors,
     }))
+}
+
+/// Returns words of other programs without secrets: they are printed, and can be stored by whoever called.
+fn without_secrets(words: &str) -> String {
+    match Redactor::new(&Settings::default()) {
+        Ok(redactor) => {
+            let lines = format!("{words}\n");
+            let (safe, _) = redactor.redact(lines.as_bytes());
+            String::from_utf8_lossy(&safe).trim_end_matches('\n').to_owned()
+        }
+        Err(_) => String::new(),
+    }
 }
 
 /// Returns the name of an org, if one is given: one that the CLI cannot take for an option.

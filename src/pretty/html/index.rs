@@ -31,17 +31,33 @@ pub struct Indexed<'a> {
     pub spoken: &'a Spoken,
 }
 
-/// Writes the overview: the sessions by the day of their last commit, the newest first. Its search finds what their pages say.
+/// A commit with evidence alone, as the overview lists it.
+#[derive(Debug)]
+pub struct Observed<'a> {
+    /// The address of its page.
+    pub address: String,
+    /// The commit.
+    pub commit: &'a Commit,
+}
+
+/// Writes the overview: the sessions by the day of their last commit and the commits without one, the newest first. Its search
+/// finds what the pages of sessions say.
 ///
 /// # Errors
 ///
 /// If writing fails.
-pub fn write_index(out: &mut dyn Write, title: &str, sessions: &[Indexed<'_>], shape: &Shape) -> io::Result<()> {
+pub fn write_index(
+    out: &mut dyn Write,
+    title: &str,
+    sessions: &[Indexed<'_>],
+    observed: &[Observed<'_>],
+    shape: &Shape,
+) -> io::Result<()> {
     let last = |session: &Indexed<'_>| session.made.last().map(|(commit, _)| commit.author.time);
     let mut sessions: Vec<_> = sessions.iter().filter_map(|session| Some((last(session)?, session))).collect();
     sessions.sort_by_key(|(time, _)| std::cmp::Reverse(time.seconds));
     let day = |time| Format::default().day_and_clock(time).0;
-    let commits: usize = sessions.iter().map(|(_, session)| session.made.len()).sum();
+    let commits = sessions.iter().map(|(_, session)| session.made.len()).sum::<usize>() + observed.len();
     let turns = sessions.iter().flat_map(|(_, session)| &session.made).map(|(_, summary)| summary.turns);
     let lead = [
         count(sessions.len() as u64, "session"),
@@ -50,14 +66,18 @@ pub fn write_index(out: &mut dyn Write, title: &str, sessions: &[Indexed<'_>], s
     ];
     let pages: Vec<_> = sessions.iter().map(|(_, session)| (session.address.as_str(), session.spoken)).collect();
     let (words, left) = spoken::element(&pages);
+    let of_sessions = sessions.iter().map(|(time, session)| (*time, card(session, time.offset)));
+    let of_commits = observed.iter().map(|one| (one.commit.author.time, observed_card(one)));
+    let mut cards: Vec<_> = of_sessions.chain(of_commits).collect();
+    cards.sort_by_key(|(time, _)| std::cmp::Reverse(time.seconds));
     let markup = html! {
         (header(None, shape, false))
         main #main.index tabindex="-1" {
             header.title { h1 { (outside::line(title)) } p.lead { (lead.join(", ")) } }
-            @for run in sessions.chunk_by(|one, next| day(one.0) == day(next.0)) {
+            @for run in cards.chunk_by(|one, next| day(one.0) == day(next.0)) {
                 section.day {
                     h2 { (day(run[0].0)) }
-                    @for (time, session) in run { (card(session, time.offset)) }
+                    @for (_, card) in run { (card) }
                 }
             }
             @if left > 0 {
@@ -66,6 +86,28 @@ pub fn write_index(out: &mut dyn Write, title: &str, sessions: &[Indexed<'_>], s
         }
     };
     write!(out, "{}{}{words}{}", head(&outside::line(title), shape), markup.into_string(), end())
+}
+
+fn observed_card(observed: &Observed<'_>) -> maud::Markup {
+    let commit = observed.commit;
+    html! {
+        article.card {
+            h3 { a href=(observed.address) { (outside::line(&commit.subject().to_str_lossy())) } }
+            ul.facts { li { "evidence" } }
+            ol.commits { (commit_item(commit, commit.author.time.offset)) }
+        }
+    }
+}
+
+fn commit_item(commit: &Commit, offset: i32) -> maud::Markup {
+    html! {
+        li {
+            code { (commit.commit_id.to_hex_with_len(7)) } " "
+            span.subject { (outside::line(&commit.subject().to_str_lossy())) } " "
+            span.by { (outside::line(&commit.author.name.to_str_lossy())) } " "
+            (time_html(commit.author.time.seconds, offset))
+        }
+    }
 }
 
 fn card(session: &Indexed<'_>, offset: i32) -> maud::Markup {
@@ -87,14 +129,7 @@ fn card(session: &Indexed<'_>, offset: i32) -> maud::Markup {
                 @if let Some(cost) = cost { li { (cost.rounded()) " USD" } }
             }
             ol.commits {
-                @for (commit, _) in &session.made {
-                    li {
-                        code { (commit.commit_id.to_hex_with_len(7)) } " "
-                        span.subject { (outside::line(&commit.subject().to_str_lossy())) } " "
-                        span.by { (outside::line(&commit.author.name.to_str_lossy())) } " "
-                        (time_html(commit.author.time.seconds, offset))
-                    }
-                }
+                @for (commit, _) in &session.made { (commit_item(commit, offset)) }
             }
         }
     }

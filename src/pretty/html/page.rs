@@ -148,6 +148,18 @@ impl<'p> Page<'p> {
         write!(self.out, "</div>")
     }
 
+    /// Writes a commit that has no conversation, after all sessions.
+    ///
+    /// # Errors
+    ///
+    /// If writing fails.
+    pub fn commit(&mut self, bar: &Bar) -> io::Result<()> {
+        self.end_session()?;
+        bar.write(self.out)?;
+        self.contents.push(entry(bar));
+        Ok(())
+    }
+
     /// Begins a session.
     ///
     /// # Errors

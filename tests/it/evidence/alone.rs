@@ -45,6 +45,41 @@ fn log_and_show_tell_a_commit_that_has_evidence_alone() {
 }
 
 #[test]
+fn a_commit_that_has_evidence_alone_gets_a_page() {
+    let scratch = observed();
+    let export = |args: &[&str]| scratch.shiftlog("export", args);
+    let page = export(&["--html", "-o-"]).ok();
+    for part in [
+        "<title>make a</title>",
+        ">1 commit</p>",
+        "x.log\nerror: it broke",
+        "<code class=\"path\">a.txt</code>",
+        "href=\"#c-",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!export(&["--html", "-o-", "--no-patch"]).ok().contains("a.txt"));
+    let none = export(&["--markdown"]);
+    assert_eq!((none.code, none.stderr.as_str()), (1, "error: no conversation recorded for HEAD\n"));
+    assert_eq!(export(&["--html", "-o-", "--session=s1"]).code, 1);
+    assert_eq!(export(&["--html", "-o-", "HEAD~1"]).code, 1, "it has nothing");
+    // Beside a commit with a conversation.
+    let session = scratch.session("s1");
+    session.prompt("make b");
+    session.edits("b.txt", "b\n");
+    session.commits("make b");
+    let both = export(&["--html", "-o-", "HEAD~2.."]).ok();
+    assert!(both.contains("make b") && both.contains("error: it broke") && both.contains("1 session, 2 commits"));
+    export(&["--html", "-q", "-o", "out/", "HEAD~2.."]).ok();
+    let name = format!("{}.html", scratch.id("HEAD~1"));
+    let read = |name: &str| std::fs::read_to_string(scratch.top.join("out").join(name)).unwrap();
+    assert!(read(&name).contains("error: it broke"));
+    let index = read("index.html");
+    assert!(index.contains(&format!("<a href=\"{name}\">make a</a>")), "{index}");
+    assert!(index.contains("1 session, 1 turn, 2 commits"), "{index}");
+}
+
+#[test]
 fn evidence_alone_is_carried_by_hooks_and_by_remap() {
     let scratch = observed();
     let log = [json!("x.log")];

@@ -105,6 +105,24 @@ fn a_failure_tells_which_program_failed_and_how() {
     let told = json!({ "status": 1, "name": "E", "message": "no org dev" }).to_string();
     let answer = asked(&scratch, &[("org display", told, "", 1)], None);
     assert_eq!(details(&answer), "command failed: sf exited exit status: 1: no org dev");
+    // Notices stand on the other stream.
+    let told = || json!({ "status": 1, "name": "E", "message": "no org dev" }).to_string();
+    let noise = "Warning: @salesforce/cli update available from 2.1 to 2.2.\n";
+    let answer = asked(&scratch, &[("org display", told(), noise, 1)], None);
+    assert_eq!(details(&answer), "command failed: sf exited exit status: 1: no org dev");
+    let both = format!("{noise}{}\n", told());
+    let answer = asked(&scratch, &[("org display", String::new(), &both, 1)], None);
+    assert_eq!(details(&answer), "command failed: sf exited exit status: 1: no org dev");
+    // What it says of its refresh token.
+    let refresh = "5Aep861KIwKdekr90IDidO4EhfJiYo3fzEvTvsEgM9sfDpGX0qFFeQzHG2mZeUH_.0.SvJpbeX0s7eFpRgEwTk";
+    for words in [format!("the refresh token {refresh} expired"), format!("force://PlatformCLI::{refresh}@x.com")] {
+        let message = json!({ "status": 1, "message": words }).to_string();
+        for (stdout, stderr) in [(message, ""), (String::new(), words.as_str())] {
+            let answer = asked(&scratch, &[("org display", stdout, stderr, 1)], None);
+            assert!(details(&answer).contains("[REDACTED:salesforce-"), "{answer}");
+            assert!(!answer.to_string().contains(&refresh[8..]), "{answer}");
+        }
+    }
     // What would be an option of the program is no name.
     scratch.logged_in(url);
     let (code, answer) = scratch.synced(&["--target=--json"]);

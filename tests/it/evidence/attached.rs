@@ -1,6 +1,7 @@
 //! Evidence on commits: attaching, showing, dropping, and what other commands make of it.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 
 use serde_json::{Value, json};
 
@@ -151,6 +152,29 @@ fn the_head_of_a_session_says_how_its_tests_ended_and_what_failed() {
     };
     assert_eq!(head(&[]), ["2 test runs, the last passed", "1 command failed: npm run build"]);
     assert_eq!(head(&["--turn=1"]), [""; 0], "a part says nothing of the whole");
+}
+
+#[test]
+fn a_file_with_a_very_long_path_can_be_attached_and_is_listed() {
+    let scratch = Scratch::new();
+    let mut directory = scratch.top.clone();
+    // Each byte becomes three.
+    (0..17).for_each(|_| directory.push(std::ffi::OsStr::from_bytes(&[0xff; 200])));
+    fs::create_dir_all(&directory).unwrap();
+    let long = "\u{1f980}".repeat(300);
+    let limits: String = (0..4).map(|n| format!("  {n}{long}: 9 out of 10\n")).collect();
+    let log = format!(
+        "64.0 APEX_CODE,FINEST\n12:00:00.0 (1)|CODE_UNIT_STARTED|[EXTERNAL]|{long}\n\
+         12:00:00.0 (2)|FATAL_ERROR|[{}]|{long}\n{limits}",
+        "7".repeat(20_000)
+    );
+    fs::write(directory.join("x.log"), log).unwrap();
+    let attach = || scratch.shiftlog_in(&directory, "evidence", ["attach", "-q", "--note", &long, "x.log"]);
+    attach().ok();
+    let listed = scratch.shiftlog("evidence", ["list"]).ok();
+    assert!(listed.contains(", x.log\n"), "{listed}");
+    assert_eq!(attach().code, 1, "it is there");
+    assert_eq!(scratch.git(["notes", "--ref=shiftlog", "show"]).ok().lines().count(), 1);
 }
 
 #[test]

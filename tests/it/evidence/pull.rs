@@ -233,6 +233,28 @@ fn pulled_logs_are_attached_once_and_their_words_stay_without_the_files() {
 }
 
 #[test]
+fn a_log_that_cannot_be_attached_keeps_no_other_back() {
+    let scratch = Scratch::new();
+    scratch.project();
+    let logs = Arc::new(Mutex::new(rows(0..1)));
+    let known = Arc::clone(&logs);
+    let org = Server::start(move |request| answer_in_pages(&known.lock().unwrap(), request));
+    scratch.logged_in(&org.url);
+    pull(&scratch, &["--attach=HEAD", "--words"]).ok();
+    assert_eq!(crate::purging::purge(&scratch, &[&scratch.id("HEAD")]).code, 0);
+    logs.lock().unwrap().extend(rows(1..3));
+    fs::remove_dir_all(scratch.top.join(".git/shiftlog/apex")).unwrap();
+    let ran = pull(&scratch, &["--attach=HEAD"]);
+    let told = "Ada_07L5g0000000000.log': its text was removed with 'git shiftlog purge'\n";
+    assert!(ran.stderr.starts_with("error: cannot attach '") && ran.stderr.ends_with(told), "{ran:?}");
+    assert_eq!((ran.code, ran.stdout.matches("attached apex ").count()), (2, 2), "{ran:?}");
+    assert_eq!(super::words::evidence(&scratch, "HEAD").len(), 2);
+    // The checkpoint does not wait for what can never be attached.
+    assert_eq!(checkpoints(&scratch), 1);
+    assert_eq!(pull(&scratch, &["--attach=HEAD"]).ok(), "");
+}
+
+#[test]
 fn an_interrupted_pull_leaves_no_unfinished_file_and_no_checkpoint() {
     let scratch = Scratch::new();
     scratch.project();

@@ -67,9 +67,13 @@ fn a_call_answers_as_the_command_does_and_writes_where_the_server_serves() {
     assert_eq!(printed, text, "the command answers the same");
     let result = client.call("apex_logs_sync", json!({ "limit": null }));
     assert_eq!(result["structuredContent"]["limit"], 100);
-    for limit in [json!(1.5), json!(-1), json!("5"), json!(true)] {
+    for limit in [json!(0), json!(201), json!(1.5), json!(-1), json!(1e300), json!("5"), json!(true)] {
         let refused = client.refused("apex_logs_sync", json!({ "limit": limit }));
         assert_eq!(refused, "invalid arguments: limit must be a whole number from 1 to 200");
+    }
+    for limit in [1, 200] {
+        let result = client.call("apex_logs_sync", json!({ "limit": limit }));
+        assert_eq!(result["structuredContent"]["limit"], limit, "the bounds of the schema are taken");
     }
     assert!(client.refused("apex_logs_sync", json!({ "x": 1 })).starts_with("invalid arguments: "));
     // A failure is an answer, too.
