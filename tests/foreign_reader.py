@@ -132,7 +132,7 @@ def member(tokens, name):
         depth += (token in OPENING) - (token in CLOSING)
     return found
 
-def document(lines):
+def document(lines, agent):
     head, body = lines.split(b"\n", 1)
     head = json.loads(head)
     if "list" not in head:
@@ -145,9 +145,50 @@ def document(lines):
         if place and elements[-1][place[0]:place[1]] == [b"[", b"]"]:
             around = elements.pop()
             before, after = around[:place[0]], around[place[1]:]
-    after = later(elements, after)
-    listed = [token for element in elements for token in [b","] + element][1:]
-    return spelled(before + [b"["] + listed + [b"]"] + after, min(head["indent"], 16)) + head["end"].encode()
+    if agent in ("opencode", "kilo"):
+        elements = whole(elements)
+        after = later(elements, after)
+    tokens = [token for element in elements for token in [b","] + element][1:]
+    return spelled(before + [b"["] + tokens + [b"]"] + after, min(head["indent"], 16)) + head["end"].encode()
+
+def listed(tokens):
+    """Returns the elements of an array or an object, each as its tokens."""
+    elements, depth = [], 0
+    for token in tokens[1:-1]:
+        if depth == 0 and (token == b"," or not elements):
+            elements.append([])
+        if depth or token != b",":
+            elements[-1].append(token)
+        depth += (token in OPENING) - (token in CLOSING)
+    return elements
+
+def members(tokens):
+    """Returns the members of an object: their names, and the tokens of their values."""
+    return {each[0]: each[2:] for each in listed(tokens)}
+
+def whole(elements):
+    """Joins the lines of each message of OpenCode."""
+    messages = []
+    for line in elements:
+        more = members(line) if b'"continues"' in line else {}
+        before = messages and members(messages[-1])
+        if more.get(b'"shiftlog"') != [b'"continues"'] or not before or b'"info"' not in before:
+            messages.append(line)
+            continue
+        info, added = members(before[b'"info"']), members(more[b'"info"'])
+        if info.get(b'"id"') != added[b'"id"']:
+            messages.append(line)
+            continue
+        before[b'"info"'] = collected(added if info.keys() <= added.keys() else {**info, **added})
+        parts = listed(before[b'"parts"']) + listed(more[b'"parts"'])
+        before[b'"parts"'] = [b"["] + [token for part in parts for token in [b","] + part][1:] + [b"]"]
+        messages[-1] = collected(before)
+    return messages
+
+def collected(members):
+    """Returns an object as tokens."""
+    tokens = [token for name, value in members.items() for token in [b",", name, b":"] + value]
+    return [b"{"] + tokens[1:] + [b"}"]
 
 def later(messages, after):
     """Puts the summaries that stand at the end of a session of OpenCode back into its messages."""
@@ -218,7 +259,7 @@ def main(commit, directory):
         session = directory / f"{number}.session"
         last = whole.rstrip(b"\n").rpartition(b"\n")[2]
         if whole.startswith(b'{"shiftlog":"document"'):
-            session.write_bytes(document(whole))
+            session.write_bytes(document(whole, record["agent"]))
         elif last.startswith(b'{"shiftlog":"store",'):
             store(whole, session)
         else:

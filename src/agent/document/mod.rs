@@ -31,7 +31,8 @@ pub fn to_lines(document: &[u8], list: &str) -> Vec<u8> {
     taken_apart(document, list).filter(is_same).unwrap_or_else(|| in_one_piece(document))
 }
 
-fn in_one_piece(document: &[u8]) -> Vec<u8> {
+/// Returns a document behind a line of ours, unchanged, with a line end after it.
+pub fn in_one_piece(document: &[u8]) -> Vec<u8> {
     let head = json!({ "shiftlog": "document" });
     [format!("{head}\n").as_bytes(), document, b"\n"].concat()
 }
@@ -105,6 +106,12 @@ pub fn lines_that_stay(lines: &[u8], list: &str) -> usize {
 pub fn is_lines(text: &[u8]) -> bool {
     let end = text.find_byte(b'\n').unwrap_or(text.len());
     header(&text[..end]).is_some()
+}
+
+/// Says whether a text is such lines with a line for each element of the list.
+pub fn has_line_for_each(text: &[u8]) -> bool {
+    let end = text.find_byte(b'\n').unwrap_or(text.len());
+    header(&text[..end]).is_some_and(|head| head.get("list").is_some())
 }
 
 /// Returns the document that lines were made of; a text that is none of ours is returned as it is.

@@ -151,8 +151,14 @@ impl Agent for OpenCode {
         Some("messages")
     }
 
+    fn lines(&self, native: Vec<u8>) -> Vec<u8> {
+        let lines = document::to_lines(&native, "messages");
+        // An export can have members that look like our marks.
+        if store::export(&lines) == native { lines } else { document::in_one_piece(&native) }
+    }
+
     fn native<'t>(&self, transcript: &'t [u8]) -> Cow<'t, [u8]> {
-        Cow::Owned(store::export(document::from_lines(transcript)))
+        Cow::Owned(store::export(transcript))
     }
 
     fn stored_bytes(&self, transcript: &Path) -> Option<u64> {
