@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::remark::Remark;
-use super::{Note, Unit};
+use super::{Note, Unit, newer};
 use crate::archive::text;
 use crate::transcript::SessionKey;
 
@@ -17,7 +17,7 @@ const MAX_LINE_BYTES: usize = 16 << 10;
 /// One line of a note: something that was observed.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Evidence {
-    /// The version of the format: 1.
+    /// The version of the format.
     pub shiftlog: u32,
     /// The kind: `apex`, `ci`, `log` or `test`.
     pub evidence: String,
@@ -53,10 +53,9 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Parses a line of a note; `None` if it is no evidence of version 1.
+    /// Parses a line of a note, of this or a newer version; `None` if it is no evidence.
     pub fn parse(line: &[u8]) -> Option<Self> {
-        let has_head = line.starts_with(b"{\"shiftlog\":1,\"evidence\":") && line.len() <= MAX_LINE_BYTES;
-        let evidence: Evidence = has_head.then(|| serde_json::from_slice(line).ok()).flatten()?;
+        let evidence = (line.len() <= MAX_LINE_BYTES).then(|| newer::evidence_of(line)).flatten()?;
         (!evidence.evidence.is_empty() && !evidence.id.is_empty()).then_some(evidence)
     }
 
@@ -195,7 +194,6 @@ mod tests {
         for other in [
             r#"{"shiftlog":1,"evidence":"","id":"x"}"#,
             r#"{"shiftlog":1,"evidence":"apex"}"#,
-            r#"{"shiftlog":2,"evidence":"apex","id":"x"}"#,
             "a remark",
         ] {
             assert_eq!(Evidence::parse(other.as_bytes()), None, "{other}");

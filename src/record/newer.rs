@@ -1,14 +1,16 @@
-//! Records in a newer format: shown as far as this version knows their keys, kept unchanged.
+//! Records and evidence in a newer format: shown as far as this version knows their keys, kept unchanged.
 //!
-//! gitshiftlog-format(5) promises for every version that a record is one line beginning with `{"shiftlog":<version>,`
-//! and that a key keeps its meaning. So the known keys may be shown.
+//! gitshiftlog-format(5) promises for every version that a record is one line beginning with `{"shiftlog":<version>,`,
+//! that evidence is one beginning with `{"shiftlog":<version>,"evidence":`, and that a key keeps its meaning. So the known
+//! keys may be shown.
 
 use std::borrow::Cow;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use serde_json::{Map, Value};
 
-use super::{Note, Record, Unit};
+use super::joined::MAX_JOINED_TREES;
+use super::{Evidence, Note, Record, Unit};
 use crate::transcript::{EditedPath, ModelUsage, SessionKey, Tokens};
 
 /// The beginning of a record's line.
@@ -30,8 +32,7 @@ pub struct Newer {
 impl Newer {
     /// Parses a line of a note; `None` if it is not a record of a newer version or does not name its session.
     pub fn parse(line: &[u8]) -> Option<Self> {
-        let digits = line.strip_prefix(HEAD)?.split(|byte| *byte == b',').next()?;
-        let version: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+        let (version, _) = version_of(line)?;
         if version <= KNOWN_VERSION {
             return None;
         }
@@ -59,6 +60,50 @@ impl Newer {
     }
 }
 
+/// Returns the version in the beginning of a line, and what follows the comma behind it.
+fn version_of(line: &[u8]) -> Option<(u64, &[u8])> {
+    let (digits, rest) = line.strip_prefix(HEAD)?.split_once_str(b",")?;
+    Some((std::str::from_utf8(digits).ok()?.parse().ok()?, rest))
+}
+
+/// Parses a line of evidence of this or a newer version. Of a newer one, a key that has another type has its default value.
+pub(super) fn evidence_of(line: &[u8]) -> Option<Evidence> {
+    let (version, rest) = version_of(line)?;
+    if !rest.starts_with(b"\"evidence\":") {
+        return None;
+    }
+    if version == KNOWN_VERSION {
+        return serde_json::from_slice(line).ok();
+    }
+    let mut keys: Map<String, Value> = serde_json::from_slice(line).ok()?;
+    keys.retain(|name, value| match name.as_str() {
+        "shiftlog" | "size" => value.is_u64(),
+        "triage" => is_list_of_strings(value),
+        "error" | "note" | "blob" => value.is_string() || value.is_null(),
+        _ => value.is_string(),
+    });
+    serde_json::from_value(Value::Object(keys)).ok()
+}
+
+/// Returns the notice that is shown for a record or evidence of a newer version.
+pub(super) fn notice(version: u64) -> String {
+    format!(
+        "recorded by a newer version of git-shiftlog (format {version}); what this version does not know of it is left out"
+    )
+}
+
+impl Evidence {
+    /// Returns the notice that is shown for evidence of a newer version; `None` for other evidence.
+    pub fn newer_notice(&self) -> Option<String> {
+        let version = u64::from(self.shiftlog);
+        (version > KNOWN_VERSION).then(|| notice(version))
+    }
+}
+
+fn is_list_of_strings(value: &Value) -> bool {
+    value.as_array().is_some_and(|list| list.iter().all(Value::is_string))
+}
+
 /// Says whether a key exists in version 1 and its value has the type of version 1.
 fn has_known_type(name: &str, value: &Value) -> bool {
     match name {
@@ -69,7 +114,10 @@ fn has_known_type(name: &str, value: &Value) -> bool {
         "edits" => serde_json::from_value::<Vec<EditedPath>>(value.clone()).is_ok(),
         "tokens" => serde_json::from_value::<Tokens>(value.clone()).is_ok(),
         "rules" => value.is_array(),
-        "earlier" => value.as_array().is_some_and(|list| list.iter().all(Value::is_string)),
+        "earlier" => is_list_of_strings(value),
+        "joinedTrees" => {
+            is_list_of_strings(value) && value.as_array().is_some_and(|list| list.len() <= MAX_JOINED_TREES)
+        }
         _ => false,
     }
 }
@@ -122,6 +170,36 @@ mod tests {
         assert_eq!(Note::parse(line).to_bytes(), [line, &b"\n"[..]].concat());
         for other in [&br#"{"shiftlog":1,"agent":"claude"}"#[..], br#"{"shiftlog":2}"#, br#"{"shiftlog":"document"}"#] {
             assert_eq!(Newer::parse(other), None);
+        }
+    }
+
+    #[test]
+    fn every_key_of_a_record_is_known() {
+        let record = Record {
+            agent: "a".into(),
+            session: "s".into(),
+            model: Some("m".into()),
+            prompt: Some("p".into()),
+            summary: Some("s".into()),
+            summary_time: Some("t".into()),
+            since: Some("x".into()),
+            tree: Some("t".into()),
+            joined_trees: vec!["u".into()],
+            earlier: vec!["e".into()],
+            ..Newer::parse(br#"{"shiftlog":2,"agent":"a","session":"s"}"#).expect("a record").record
+        };
+        let line = record.to_line().replacen(":1,", ":2,", 1);
+        assert_eq!(Newer::parse(line.as_bytes()).expect("a record").record, record);
+    }
+
+    #[test]
+    fn known_keys_of_evidence_are_read() {
+        let line = br#"{"shiftlog":2,"evidence":"ci","id":"x","size":"large","error":"e","mood":[1],"blob":null}"#;
+        let evidence = Evidence::parse(line).expect("evidence");
+        assert_eq!((evidence.size, evidence.error.as_deref()), (0, Some("e")));
+        assert!(evidence.newer_notice().is_some_and(|notice| notice.contains("format 2")));
+        for other in [&br#"{"shiftlog":2,"id":"x","evidence":"ci"}"#[..], br#"{"shiftlog":"x","evidence":"ci","id":"x"}"#] {
+            assert_eq!(Evidence::parse(other), None);
         }
     }
 
