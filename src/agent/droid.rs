@@ -183,7 +183,7 @@ fn message(record: &Value<'_>, span: std::ops::Range<usize>) -> Option<Message> 
     (!message.parts.is_empty()).then_some(message)
 }
 
-/// Leaves of a prompt what was typed: the first text; behind it stand the contents of files that it mentions.
+/// Keeps only the typed text of a prompt, its first non-empty one. Later texts are contents of mentioned files.
 fn keep_prompt(parts: &mut Vec<Part>) {
     let mut has_words = false;
     parts.retain_mut(|part| match part {

@@ -200,7 +200,7 @@ fn node(record: &Value<'_>, span: Range<usize>) -> Option<Node> {
     Some(Node { message, record_id, parent_id, is_rewind: subtype == Some("rewind") })
 }
 
-/// Returns what was typed: the contents of files that a prompt mentions stand behind it.
+/// Returns the typed part of a prompt, without the contents of mentioned files that follow it.
 fn typed(parts: &[Value<'_>]) -> Option<String> {
     let texts = parts.iter().filter_map(|part| text(part, "text"));
     let typed: Vec<&str> = texts.take_while(|text| !text.trim_start().starts_with(MENTIONED_FILES)).collect();

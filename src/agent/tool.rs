@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::place;
 use crate::transcript::{Edit, ToolCall};
 
-/// The names of tools, and of what is in their inputs. Names are compared by their letters and digits alone, small or
-/// capital: `run_command` is `runCommand`.
+/// The names of tools, and of members of their inputs. Names are compared by their letters and digits alone, in any
+/// case: `run_command` is `runCommand`.
 pub struct Words {
     /// The tools that run a command line.
     pub shells: &'static [&'static str],
@@ -28,7 +28,7 @@ pub struct Words {
     pub patch: &'static [&'static str],
 }
 
-/// No words: those of an agent that has none of its own.
+/// No names: for an agent that uses only common ones.
 pub const NONE: Words = Words {
     shells: &[],
     editors: &[],

@@ -36,7 +36,7 @@ pub enum Leave<'k> {
     Commits,
 }
 
-/// Makes a recorder for a command. Waits for other hooks and commands to finish, then stores what is pending.
+/// Makes a recorder for a command. Waits for other hooks and commands to finish, then stores pending captures.
 pub fn recorder<'r>(repo: &'r Repository, notes_ref: &str) -> Recorder<'r> {
     let mut recorder = within(repo, notes_ref, COMMAND_TIMEOUT, COMMAND_TIMEOUT, Leave::Nothing);
     if recorder.hindrance().is_none()

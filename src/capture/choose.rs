@@ -43,7 +43,7 @@ pub struct CommitFacts {
     pub paths: Vec<BString>,
     /// The committer time of the first parent, in seconds since the epoch.
     pub parent_time: i64,
-    /// Whether a session that ran the commit was recorded on it before, while those that are candidates now had to wait.
+    /// Whether a session that ran the commit was recorded on it earlier, while the present candidates had to wait.
     pub is_runner_recorded: bool,
 }
 

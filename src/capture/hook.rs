@@ -21,7 +21,7 @@ use crate::transcript::SessionKey;
 /// How many moves of HEAD are read after one tool call.
 const MAX_MOVES: usize = 200;
 
-/// Handles one hook of an agent: updates what is known of the session, and records commits that it has made.
+/// Handles one hook of an agent: updates the state of the session, and records commits that it has made.
 ///
 /// # Errors
 ///
@@ -96,7 +96,7 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
     save_changed(recorder, &before, &sessions)
 }
 
-/// Updates what is known of a session from the payload of its hook.
+/// Updates the state of a session from the payload of its hook.
 fn refresh(recorder: &Recorder<'_>, live: &mut LiveSession, agent: &dyn Agent, payload: &Payload) {
     live.seen = Time::now().seconds;
     let directory = payload.directory();
@@ -194,7 +194,7 @@ impl ToolCall<'_> {
 /// Records the commits that a tool call made, unless `post-commit` has recorded them, and makes the session wait for the
 /// call's result in its transcript.
 ///
-/// Commits that `post-commit` left for this session are recorded oldest first, whichever worktree they were made in. A
+/// Commits that `post-commit` left for this session are recorded oldest first, in all worktrees. A
 /// commit of another call that is still running waits for the hook of that call, unless a later commit is recorded now.
 fn after_tool(
     recorder: &mut Recorder<'_>,

@@ -1,5 +1,5 @@
-//! Words that a session's first commit must not get: what it repeats of the session that it was forked from, and what led
-//! to commits that were made before its transcript was written.
+//! Text that the first commit of a session must not get: the part copied from the session it was forked from, and the part
+//! that belongs to commits made before the transcript was written.
 
 use super::commit::kind_of_move;
 use super::reach::{Reach, reach};

@@ -1,4 +1,5 @@
-//! The work of hooks: keep track of running sessions, choose those that led to a commit, store their words, record them.
+//! The work of hooks: tracking running sessions, choosing the sessions that led to a commit, storing and recording their
+//! words.
 //!
 //! The payload of an agent's hook, which `agent` has parsed, enters at [`hook`], which updates [`State`]. A commit
 //! enters at [`commit`]: `sessions` finds the sessions that may belong to it, and `choose` chooses among them.

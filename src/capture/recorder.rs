@@ -94,7 +94,7 @@ impl<'r> Recorder<'r> {
         }
     }
 
-    /// Returns what was recorded and what failed. Releases the lock.
+    /// Returns the recorded sessions and the failures. Releases the lock.
     pub fn finish(self) -> Report {
         self.report
     }
@@ -211,7 +211,7 @@ impl<'r> Recorder<'r> {
         Reading::open(context, progress, path, extent)
     }
 
-    /// Returns what is needed to read a session's transcript, without a deadline.
+    /// Returns the data for reading a session's transcript, without a deadline.
     pub(super) fn context<'s>(&'s self, agent: &'static dyn Agent, key: &'s SessionKey) -> SessionContext<'s, 'r> {
         let (archive, redaction, purged) = (&self.archive, &self.redaction, Some(&self.purged));
         SessionContext { archive, agent, key, redaction, purged, deadline: None }

@@ -194,7 +194,7 @@ pub(super) fn keep_amended(recorder: &mut Recorder<'_>, old: ObjectId, new: Obje
     keep_rewrite(recorder, &rewritten, Error::new(Kind::Busy, "cannot carry notes: a notes ref is locked"))
 }
 
-/// Returns the amends among moves of HEAD whose notes nobody has carried: Git's hooks did not run there, or are hidden from
+/// Returns the amends among moves of HEAD whose notes were not carried, because Git's hooks did not run or are hidden from
 /// the agent that amended.
 ///
 /// # Errors

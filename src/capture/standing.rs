@@ -1,5 +1,5 @@
-//! The present state: what sessions have said since they were last recorded on a commit, and what is pending. Stores
-//! and records nothing.
+//! The present state: the words of sessions since they were last recorded on a commit, and pending captures. Stores and
+//! records nothing.
 
 use std::path::PathBuf;
 use std::rc::Rc;

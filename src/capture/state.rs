@@ -128,8 +128,8 @@ pub struct AwaitedResult {
     /// the commit is another one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_of_sub_agent: bool,
-    /// Whether another process may have made the commit, since no hook tells which session did: then only a result that
-    /// tells of making it counts.
+    /// Whether another process may have made the commit, since no hook has reported the session that did. Then only a
+    /// result that reports making this commit counts.
     #[serde(default, rename = "unsure", skip_serializing_if = "std::ops::Not::not")]
     pub is_unsure: bool,
 }
@@ -208,7 +208,7 @@ impl LiveSession {
         left_out.map(|left_out| left_out.why.clone())
     }
 
-    /// Says whether a hook of the agent has told of the session; otherwise it was found in the agent's store.
+    /// Says whether a hook of the agent has reported the session; otherwise it was found in the agent's store.
     pub fn is_told_by_hooks(&self) -> bool {
         self.head.is_some()
     }
@@ -384,7 +384,7 @@ impl State {
         known.lines().any(|line| line == id)
     }
 
-    /// Returns what is known of the session `key`; `None` if nothing is, or its file cannot be read.
+    /// Returns the state of the session `key`; `None` if there is none, or its file cannot be read.
     pub fn session(&self, key: &SessionKey) -> Option<LiveSession> {
         let mut files = ["live", "settled", "imported"].into_iter().map(|name| self.file(name, key));
         serde_json::from_slice(&files.find_map(|file| std::fs::read(file).ok())?).ok()

@@ -54,7 +54,7 @@ pub(crate) struct Documents {
 }
 
 impl Conversation {
-    /// Returns what is shown of a record that is hidden.
+    /// Returns the conversation that is shown in place of a hidden record.
     pub(super) fn hidden(summary: Summary, hidden: &Hidden) -> Self {
         let problems = vec![hidden.removed_by.clone()];
         Conversation { summary, bytes: Vec::new(), messages: Vec::new(), problems, lack: None }

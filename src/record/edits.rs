@@ -13,8 +13,8 @@ const MAX_EDITED: usize = 64;
 /// The longest path that a record tells, in bytes.
 const MAX_PATH_BYTES: usize = 1024;
 
-/// Returns what a record tells of edits: files of the repository alone, by their paths from its top. `place` returns that path,
-/// or `None` for another file.
+/// Returns the edits for a record: only files of the repository, by their paths from its top. `place` returns that path, or
+/// `None` for another file.
 pub fn placed(edited: Vec<EditedPath>, place: impl Fn(&str) -> Option<String>) -> Vec<EditedPath> {
     let placed = edited.into_iter().filter_map(|edited| {
         let is_plain = |path: &String| {

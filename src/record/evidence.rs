@@ -191,11 +191,7 @@ mod tests {
     fn evidence_is_written_as_the_format_page_says() {
         let evidence = Evidence::parse(LINE.as_bytes()).expect("evidence");
         assert_eq!(evidence.to_line(), LINE);
-        for other in [
-            r#"{"shiftlog":1,"evidence":"","id":"x"}"#,
-            r#"{"shiftlog":1,"evidence":"apex"}"#,
-            "a remark",
-        ] {
+        for other in [r#"{"shiftlog":1,"evidence":"","id":"x"}"#, r#"{"shiftlog":1,"evidence":"apex"}"#, "a remark"] {
             assert_eq!(Evidence::parse(other.as_bytes()), None, "{other}");
         }
     }

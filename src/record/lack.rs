@@ -1,4 +1,4 @@
-//! Records without words that nobody has damaged: their notes were shared alone.
+//! Records without words whose notes were shared without the archive. They are not damaged.
 
 use super::{Reader, Record};
 use crate::archive::{self, Archive};

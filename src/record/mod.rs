@@ -223,7 +223,7 @@ impl Record {
     /// Returns the joined record of two records of the same increment, or of which one continues the other; otherwise
     /// `None`.
     ///
-    /// The newer summary is kept, whichever record has it, and has no influence on which record is kept: clones that
+    /// The newer of both summaries is kept, and has no influence on which record is kept: clones that
     /// join the same records in a different order must get the same result.
     fn joined(&self, other: &Record) -> Option<Record> {
         if !self.is_same_session(other) {

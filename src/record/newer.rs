@@ -198,7 +198,9 @@ mod tests {
         let evidence = Evidence::parse(line).expect("evidence");
         assert_eq!((evidence.size, evidence.error.as_deref()), (0, Some("e")));
         assert!(evidence.newer_notice().is_some_and(|notice| notice.contains("format 2")));
-        for other in [&br#"{"shiftlog":2,"id":"x","evidence":"ci"}"#[..], br#"{"shiftlog":"x","evidence":"ci","id":"x"}"#] {
+        for other in
+            [&br#"{"shiftlog":2,"id":"x","evidence":"ci"}"#[..], br#"{"shiftlog":"x","evidence":"ci","id":"x"}"#]
+        {
             assert_eq!(Evidence::parse(other), None);
         }
     }

@@ -42,7 +42,7 @@ pub struct Hidden {
 pub struct Note {
     units: Vec<Unit>,
     hidden: Vec<Hidden>,
-    /// What stands in the place of evidence that purge marks of others name.
+    /// The evidence that purge marks of others name, without its words.
     pub(super) removed_evidence: Vec<Evidence>,
     /// The trees of the commits that its records were made for, also of joined records.
     trees: Vec<String>,
@@ -189,7 +189,7 @@ impl Note {
         self.units.iter().enumerate().skip(self.units.len().saturating_sub(MAX_COMPARED))
     }
 
-    /// Adds the units of another note: with `add` those that are no remarks, and of remarks those that this note lacks. A
+    /// Adds the units of another note: records and documents with `add`, and the remarks that this note lacks. A
     /// paragraph that the other note has twice is there twice afterwards.
     pub(super) fn add_lacking(&mut self, units: impl IntoIterator<Item = Unit>, mut add: impl FnMut(&mut Self, Unit)) {
         let mut here: HashMap<BString, usize> = HashMap::new();

@@ -46,7 +46,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Returns what is shown in place of a hidden record.
+    /// Returns the summary that is shown in place of a hidden record.
     pub(super) fn of_hidden(hidden: &Hidden) -> Summary {
         Summary {
             key: hidden.key.clone(),

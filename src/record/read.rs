@@ -140,7 +140,7 @@ impl<'r> Reader<'r> {
         Ok(noted)
     }
 
-    /// Returns what was wrong with fetched refs when [`Reader::noted`] listed them.
+    /// Returns the problems of fetched refs that [`Reader::noted`] found.
     pub fn problems(&self) -> &[String] {
         self.unlisted.get().map_or(&[], Vec::as_slice)
     }

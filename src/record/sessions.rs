@@ -91,7 +91,7 @@ impl Reader<'_> {
     }
 
     /// Visits the conversations of a session as the note has them; with `is_full` the whole session up to the first record's
-    /// end. A conversation that is left out, because those before it were too large for what is stored, says so.
+    /// end. A conversation that is left out, because the earlier ones were too large, has a problem that says so.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Our own purge marks: one for each purged segment and session, shared with the notes, so that nobody brings them
-//! back.
+//! Our own purge marks: one for each purged segment and session, shared with the notes, so that no other
+//! clone brings them back.
 //!
 //! Marks are files in the tree of [`REF`]: `segments/<two hex>/<segment id>`, which says what replaced the segment, and
 //! `sessions/<session>`. They contain none of the purged words. For marks of other people see `bars`.

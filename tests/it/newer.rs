@@ -100,7 +100,11 @@ fn evidence_of_a_newer_version_is_shown_and_said_to_be_one() {
     put(&scratch, &format!("{line}\n"));
     let shown = scratch.shiftlog("show", [""; 0]);
     assert_eq!(shown.code, 0, "{shown:?}");
-    assert!(shown.stdout.contains(&format!("evidence 1 ci x, 0 bytes, \n  [{NOTICE}]\n  it broke\n")), "{}", shown.stdout);
+    assert!(
+        shown.stdout.contains(&format!("evidence 1 ci x, 0 bytes, \n  [{NOTICE}]\n  it broke\n")),
+        "{}",
+        shown.stdout
+    );
     let object: Value = serde_json::from_str(&scratch.shiftlog("evidence", ["--json"]).ok()).unwrap();
     assert_eq!((&object["evidence"]["recordVersion"], &object["evidence"]["id"]), (&json!(2), &json!("x")), "{object}");
     let fsck = scratch.shiftlog("fsck", [""; 0]);

@@ -41,7 +41,7 @@ const HANDLERS: &[Handler] = &[
 const MAX_BYTES: u64 = 1 << 30;
 const DAY_SECS: i64 = 24 * 60 * 60;
 
-/// How it is asked headlessly.
+/// The command line that runs one prompt without a terminal.
 const ASK: Ask = Ask {
     name: "codex",
     program: "codex",
@@ -280,7 +280,7 @@ fn id_of(path: &Path) -> Option<String> {
     outside::is_plain_id(id).then(|| id.to_owned())
 }
 
-/// Returns where a rollout goes below `sessions`: it is named by the local time at which it was begun.
+/// Returns the path of a rollout below `sessions`, which is built from the local time at which the session began.
 fn file_name(session_id: &str, transcript: &[u8]) -> Option<String> {
     let time = json::find(transcript, |record| meta(record).and_then(|meta| string(meta, "timestamp")))?;
     let begun: jiff::Timestamp = time.parse().ok()?;

@@ -222,7 +222,7 @@ fn powershell(program: &str, event: &str) -> String {
     format!("if (Get-Command '{program}' -ErrorAction SilentlyContinue) {{ & '{program}' copilot {event} }}; exit 0")
 }
 
-/// Returns what Copilot keeps beside a session's events: where it ran, as its picker shows it.
+/// Returns the text of the file that Copilot keeps beside the events of a session: the directory, as its picker shows it.
 fn workspace(session_id: &str, transcript: &[u8], directory: &Path) -> String {
     let quoted = |text: &str| Value::from(text).to_string();
     let mut lines = format!("id: {session_id}\ncwd: {}\n", quoted(&directory.to_string_lossy()));

@@ -1,7 +1,7 @@
 //! Cursor: the editor and its command line, which keep the same chat in different ways.
 //!
 //! Both write a transcript of lines, without times, models and what tools answered. The command line also has a database
-//! for each chat, and only that can be taken up again: where there is one, it is what is recorded; see `store`.
+//! for each chat, and only a chat with a database can be resumed. If there is a database, it is recorded; see `store`.
 //!
 //! Seen in real data: the transcript of lines. Only in written data: the database, the hooks' payloads. From reference
 //! alone: which events the hooks' file may have, the folders of the chats. Not read: the editor's `state.vscdb`, which is
@@ -265,7 +265,7 @@ fn stored(session_id: &str) -> Option<PathBuf> {
     folders.map(|folder| folder.join(session_id).join(STORE)).find(|store| store.is_file())
 }
 
-/// Returns the transcript of a chat in a project's folder; releases differ in whether it has a folder of its own.
+/// Returns the transcript of a chat in a project's folder; in some releases each chat has its own folder.
 fn transcript_in(project: &Path, session_id: &str) -> Option<PathBuf> {
     let folder = project.join("agent-transcripts");
     let file = format!("{session_id}.jsonl");

@@ -253,7 +253,7 @@ impl Agent for Gemini {
     }
 }
 
-/// A file that is longer than this has more than the beginning of a session.
+/// The largest file that may hold only a session's header, in bytes.
 const LONGEST_STUB: u64 = 128 * 1024;
 
 impl Gemini {

@@ -1,4 +1,4 @@
-//! A message of OpenCode as lines of its own: its beginning, and what each end of a step adds.
+//! A message of OpenCode as several lines: one for its beginning, and one more for each end of a step.
 //!
 //! OpenCode writes tokens, cost and the end of a step into a message after the tools of the step have answered. A commit
 //! that a tool makes is recorded before that. If the message were one line, that line would change then, and the record of

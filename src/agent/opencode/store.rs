@@ -152,9 +152,9 @@ impl Store {
         }
     }
 
-    /// Returns a session as lines: what was said first stays as it is while the session grows.
+    /// Returns a session as lines. The first lines stay unchanged while the session grows.
     ///
-    /// What is added to a prompt after the answer, a summary of what came of it, goes to the end for that.
+    /// Therefore a summary that OpenCode adds to a prompt after the answer is in the last line.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Copilot Chat in VS Code: two stores of what was said, and the hook file of Copilot CLI.
+//! Copilot Chat in VS Code: two stores of conversations, and the hook file of Copilot CLI.
 //!
 //! Read `chat` for how both stores read. VS Code runs `.github/hooks/shiftlog.json` as Copilot CLI does, and its payloads
 //! tell that it is VS Code. Seen in real data: payloads around a tool call, event streams, the chat store as a document and
@@ -161,7 +161,7 @@ fn folder(workspace: &Path) -> Option<String> {
     place::path_of_uri(uri)
 }
 
-/// Returns what was written lately in a workspace. A chat that has a transcript for hooks is told by that.
+/// Returns the chats that were written lately in a workspace. If a chat has a transcript for hooks, that is returned.
 fn recent_in(workspace: &Path, seconds: i64) -> Vec<Found> {
     let streams = place::recent_sessions(&workspace.join(TRANSCRIPTS), "jsonl", seconds);
     let is_streamed = |chat: &Found| {

@@ -137,7 +137,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Updates `progress` to what is written.
+    /// Updates `progress` to the stored length.
     pub fn update(&self, progress: &mut Progress) {
         let is_fully_kept = self.kept_bytes == self.parent_bytes;
         let segment = self.parent.map(|id| id.to_string());
