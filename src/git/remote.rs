@@ -7,7 +7,8 @@ use std::time::Instant;
 use bstr::ByteSlice as _;
 use twox_hash::XxHash3_64;
 
-use super::refs::REMOTES_PREFIX;
+use super::command::Asking;
+use super::ref_name::REMOTES_PREFIX;
 use super::{ObjectId, Repository, git};
 use crate::error::{Error, Kind, Result};
 
@@ -30,31 +31,6 @@ pub struct Push {
     /// The remote's commit when we listed its refs; the push is refused if the ref has moved since. `None` if there was no
     /// such ref.
     pub expected: Option<ObjectId>,
-}
-
-/// Whether Git may ask for a password.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Asking {
-    /// Git may ask, and shows on a terminal how far it has come.
-    Allowed,
-    /// Git may ask, but shows nothing else.
-    Quietly,
-    /// It may not; a command that needs one fails.
-    Never,
-    /// It may not, and the command fails at this time.
-    Until(Instant),
-}
-
-impl Asking {
-    /// Says whether a person sees how far a command has come.
-    fn is_watched(self) -> bool {
-        self == Asking::Allowed && std::io::IsTerminal::is_terminal(&std::io::stderr())
-    }
-
-    /// Returns the option of a command that moves objects.
-    fn volume(self) -> String {
-        if self.is_watched() { "--progress" } else { "--quiet" }.to_owned()
-    }
 }
 
 /// How often a fetch is tried again because another one moved the same refs meanwhile.

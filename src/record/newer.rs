@@ -1,22 +1,20 @@
-//! Records and evidence in a newer format: shown as far as this version knows their keys, kept unchanged.
+//! Records in a newer format: shown as far as this version knows their keys, kept unchanged.
 //!
 //! gitshiftlog-format(5) promises for every version that a record is one line beginning with `{"shiftlog":<version>,`,
 //! that evidence is one beginning with `{"shiftlog":<version>,"evidence":`, and that a key keeps its meaning. So the known
 //! keys may be shown.
 
-use std::borrow::Cow;
-
 use bstr::{BString, ByteSlice as _};
 use serde_json::{Map, Value};
 
+use super::Record;
 use super::joined::MAX_JOINED_TREES;
-use super::{Evidence, Note, Record, Unit};
-use crate::transcript::{EditedPath, ModelUsage, SessionKey, Tokens};
+use crate::transcript::{EditedPath, ModelUsage, Tokens};
 
 /// The beginning of a record's line.
 const HEAD: &[u8] = b"{\"shiftlog\":";
 /// The newest version that this program knows.
-const KNOWN_VERSION: u64 = 1;
+pub(super) const KNOWN_VERSION: u64 = 1;
 
 /// A record of a newer version.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,28 +59,9 @@ impl Newer {
 }
 
 /// Returns the version in the beginning of a line, and what follows the comma behind it.
-fn version_of(line: &[u8]) -> Option<(u64, &[u8])> {
+pub(super) fn version_of(line: &[u8]) -> Option<(u64, &[u8])> {
     let (digits, rest) = line.strip_prefix(HEAD)?.split_once_str(b",")?;
     Some((std::str::from_utf8(digits).ok()?.parse().ok()?, rest))
-}
-
-/// Parses a line of evidence of this or a newer version. Of a newer one, a key that has another type has its default value.
-pub(super) fn evidence_of(line: &[u8]) -> Option<Evidence> {
-    let (version, rest) = version_of(line)?;
-    if !rest.starts_with(b"\"evidence\":") {
-        return None;
-    }
-    if version == KNOWN_VERSION {
-        return serde_json::from_slice(line).ok();
-    }
-    let mut keys: Map<String, Value> = serde_json::from_slice(line).ok()?;
-    keys.retain(|name, value| match name.as_str() {
-        "shiftlog" | "size" => value.is_u64(),
-        "triage" => is_list_of_strings(value),
-        "error" | "note" | "blob" => value.is_string() || value.is_null(),
-        _ => value.is_string(),
-    });
-    serde_json::from_value(Value::Object(keys)).ok()
 }
 
 /// Returns the notice that is shown for a record or evidence of a newer version.
@@ -92,15 +71,7 @@ pub(super) fn notice(version: u64) -> String {
     )
 }
 
-impl Evidence {
-    /// Returns the notice that is shown for evidence of a newer version; `None` for other evidence.
-    pub fn newer_notice(&self) -> Option<String> {
-        let version = u64::from(self.shiftlog);
-        (version > KNOWN_VERSION).then(|| notice(version))
-    }
-}
-
-fn is_list_of_strings(value: &Value) -> bool {
+pub(super) fn is_list_of_strings(value: &Value) -> bool {
     value.as_array().is_some_and(|list| list.iter().all(Value::is_string))
 }
 
@@ -122,45 +93,10 @@ fn has_known_type(name: &str, value: &Value) -> bool {
     }
 }
 
-impl Unit {
-    /// Returns the record of this or a newer version; `None` for other units.
-    pub fn record(&self) -> Option<&Record> {
-        match self {
-            Unit::Record(record) => Some(record),
-            Unit::Newer(newer) => Some(&newer.record),
-            Unit::Earlier(..) | Unit::Foreign(_) => None,
-        }
-    }
-
-    /// Returns the session of a record or document; `None` for another line.
-    pub fn key(&self) -> Option<SessionKey> {
-        match self {
-            Unit::Earlier(document, _) => Some(document.key()),
-            unit => unit.record().map(Record::key),
-        }
-    }
-
-    /// Returns the text of the unit in a note, without a line end.
-    pub fn text(&self) -> Cow<'_, [u8]> {
-        match self {
-            Unit::Record(record) => Cow::Owned(record.to_line().into_bytes()),
-            Unit::Newer(newer) => Cow::Borrowed(&newer.text),
-            Unit::Earlier(_, text) => Cow::Borrowed(text),
-            Unit::Foreign(remark) => Cow::Borrowed(remark.text()),
-        }
-    }
-}
-
-impl Note {
-    /// Returns the records in order, including those of newer versions, of which only known keys are read.
-    pub fn records_of_all_versions(&self) -> impl Iterator<Item = &Record> {
-        self.units().iter().filter_map(Unit::record)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Note;
 
     #[test]
     fn known_keys_are_read_and_all_of_the_line_is_kept() {
@@ -190,19 +126,6 @@ mod tests {
         };
         let line = record.to_line().replacen(":1,", ":2,", 1);
         assert_eq!(Newer::parse(line.as_bytes()).expect("a record").record, record);
-    }
-
-    #[test]
-    fn known_keys_of_evidence_are_read() {
-        let line = br#"{"shiftlog":2,"evidence":"ci","id":"x","size":"large","error":"e","mood":[1],"blob":null}"#;
-        let evidence = Evidence::parse(line).expect("evidence");
-        assert_eq!((evidence.size, evidence.error.as_deref()), (0, Some("e")));
-        assert!(evidence.newer_notice().is_some_and(|notice| notice.contains("format 2")));
-        for other in
-            [&br#"{"shiftlog":2,"id":"x","evidence":"ci"}"#[..], br#"{"shiftlog":"x","evidence":"ci","id":"x"}"#]
-        {
-            assert_eq!(Evidence::parse(other), None);
-        }
     }
 
     #[test]
