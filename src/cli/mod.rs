@@ -4,6 +4,7 @@
 
 mod color;
 mod confirm;
+mod flags;
 mod interruption;
 mod man;
 mod mdoc;
@@ -24,6 +25,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 pub use self::color::{Color, ColorWhen};
 pub use self::confirm::{ask, confirm};
+pub use self::flags::{Json, NotesRef, Quiet, Silent};
 pub use self::interruption::Interruption;
 pub use self::man::{PAGES, show_page};
 pub use self::mdoc::Page;

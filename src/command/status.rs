@@ -9,7 +9,7 @@ use clap::Parser;
 use serde_json::json;
 
 use crate::capture::{self, PendingFile, Standing};
-use crate::cli::{self, Outcome, Output, Screen};
+use crate::cli::{self, Json, Outcome, Output, Screen};
 use crate::error::{Error, Result};
 use crate::git::{Repository, date};
 use crate::pretty::{self, count, size};
@@ -22,12 +22,11 @@ const MAX_PROMPT_CHARS: usize = 200;
 #[derive(Debug, Parser)]
 #[command(name = "git-shiftlog-status", override_usage = "git shiftlog status [<options>]")]
 pub struct Options {
-    /// Print one JSON object a line
-    #[arg(long, conflicts_with = "porcelain")]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
     /// Print a stable format for scripts
     #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1",
-          value_parser = ["v1"])]
+          value_parser = ["v1"], conflicts_with = "json")]
     porcelain: Option<String>,
     /// End each entry with NUL
     #[arg(short = 'z')]
@@ -43,7 +42,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let repo = cli::repository()?;
         let (sessions, waiting) = (capture::standing(&repo), capture::waiting(&repo));
         let end = if options.nul { '\0' } else { '\n' };
-        let lines = match (options.json, &options.porcelain) {
+        let lines = match (options.json.is_on, &options.porcelain) {
             (true, _) => objects(&sessions, &waiting),
             (false, Some(_)) => porcelain(&sessions, &waiting),
             (false, None) => {

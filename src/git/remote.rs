@@ -2,15 +2,13 @@
 //!
 //! Runs `git`, which knows credentials and transports. Fetched refs are kept apart from the refs that we write.
 
-use std::time::Instant;
-
 use bstr::ByteSlice as _;
-use twox_hash::XxHash3_64;
 
 use super::command::Asking;
 use super::ref_name::REMOTES_PREFIX;
 use super::{ObjectId, Repository, git};
 use crate::error::{Error, Kind, Result};
+use crate::hex;
 
 /// A ref to fetch.
 #[derive(Clone, Debug)]
@@ -79,7 +77,7 @@ impl Repository {
         if self.remotes().iter().any(|name| name == remote) {
             return format!("{REMOTES_PREFIX}{remote}/{last}");
         }
-        format!("{REMOTES_PREFIX}url-{:016x}/{last}", XxHash3_64::oneshot(remote.as_bytes()))
+        format!("{REMOTES_PREFIX}url-{}/{last}", hex::xxh3(remote.as_bytes()))
     }
 
     /// Returns the ids of these refs on a remote; leaves out those that it does not have.

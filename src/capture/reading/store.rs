@@ -162,5 +162,5 @@ impl Reading<'_> {
 
 /// Returns a hash as [`Progress::xxh3`] has it.
 pub(super) fn hex_of(xxh3: &XxHash3_64) -> String {
-    format!("{:016x}", xxh3.finish())
+    hex(&xxh3.finish().to_be_bytes())
 }

@@ -17,10 +17,10 @@ use super::check::{self, Holds};
 use crate::archive::{self, Archive};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, Fetch, ObjectId, Push, Repository};
-use crate::notes;
 use crate::record::bars::Bars;
 use crate::record::tombstone::{self, Tombstones};
 use crate::record::{Note, Unit, remember_words};
+use crate::{hex, notes};
 
 /// How often a push is tried when others are faster.
 const MAX_ATTEMPTS: u32 = 40;
@@ -445,7 +445,7 @@ pub(super) fn notes_name(notes_ref: &str) -> Cow<'static, str> {
     if notes_ref == notes::DEFAULT_REF {
         "notes".into()
     } else {
-        format!("notes-{:016x}", twox_hash::XxHash3_64::oneshot(notes_ref.as_bytes())).into()
+        format!("notes-{}", hex::xxh3(notes_ref.as_bytes())).into()
     }
 }
 
