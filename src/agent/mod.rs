@@ -1,8 +1,8 @@
-//! The agents: where each one lives, what its hooks say, how its transcripts read.
+//! The agents: where each keeps its files, how its hooks and transcripts are parsed.
 //!
-//! Read [`Agent`], then `codex`. A new agent is one file here, named below as a module and in [`ALL`]. The file has all
-//! that is the agent's own, also how its events, tools and the members of its payloads are called. An agent knows its own files and the
-//! `transcript` room; it knows nothing of commits and notes.
+//! Read [`Agent`], then `codex`. A new agent is one file here, named below as a module and in [`ALL`]. The file has
+//! everything that only this agent has, also the names of its events and tools and of the members of its payloads. An agent
+//! knows its own files and the `transcript` room; it knows nothing of commits and notes.
 
 mod aider;
 mod amp;
@@ -114,14 +114,14 @@ pub fn named(name: &str) -> Result<&'static dyn Agent> {
 /// Returns the agent that really runs a hook declared for the one called `name`: some run the hooks of others, too.
 pub fn caller(name: &str, payload: &Payload) -> Option<&'static dyn Agent> {
     let is_described = !ALL.iter().any(|agent| agent.name() == name);
-    let signed = ALL.iter().filter_map(|agent| Some((agent.signs(payload, name)?, *agent)));
+    let signed = ALL.iter().filter_map(|agent| Some((agent.recognizes(payload, name)?, *agent)));
     let writer = signed.max_by_key(|(sign, _)| *sign).map(|(_, agent)| agent).filter(|_| !is_described);
     writer.or_else(|| find(name))
 }
 
 /// How surely a payload identifies its agent, weakest first. If several agents match, the strongest match wins.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Sign {
+pub enum Recognition {
     /// Members that the agent writes, and another could.
     Manner,
     /// The transcript is where the agent has its own.
@@ -303,8 +303,7 @@ pub trait Agent: Sync {
         }
     }
 
-    /// Returns the length of such lines without the last one, if that is about the whole document: it changes with later
-    /// messages.
+    /// Returns the length of such lines without the last one, if later messages change that one.
     fn lines_that_stay(&self, lines: &[u8]) -> usize {
         document::lines_that_stay(lines, self.list().unwrap_or_default())
     }
@@ -435,13 +434,12 @@ pub trait Agent: Sync {
     }
 
     /// Returns the names that only this agent uses for tools and for members of their inputs.
-    fn tools(&self) -> &'static tool::Words {
+    fn tools(&self) -> &'static tool::ToolNames {
         &tool::NONE
     }
 
-    /// Returns how surely a payload is this agent's, whichever agent the hook was `declared` for; `None` if it may be
-    /// another's.
-    fn signs(&self, payload: &Payload, declared: &str) -> Option<Sign> {
+    /// Returns how surely a payload is this agent's, whichever agent its hook was `declared` for; `None` if not at all.
+    fn recognizes(&self, payload: &Payload, declared: &str) -> Option<Recognition> {
         let _ = (payload, declared);
         None
     }

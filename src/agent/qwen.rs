@@ -13,7 +13,7 @@ use super::claude::records;
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, at, field, number, string, text};
-use super::{Agent, Content, Found, Parser, Payload, Recorded, Restoration, Sign, place, tool};
+use super::{Agent, Content, Found, Parser, Payload, Recognition, Recorded, Restoration, place, tool};
 use crate::error::Result;
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
@@ -126,12 +126,12 @@ impl Agent for Qwen {
         &["QWEN_CODE"]
     }
 
-    fn tools(&self) -> &'static tool::Words {
-        &tool::Words { shells: &["run_shell_command"], ..tool::NONE }
+    fn tools(&self) -> &'static tool::ToolNames {
+        &tool::ToolNames { shells: &["run_shell_command"], ..tool::NONE }
     }
 
-    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
-        payload.has_transcript_in("/.qwen/projects/").then_some(Sign::Place)
+    fn recognizes(&self, payload: &Payload, _: &str) -> Option<Recognition> {
+        payload.has_transcript_in("/.qwen/projects/").then_some(Recognition::Place)
     }
 
     fn user_directory(&self) -> Option<PathBuf> {

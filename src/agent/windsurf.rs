@@ -12,7 +12,7 @@ use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, field, flag, string, text};
 use super::place;
-use super::{Agent, Event, Found, Parser, Payload, Sign, payload, tool};
+use super::{Agent, Event, Found, Parser, Payload, Recognition, payload, tool};
 use crate::outside;
 use crate::transcript::{Message, Part, Role, ToolResult};
 
@@ -96,14 +96,14 @@ impl Agent for Windsurf {
         }
     }
 
-    fn tools(&self) -> &'static tool::Words {
-        &tool::Words { editors: &["write_code", "code_action"], command: &["command_line"], ..tool::NONE }
+    fn tools(&self) -> &'static tool::ToolNames {
+        &tool::ToolNames { editors: &["write_code", "code_action"], command: &["command_line"], ..tool::NONE }
     }
 
-    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
+    fn recognizes(&self, payload: &Payload, _: &str) -> Option<Recognition> {
         match payload.has_transcript_in("/.windsurf/") {
-            true => Some(Sign::Place),
-            false => payload.has("agent_action_name").then_some(Sign::Manner),
+            true => Some(Recognition::Place),
+            false => payload.has("agent_action_name").then_some(Recognition::Manner),
         }
     }
 

@@ -15,7 +15,7 @@ pub struct Candidate<'a> {
     pub has_run_it: bool,
     /// Whether the session works in the worktree of the commit.
     pub is_in_worktree: bool,
-    /// The counts of what the session said since it was last recorded.
+    /// The counts of the session since it was last recorded.
     pub tally: &'a Tally,
 }
 

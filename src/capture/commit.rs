@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::aside::{Increment, with_pending_hint};
+use super::availability::{Availability, availability};
 use super::carry;
 use super::choose::{self, Candidate, CommitFacts, CommitKind};
 use super::pending::{self, Pending, PendingCommit};
-use super::reach::{Reach, reach};
 use super::recorder::Recorder;
 use super::sessions::{
     KEEP_SECS, close_abandoned, find_runners, named_by_environment, recent_unreported, save_changed,
@@ -370,7 +370,7 @@ fn unrecorded_increments<'r>(
                 let had_words = limit.flatten().is_some_and(|length| length > 0);
                 let is_away = || {
                     let agent = agent::find(&live.agent);
-                    agent.is_some_and(|agent| reach(agent, &live.transcript) == Reach::Away)
+                    agent.is_some_and(|agent| availability(agent, &live.transcript) == Availability::Unreachable)
                 };
                 let is_away = error.kind() == Kind::Missing && had_words && is_away();
                 let may_pass = (matches!(error.kind(), Kind::Other | Kind::Storage) || is_away) && is_recent;
@@ -387,7 +387,7 @@ fn unrecorded_increments<'r>(
     (increments, outcome)
 }
 
-/// The warning that nothing is left of what a session said.
+/// The warning that a transcript was deleted before it was stored.
 pub(super) fn was_deleted(session: &str) -> Error {
     Error::other(format!("the transcript of {session} was deleted before it could be stored"))
 }

@@ -162,7 +162,7 @@ impl ToolCall<'_> {
         self.payload.sub_agent().is_some()
     }
 
-    /// Returns what a session waits for whose commit the call has made.
+    /// Returns the result that a session waits for after the call has made a commit.
     fn awaited(&self, commit_id: ObjectId) -> AwaitedResult {
         let (commit, call) = (commit_id.to_string(), self.call_id());
         AwaitedResult { commit, call, is_of_sub_agent: self.is_of_sub_agent(), is_unsure: false }
@@ -284,7 +284,7 @@ fn commits_of_call(recorder: &Recorder<'_>, key: &SessionKey, moves: &[ReflogEnt
 /// Records one commit of a tool call, and with it the commits that the call has undone. If `post-commit` recorded the
 /// session already, the session only waits for the call's result.
 ///
-/// A call has one result, which goes to the last of its commits.
+/// A call has one result, which belongs to the last of its commits.
 fn record_commit_of_call(
     recorder: &mut Recorder<'_>,
     sessions: &mut [LiveSession],

@@ -57,8 +57,8 @@ fn ran_in_nested(transcript: &Path, worktree: &Path) -> bool {
     Path::new(&directory).starts_with(worktree) && between.any(|folder| folder.join(".git").exists())
 }
 
-/// Returns when a repository was made (epoch), if the file system tells. What was said before that at the same place was said
-/// about another one.
+/// Returns when a repository was created (epoch), if the file system knows it. Earlier sessions in the same directory belong to
+/// another repository.
 fn made(state: &State) -> Option<i64> {
     let common_dir = state.root().parent()?;
     let made = common_dir.metadata().ok()?.created().ok()?;

@@ -64,10 +64,10 @@ impl SegmentEnd {
 /// How far a transcript is stored, and how far it is recorded on commits.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Progress {
-    /// The end of what the archive has.
+    /// The end of the part that the archive has.
     #[serde(default)]
     pub stored: SegmentEnd,
-    /// The end of what commits have; never beyond `stored`.
+    /// The end of the part that commits have; never beyond `stored`.
     #[serde(default)]
     pub recorded: SegmentEnd,
     /// The state of SHA-256 after the stored bytes, in hex, so that a capture hashes only new bytes.
@@ -124,8 +124,8 @@ pub struct AwaitedResult {
     pub commit: String,
     /// The id of the tool call, once the agent's hook has named it.
     pub call: Option<String>,
-    /// Whether a sub-agent made the call: then the result is in the sub-agent's transcript, and what the session's own says of
-    /// the commit is another one.
+    /// Whether a sub-agent made the call. Then the result is in the sub-agent's transcript; a result in the session's own
+    /// transcript that names the commit is that of another call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_of_sub_agent: bool,
     /// Whether another process may have made the commit, since no hook has reported the session that did. Then only a

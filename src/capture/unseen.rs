@@ -1,4 +1,4 @@
-//! Commits of which no hook told, found by what sessions say of them: an agent may hide Git's hooks from its commands, be
+//! Commits that no hook reported, found in transcripts that name them: an agent may hide Git's hooks from its commands, be
 //! started in a directory above the repository, or write a session after its answer.
 
 use std::collections::BTreeMap;

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::git::{Repository, date};
 use crate::outside;
 use crate::pretty::{BlameColumns, BlameTable, WhyView, why_format, why_line, why_object};
-use crate::record::{Lack, Reader};
+use crate::record::{MissingWords, Reader};
 use crate::replay::{Block, BlockLine, Evidence, blocks};
 
 /// Show which turn of which session wrote each line of a file
@@ -86,7 +86,7 @@ impl Options {
             false => self.print_table(repo, asked, &explained)?,
         }
         let all = || explained.iter().flat_map(|(_, found)| found);
-        if all().any(|found| found.source.lack == Some(Lack::NotFetched)) {
+        if all().any(|found| found.source.lack == Some(MissingWords::NotFetched)) {
             cli::hint(repo, "'git shiftlog sync pull --all' fetches transcripts that others share");
         }
         let is_found = all().any(|found| found.evidence != Evidence::None);

@@ -15,7 +15,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Repository, date};
 use crate::outside;
 use crate::pretty::{WhyView, why_format, why_line, why_object, write_why};
-use crate::record::Lack;
+use crate::record::MissingWords;
 use crate::replay::{Block, Evidence, blocks};
 
 /// Show the conversation behind a line
@@ -74,7 +74,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         })?;
         let mut blocks = blocks(&explained);
         let is_found = blocks.iter().any(|block| block.found.evidence != Evidence::None);
-        let lacks_words = blocks.iter().any(|block| block.found.source.lack == Some(Lack::NotFetched));
+        let lacks_words = blocks.iter().any(|block| block.found.source.lack == Some(MissingWords::NotFetched));
         blocks.truncate(options.max_count.unwrap_or(usize::MAX));
         options.print(&repo, &asked, &blocks)?;
         if lacks_words {

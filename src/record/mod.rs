@@ -4,7 +4,6 @@
 //! Read [`Record`] first, then [`Reader::note`] for one commit and [`Query`] for many. The stored form is described in
 //! gitshiftlog-format(5).
 
-pub(crate) mod bars;
 mod bounds;
 mod branches;
 mod continued;
@@ -13,9 +12,10 @@ mod covers;
 mod earlier;
 pub(crate) mod edits;
 mod evidence;
+pub(crate) mod foreign_marks;
 mod joined;
 pub mod kept;
-mod lack;
+mod missing_words;
 mod named;
 mod newer;
 mod note;
@@ -45,7 +45,7 @@ pub(crate) use self::covers::{add_proven, has_all_of, merge_proven};
 pub use self::earlier::Earlier;
 pub use self::edits::edited_paths;
 pub use self::evidence::{Evidence, cleaned_line};
-pub use self::lack::{Lack, may_be_fetched, remember_words};
+pub use self::missing_words::{MissingWords, may_be_fetched, remember_words};
 pub use self::newer::Newer;
 pub use self::note::{Hidden, Note};
 pub use self::overview::Summary;

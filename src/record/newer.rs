@@ -58,7 +58,7 @@ impl Newer {
     }
 }
 
-/// Returns the version in the beginning of a line, and what follows the comma behind it.
+/// Returns the version at the beginning of a line, and the text after the comma that follows it.
 pub(super) fn version_of(line: &[u8]) -> Option<(u64, &[u8])> {
     let (digits, rest) = line.strip_prefix(HEAD)?.split_once_str(b",")?;
     Some((std::str::from_utf8(digits).ok()?.parse().ok()?, rest))

@@ -174,7 +174,7 @@ impl Note {
         self.hide_all(other);
     }
 
-    /// Adds what another note does not show.
+    /// Adds the hidden records and evidence of another note.
     fn hide_all(&mut self, other: &Note) {
         other.hidden.iter().for_each(|hidden| self.hide(hidden.clone()));
         self.removed_evidence.extend_from_slice(&other.removed_evidence);
@@ -310,7 +310,7 @@ impl Note {
         self.units().iter().filter_map(Unit::record)
     }
 
-    /// Returns the evidence, by time. What stands twice counts once; a line whose text is stored is taken first.
+    /// Returns the evidence, by time. Repeated evidence counts once; a line whose text is stored is preferred.
     pub fn evidence(&self) -> Vec<Evidence> {
         let mut found: Vec<Evidence> = Vec::new();
         for evidence in self.units().iter().filter_map(Unit::evidence).chain(self.removed_evidence.iter().cloned()) {
@@ -353,7 +353,7 @@ impl Note {
         text
     }
 
-    /// Takes trees out of what records say they were joined from: to its author, a commit that was amended is the same commit.
+    /// Removes trees from `joinedTrees` of all records: to its author, an amended commit is still the same commit.
     pub(crate) fn forget_joined(&mut self, trees: &[String]) {
         self.map_records(|mut record| {
             record.joined_trees.retain(|tree| !trees.contains(tree));

@@ -1,4 +1,4 @@
-//! Parsing a note: records, documents of earlier tools, and what people wrote.
+//! Parsing a note: records, documents of earlier tools, and remarks of people.
 
 use std::ops::Range;
 
@@ -26,8 +26,8 @@ struct Bounds {
 impl Bounds {
     /// Everything, for code that writes the note again.
     const NONE: Bounds = Bounds { lines: usize::MAX, bytes: usize::MAX, line_bytes: usize::MAX };
-    /// Half of what is shown: a larger note of somebody else is not joined to ours. A long line may be a remark, so it counts
-    /// like others.
+    /// Half of the limits for showing: a larger note of somebody else is not joined to ours. A long line may be a remark, so
+    /// it counts like others.
     const JOINED: Bounds = Bounds { lines: MAX_READ_LINES / 2, bytes: MAX_READ_BYTES / 2, line_bytes: usize::MAX };
     /// As much as is shown.
     const READ: Bounds = Bounds { lines: MAX_READ_LINES, bytes: MAX_READ_BYTES, line_bytes: MAX_READ_LINE_BYTES };

@@ -1,5 +1,5 @@
-//! The sessions of one note, read one after the other. A note can have thousands, so it is read once for all, and what they
-//! unpack to is limited together.
+//! The sessions of one note, read one after the other. A note can have thousands, so it is read once for all of them, and
+//! their unpacked size is limited together.
 
 use std::collections::HashMap;
 
@@ -40,7 +40,7 @@ impl Sessions {
         Sessions { note, summaries, of, sub_agents, budget: bounds::Budget::default() }
     }
 
-    /// Returns what all records say, in the order of [`Note::summaries`].
+    /// Returns the summaries of all records, in the order of [`Note::summaries`].
     pub fn summaries(&self) -> impl Iterator<Item = &Summary> {
         self.summaries.iter().map(|(summary, _)| summary)
     }
@@ -55,7 +55,7 @@ impl Sessions {
         self.sub_agents.get(key).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns what the records of a session say.
+    /// Returns the summaries of the records of a session.
     pub fn of(&self, key: &SessionKey) -> impl Iterator<Item = &Summary> {
         self.of.get(key).into_iter().flatten().map(|number| &self.summaries[*number].0)
     }

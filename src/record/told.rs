@@ -1,4 +1,4 @@
-//! What agents were told at commits: the instruction files in their records.
+//! The instruction files in the records of commits.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;

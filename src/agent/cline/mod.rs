@@ -148,8 +148,8 @@ impl Agent for Cline {
         }
     }
 
-    fn tools(&self) -> &'static tool::Words {
-        &tool::Words {
+    fn tools(&self) -> &'static tool::ToolNames {
+        &tool::ToolNames {
             shells: &["run_commands"],
             editors: &["replace_in_file", "editor"],
             command: &["commands"],

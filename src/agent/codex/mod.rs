@@ -18,7 +18,8 @@ use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, field, string, text};
 use super::place;
 use super::{
-    Agent, Ask, Content, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, Wording, ask, payload, tool,
+    Agent, Ask, Content, Found, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording, ask, payload,
+    tool,
 };
 use crate::error::{Error, Result};
 use crate::outside;
@@ -216,19 +217,19 @@ impl Agent for Codex {
         &payload::Keys { session: &["thread-id"], ..payload::NONE }
     }
 
-    fn tools(&self) -> &'static tool::Words {
-        &tool::Words {
+    fn tools(&self) -> &'static tool::ToolNames {
+        &tool::ToolNames {
             shells: &["local_shell", "shell_command", "exec_command", "functions.exec_command"],
             patchers: &["functions.apply_patch"],
             ..tool::NONE
         }
     }
 
-    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
+    fn recognizes(&self, payload: &Payload, _: &str) -> Option<Recognition> {
         let is_alike = || payload.has("turn_id") && payload.has("model");
         match payload.has_transcript_in("/.codex/") {
-            true => Some(Sign::Place),
-            false => is_alike().then_some(Sign::Manner),
+            true => Some(Recognition::Place),
+            false => is_alike().then_some(Recognition::Manner),
         }
     }
 

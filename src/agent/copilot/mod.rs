@@ -16,7 +16,7 @@ use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, string, text};
 use super::place;
 use super::{
-    Agent, Ask, Content, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, Wording, ask, payload,
+    Agent, Ask, Content, Found, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording, ask, payload,
     permission,
 };
 use crate::error::Result;
@@ -151,7 +151,7 @@ impl Agent for Copilot {
         &payload::Keys { input: &["toolArgs"], ..payload::NONE }
     }
 
-    fn signs(&self, payload: &Payload, declared: &str) -> Option<Sign> {
+    fn recognizes(&self, payload: &Payload, declared: &str) -> Option<Recognition> {
         // Claude Code always names the transcript; Copilot CLI runs its hooks, but tells a time instead.
         let is_without_transcript = || {
             declared == Claude::HERE.name()
@@ -167,8 +167,8 @@ impl Agent for Copilot {
         ];
         let is_alike = || OWN.iter().any(|key| payload.has(key)) || is_without_transcript();
         match payload.has_transcript_in("/.copilot/session-state/") {
-            true => Some(Sign::Place),
-            false => is_alike().then_some(Sign::Manner),
+            true => Some(Recognition::Place),
+            false => is_alike().then_some(Recognition::Manner),
         }
     }
 

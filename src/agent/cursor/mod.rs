@@ -23,8 +23,8 @@ use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::instructions::{HomeFolder, Instructions, Place};
 use super::place;
 use super::{
-    Agent, Ask, Content, Event, Found, Parser, Payload, Recorded, Restoration, Sign, ask, payload, settings, sqlite,
-    tool,
+    Agent, Ask, Content, Event, Found, Parser, Payload, Recognition, Recorded, Restoration, ask, payload, settings,
+    sqlite, tool,
 };
 use crate::error::{Error, Kind, Result};
 use crate::hex::hex;
@@ -219,8 +219,8 @@ impl Agent for Cursor {
         &payload::Keys { session: &["conversation_id"], model: &["model_id"], ..payload::NONE }
     }
 
-    fn tools(&self) -> &'static tool::Words {
-        &tool::Words {
+    fn tools(&self) -> &'static tool::ToolNames {
+        &tool::ToolNames {
             shells: &["run_terminal_cmd"],
             editors: &["search_replace", "edit_notebook"],
             path: &["target_file", "target_notebook"],
@@ -228,8 +228,8 @@ impl Agent for Cursor {
         }
     }
 
-    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
-        (payload.has("cursor_version") || payload.has_transcript_in("/.cursor/")).then_some(Sign::Name)
+    fn recognizes(&self, payload: &Payload, _: &str) -> Option<Recognition> {
+        (payload.has("cursor_version") || payload.has_transcript_in("/.cursor/")).then_some(Recognition::Name)
     }
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {

@@ -78,7 +78,7 @@ fn beginning_of(info: &Map<String, Value>) -> Map<String, Value> {
     beginning
 }
 
-/// Returns the names of a message's members after [`Line::add`] has added a line to it.
+/// Returns the names of a message's members after [`MessageLine::add`] has added a line to it.
 fn order_after<'m>(info: &'m Map<String, Value>, more: &'m Map<String, Value>) -> Vec<&'m String> {
     if info.keys().all(|name| more.contains_key(name)) {
         return more.keys().collect();
@@ -97,23 +97,23 @@ fn is_end_of_step(part: &str) -> bool {
 }
 
 /// One line of a message. Its values stay as they are spelled.
-pub struct Line<'t> {
+pub struct MessageLine<'t> {
     members: IndexMap<&'t str, &'t RawValue>,
     info: IndexMap<&'t str, &'t RawValue>,
     parts: Vec<&'t RawValue>,
 }
 
-impl<'t> Line<'t> {
+impl<'t> MessageLine<'t> {
     /// Parses a line; `None` if it is no object with `info` and `parts`.
     pub fn parse(text: &'t str) -> Option<Self> {
         let members = members(text)?;
         let info = self::members(members.get("\"info\"")?.get())?;
         let parts = serde_json::from_str(members.get("\"parts\"")?.get()).ok()?;
-        Some(Line { members, info, parts })
+        Some(MessageLine { members, info, parts })
     }
 
     fn parse_continuing(text: &'t str) -> Option<Self> {
-        let line = text.contains(CONTINUES).then(|| Line::parse(text)).flatten()?;
+        let line = text.contains(CONTINUES).then(|| MessageLine::parse(text)).flatten()?;
         let mark = line.members.get("\"shiftlog\"")?;
         (mark.get() == "\"continues\"").then_some(line)
     }
@@ -129,7 +129,7 @@ impl<'t> Line<'t> {
     }
 
     /// Adds a line that continues this one. If its `info` has all members of this one, it also has their order.
-    fn add(&mut self, more: Line<'t>) {
+    fn add(&mut self, more: MessageLine<'t>) {
         if self.info.keys().all(|name| more.info.contains_key(name)) {
             self.info = more.info;
         } else {
@@ -170,14 +170,16 @@ pub fn put_together<'t>(lines: &[&'t str]) -> Vec<Cow<'t, str>> {
     let mut rest = lines;
     while let [first, after @ ..] = rest {
         rest = after;
-        let next = after.first().and_then(|line| Line::parse_continuing(line));
-        let Some(mut message) = next.and_then(|_| Line::parse(first)) else {
+        let next = after.first().and_then(|line| MessageLine::parse_continuing(line));
+        let Some(mut message) = next.and_then(|_| MessageLine::parse(first)) else {
             whole.push(Cow::Borrowed(*first));
             continue;
         };
         let id = message.id();
         while let [line, after @ ..] = rest {
-            let Some(more) = Line::parse_continuing(line).filter(|more| id.is_some() && more.id() == id) else { break };
+            let Some(more) = MessageLine::parse_continuing(line).filter(|more| id.is_some() && more.id() == id) else {
+                break;
+            };
             message.add(more);
             rest = after;
         }

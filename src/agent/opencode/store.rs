@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::super::{document, place, sqlite};
 use super::database::{self, Session};
-use super::pieces::{self, Line};
+use super::pieces::{self, MessageLine};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 
@@ -200,7 +200,7 @@ fn whole(text: &str) -> Option<String> {
         lines.pop();
         for line in &mut lines {
             let text = line.clone();
-            let Some(mut message) = Line::parse(&text) else { continue };
+            let Some(mut message) = MessageLine::parse(&text) else { continue };
             if let Some(summary) = message.id().and_then(|id| summaries.get(id)) {
                 message.set("\"summary\"", summary);
                 *line = message.text().into();

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::hooks::HookFile;
 use super::instructions::{Instructions, Place};
 use super::place;
-use super::{Agent, Found, Parser, Payload, Recorded, Restoration, Sign, copilot, tool};
+use super::{Agent, Found, Parser, Payload, Recognition, Recorded, Restoration, copilot, tool};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 
@@ -101,18 +101,18 @@ impl Agent for VsCode {
             .hint(format!("git shiftlog show --full --session={} --format=markdown", session.session_id)))
     }
 
-    fn tools(&self) -> &'static tool::Words {
-        &tool::Words {
+    fn tools(&self) -> &'static tool::ToolNames {
+        &tool::ToolNames {
             shells: &["run_in_terminal", "runTerminalCommand"],
             editors: &["insert_edit_into_file", "replace_string_in_file", "multi_replace_string_in_file"],
             ..tool::NONE
         }
     }
 
-    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
+    fn recognizes(&self, payload: &Payload, _: &str) -> Option<Recognition> {
         let is_in = |part| payload.has_transcript_in(part);
         let is_its_call = || payload.call_id().is_some_and(|id| id.contains("__vscode-"));
-        (is_in("GitHub.copilot-chat") || is_in("/workspaceStorage/") || is_its_call()).then_some(Sign::Name)
+        (is_in("GitHub.copilot-chat") || is_in("/workspaceStorage/") || is_its_call()).then_some(Recognition::Name)
     }
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {

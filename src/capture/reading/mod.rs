@@ -1,4 +1,4 @@
-//! Comparing a transcript with what the archive has of it, and storing the new part.
+//! Comparing a transcript with its stored part in the archive, and storing the new part.
 //!
 //! Read [`Reading::open`]: it opens the transcript and finds how much of it is stored (`resume`). Then
 //! [`Reading::survey`] counts the new part and [`Reading::store`] archives it. A transcript is read in chunks, so that
@@ -90,7 +90,7 @@ pub struct ResultLine {
 struct NamedCommit {
     /// The number that its first digits are.
     short_id: u32,
-    /// Whether it stands where `git commit` tells the id of the commit that it made: `[main 4e1c2aa] subject`.
+    /// Whether the id is where `git commit` prints that of its new commit: `[main 4e1c2aa] subject`.
     is_made: bool,
 }
 

@@ -17,7 +17,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Depth, Origin, SubAgent, TurnRange};
-use crate::record::{Conversation, Evidence, Lack, Note, Reader, Words};
+use crate::record::{Conversation, Evidence, MissingWords, Note, Reader, Words};
 use crate::told::Changes;
 use crate::transcript::{about, turns};
 
@@ -262,7 +262,7 @@ impl Shown<'_> {
             self.has_problems |= is_flawed;
             // With '--raw', missing words are a failure.
             self.has_problems |= self.options.raw && conversation.lack.is_some();
-            self.lacks_words |= conversation.lack == Some(Lack::NotFetched);
+            self.lacks_words |= conversation.lack == Some(MissingWords::NotFetched);
             has_words |= !is_removed;
             if let Some(group) = group.as_mut().filter(|group| group.has(&conversation)) {
                 group.sub_agents.push(SubAgent::new(conversation, self.options.depth().is_whole()));
