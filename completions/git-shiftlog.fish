@@ -209,7 +209,7 @@ complete -c git-shiftlog-log -l abbrev -d 'Abbreviate ids to at least this many 
 complete -c git-shiftlog-log -l format -l pretty -d 'Print each commit in this format' -r -f -a '(__fish_git_shiftlog_formats)'
 complete -c git-shiftlog-log -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
 complete -c git-shiftlog-log -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
-complete -c git-shiftlog-log -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-log -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-log -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
@@ -248,7 +248,7 @@ complete -c git-shiftlog-show -l evidence -d 'Show this much of evidence (none, 
 short\t''
 full\t''"
 complete -c git-shiftlog-show -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
-complete -c git-shiftlog-show -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-show -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-show -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
@@ -275,7 +275,7 @@ complete -c git-shiftlog-why -l since -d 'Look no further back than this' -r
 complete -c git-shiftlog-why -s n -l max-count -d 'Show at most this many edits and sessions' -r
 complete -c git-shiftlog-why -l format -d 'Print in this format' -r -f -a '(__fish_git_shiftlog_formats)'
 complete -c git-shiftlog-why -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
-complete -c git-shiftlog-why -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-why -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-why -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
@@ -302,7 +302,7 @@ complete -c git-shiftlog-blame -l contents -d 'Use the content of this file inst
 complete -c git-shiftlog-blame -l since -d 'Look no further back than this' -r
 complete -c git-shiftlog-blame -l format -d 'Print each line in this format' -r -f -a '(__fish_git_shiftlog_formats)'
 complete -c git-shiftlog-blame -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
-complete -c git-shiftlog-blame -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-blame -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-blame -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
@@ -340,7 +340,7 @@ complete -c git-shiftlog-grep -l agent -d 'Only sessions of this agent' -r -f -a
 complete -c git-shiftlog-grep -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-grep -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-grep -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
-complete -c git-shiftlog-grep -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-grep -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-grep -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
@@ -382,7 +382,7 @@ complete -c git-shiftlog-search -l agent -d 'Only sessions of this agent' -r -f 
 complete -c git-shiftlog-search -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-search -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-search -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
-complete -c git-shiftlog-search -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-search -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-search -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
@@ -407,7 +407,7 @@ complete -c git-shiftlog-summarise -l focus -d 'Tell the agent what to look at a
 complete -c git-shiftlog-summarise -l agent -d 'Ask this agent; the conversation goes to its provider' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-summarise -l model -d 'Let the agent use this model' -r
 complete -c git-shiftlog-summarise -l timeout -d 'Wait this long for an answer (default: 120)' -r
-complete -c git-shiftlog-summarise -l ref -d 'Read notes from this ref, and save to it' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-summarise -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-summarise -l save -d 'Keep the summary in the record of the conversation'
 complete -c git-shiftlog-summarise -s f -l force -d 'Ask again for commits that have a saved summary'
 complete -c git-shiftlog-summarise -s n -l dry-run -d 'Print what would be sent and saved, and ask nobody'
@@ -418,7 +418,7 @@ complete -c git-shiftlog-resume -l session -d 'Resume this session' -r -f -a '(_
 complete -c git-shiftlog-resume -l agent -d 'Resume a session of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-resume -l as -d 'Hand the conversation to this agent instead, which starts with it as a document' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-resume -l worktree -d 'Use a new worktree, and leave this one unchanged' -r
-complete -c git-shiftlog-resume -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-resume -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-resume -s n -l print -l dry-run -d 'Say what would be done, and do nothing'
 complete -c git-shiftlog-resume -s f -l force -d 'Go on despite uncommitted changes, and replace a different transcript'
 complete -c git-shiftlog-resume -s h -d 'Print this usage'
@@ -427,7 +427,7 @@ complete -c git-shiftlog-branches -l contains -d 'List only branches that reach 
 complete -c git-shiftlog-branches -l sort -d 'Sort by a key (refname, conversations or date); a leading \'-\' reverses' -r -f -a '(__fish_git_shiftlog_sort_keys)'
 complete -c git-shiftlog-branches -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
 complete -c git-shiftlog-branches -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
-complete -c git-shiftlog-branches -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-branches -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-branches -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
@@ -448,7 +448,7 @@ complete -c git-shiftlog-stats -l model -d 'Only sessions whose model name conta
 complete -c git-shiftlog-stats -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-stats -l exclude -d 'With --lines, leave out files that this pathspec matches (may be repeated)' -r
 complete -c git-shiftlog-stats -l prices -d 'Take prices from this file first' -r -F
-complete -c git-shiftlog-stats -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-stats -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-stats -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
@@ -483,7 +483,7 @@ complete -c git-shiftlog-export -l title -d 'Give a page this title' -r
 complete -c git-shiftlog-export -l theme -d 'Give a page these colours (auto, light or dark)' -r -f -a "auto\t''
 light\t''
 dark\t''"
-complete -c git-shiftlog-export -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-export -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-export -l html -d 'Write pages for a browser'
 complete -c git-shiftlog-export -l markdown -d 'Write Markdown'
 complete -c git-shiftlog-export -s f -l force -d 'Replace files that are there'
@@ -498,7 +498,7 @@ complete -c git-shiftlog-export -s h -d 'Print this usage'
 complete -c git-shiftlog-web -l port -d 'Listen on this port (default: one that is free)' -r
 complete -c git-shiftlog-web -l browser -d 'Open this browser' -r -f -a '(__fish_git_shiftlog_browsers)'
 complete -c git-shiftlog-web -l idle -d 'End when nothing was asked for in so many minutes (default: 60)' -r
-complete -c git-shiftlog-web -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-web -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-web -l no-browser -d 'Open no browser'
 complete -c git-shiftlog-web -l all-worktrees -d 'Start from what all worktrees have checked out, too'
 complete -c git-shiftlog-web -s h -d 'Print this usage'
@@ -533,7 +533,7 @@ complete -c git-shiftlog-add -l transcript -d 'Read the transcript from a file, 
 complete -c git-shiftlog-add -l session -d 'Take the session with this id from the agent\'s own store; with --transcript, name the session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-add -l agent -d 'Name the agent that wrote it' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-add -l since -d 'Let the increment begin after this segment' -r
-complete -c git-shiftlog-add -l ref -d 'Write to this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-add -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-add -s f -l force -d 'Record a file also if no message of the agent is found in it'
 complete -c git-shiftlog-add -s n -l dry-run -d 'Say what would be recorded, and do nothing'
 complete -c git-shiftlog-add -s q -l quiet -d 'Say nothing when it is done'
@@ -544,7 +544,7 @@ complete -c git-shiftlog-import -l since -d 'Leave out sessions that were last w
 complete -c git-shiftlog-import -l min-confidence -d 'Record only matches of at least this confidence (high, medium or low)' -r -f -a "high\t''
 medium\t''
 low\t''"
-complete -c git-shiftlog-import -l ref -d 'Write to this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-import -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-import -s n -l dry-run -d 'Say what would be recorded, and do nothing'
 complete -c git-shiftlog-import -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-import -s q -l quiet -d 'Say nothing when it is done'
@@ -560,7 +560,7 @@ complete -c git-shiftlog-evidence -l user -d 'With \'pull\', fetch the logs of t
 complete -c git-shiftlog-evidence -l max-count -d 'With \'pull\', fetch at most this many logs, the newest' -r
 complete -c git-shiftlog-evidence -s o -l target -d 'With \'pull\', ask this org, by its alias or the name of a user' -r
 complete -c git-shiftlog-evidence -l attach -d 'With \'pull\', attach the logs to this commit' -r
-complete -c git-shiftlog-evidence -l ref -d 'Write to this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-evidence -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-evidence -l words -d 'With \'attach\' and \'pull\', store the texts in the archive, without secrets'
 complete -c git-shiftlog-evidence -l failed -d 'With \'pull\', fetch only logs whose status tells a failure'
 complete -c git-shiftlog-evidence -l json -d 'With \'list\' and \'pull\', print one JSON object a line'
@@ -572,7 +572,7 @@ complete -c git-shiftlog-logs -l limit -d 'Fetch this many of the newest logs, f
 complete -c git-shiftlog-logs -s o -l target -d 'Ask this org, by its alias or the name of a user' -r
 complete -c git-shiftlog-logs -s h -d 'Print this usage'
 
-complete -c git-shiftlog-sync -l ref -d 'Exchange this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-sync -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-sync -l notes-only -d 'Leave transcripts out'
 complete -c git-shiftlog-sync -l all -d 'Exchange transcripts too, also where shiftlog.push says notes'
 complete -c git-shiftlog-sync -s n -l dry-run -d 'Say what would be done, and do nothing'
@@ -580,19 +580,19 @@ complete -c git-shiftlog-sync -l json -d 'Print one JSON object'
 complete -c git-shiftlog-sync -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-sync -s h -d 'Print this usage'
 
-complete -c git-shiftlog-remap -l ref -d 'Write to this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-remap -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-remap -s n -l dry-run -d 'Say what would be carried, and do nothing'
 complete -c git-shiftlog-remap -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-remap -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-remap -s h -d 'Print this usage'
 
-complete -c git-shiftlog-migrate -l ref -d 'Write to this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-migrate -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-migrate -s n -l dry-run -d 'Print what would be done'
 complete -c git-shiftlog-migrate -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-migrate -s h -d 'Print this usage'
 
 complete -c git-shiftlog-fsck -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
-complete -c git-shiftlog-fsck -l ref -d 'Check this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-fsck -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-fsck -l repair -d 'Repair what can be repaired, from history, remotes and the agents\' own files'
 complete -c git-shiftlog-fsck -s n -l dry-run -d 'With --repair, print what would be repaired, and repair nothing'
 complete -c git-shiftlog-fsck -l recount -d 'With --repair, count tokens and times of older records again'
@@ -601,7 +601,7 @@ complete -c git-shiftlog-fsck -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-fsck -s q -l quiet -d 'Print only problems, and what is repaired'
 complete -c git-shiftlog-fsck -s h -d 'Print this usage'
 
-complete -c git-shiftlog-verify -l ref -d 'Verify this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-verify -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-verify -l signed -d 'Fail unless each record has a good signature'
 complete -c git-shiftlog-verify -l own-tree -d 'Fail unless each record was made for the tree of its commit'
 complete -c git-shiftlog-verify -l json -d 'Print one JSON object a line'
@@ -609,7 +609,7 @@ complete -c git-shiftlog-verify -s q -l quiet -d 'Print nothing; only the exit s
 complete -c git-shiftlog-verify -s h -d 'Print this usage'
 
 complete -c git-shiftlog-scan -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
-complete -c git-shiftlog-scan -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-scan -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-scan -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
@@ -627,7 +627,7 @@ complete -c git-shiftlog-scan -s h -d 'Print this usage'
 complete -c git-shiftlog-purge -l session -d 'Remove the session with this id, and never store it again' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-purge -l match -d 'Remove what this regular expression matches, and leave the rest' -r
 complete -c git-shiftlog-purge -l before -d 'Remove what was captured before a date' -r
-complete -c git-shiftlog-purge -l ref -d 'Purge this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-purge -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-purge -l secrets -d 'Remove the secrets that \'git shiftlog scan\' finds'
 complete -c git-shiftlog-purge -l received -d 'Remove here what others have removed'
 complete -c git-shiftlog-purge -l all -d 'Allow removing everything that is recorded here'
@@ -637,7 +637,7 @@ complete -c git-shiftlog-purge -l json -d 'Print one JSON object'
 complete -c git-shiftlog-purge -s h -d 'Print this usage'
 
 complete -c git-shiftlog-rules -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
-complete -c git-shiftlog-rules -l ref -d 'Read notes from this ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
+complete -c git-shiftlog-rules -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-rules -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"

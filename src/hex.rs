@@ -1,9 +1,16 @@
 //! Bytes as hex digits, and back.
 
+use twox_hash::XxHash3_64;
+
 /// Returns bytes as lower-case hex digits.
 pub fn hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+/// Returns the XXH3 of bytes as 16 hex digits: a short name for a long one.
+pub fn xxh3(bytes: &[u8]) -> String {
+    hex(&XxHash3_64::oneshot(bytes).to_be_bytes())
 }
 
 /// Returns the bytes that lower-case hex digits stand for; `None` if they stand for none.

@@ -38,7 +38,7 @@ def start(record):
     keeps = [header["keep"] for header, _ in chain(record["through"], record["since"])]
     return min([len(transcript(record["since"]))] + keeps)
 
-EVIDENCE = b'{"shiftlog":1,"evidence":'
+OURS = re.compile(rb'{"shiftlog":[0-9]+,("evidence":)?')
 
 def read(object):
     """Returns the content of a blob; nothing if there is none."""
@@ -47,22 +47,35 @@ def read(object):
 def note(commit, ref="shiftlog"):
     return subprocess.run(["git", "notes", "--ref=" + ref, "show", commit], capture_output=True).stdout
 
-def records(commit):
+def objects(commit, is_evidence):
+    """Returns the lines of a note that are ours, and what they hold."""
     for line in note(commit).split(b"\n"):
-        if line.startswith(b'{"shiftlog":') and not line.startswith(EVIDENCE):
-            record = unpurged(json.loads(line))
+        ours = OURS.match(line)
+        if ours and bool(ours[1]) == is_evidence:
+            try:
+                yield line, json.loads(line)
+            except ValueError:
+                pass
+
+def records(commit):
+    for line, record in objects(commit, False):
+        if "agent" in record and "session" in record:
+            record = unpurged({"since": None, "through": None, **record})
             if record:
                 yield line, record
 
 def evidence(commit):
-    for line in note(commit).split(b"\n"):
-        if line.startswith(EVIDENCE):
-            each = json.loads(line)
-            mark = mark_of(each["blob"])
-            if mark:
-                each.update(blob=mark["became"], size=mark["bytes"], sha256=mark["sha256"])
-            if not is_removed(each["evidence"], each["sha256"]):
-                yield each
+    for line, each in objects(commit, True):
+        each = {"blob": None, "sha256": "", **each}
+        mark = mark_of(each["blob"])
+        if mark:
+            each.update(blob=mark["became"], size=mark["bytes"], sha256=mark["sha256"])
+        if "id" in each and not is_removed("evidence", each["sha256"]):
+            yield each
+
+def tell_version(what, version):
+    if version > 1:
+        print(f"{what} is of format {version}: what is not known of it is left out")
 
 # Purge marks.
 
@@ -88,8 +101,8 @@ def unpurged(record):
         text = mark_of(file.get("text"))
         if text:
             file.update(text=text["became"], bytes=text["bytes"], sha256=text["sha256"])
-    is_empty = record["through"] in (None, record["since"]) or is_removed(record["agent"], record["session"])
-    return None if is_empty else record
+    is_empty = record["through"] == record["since"] if record["through"] else through is not None
+    return None if is_empty or is_removed(record["agent"], record["session"]) else record
 
 # Documents of earlier tools.
 
@@ -132,7 +145,7 @@ def member(tokens, name):
         depth += (token in OPENING) - (token in CLOSING)
     return found
 
-def document(lines):
+def document(lines, agent):
     head, body = lines.split(b"\n", 1)
     head = json.loads(head)
     if "list" not in head:
@@ -145,9 +158,50 @@ def document(lines):
         if place and elements[-1][place[0]:place[1]] == [b"[", b"]"]:
             around = elements.pop()
             before, after = around[:place[0]], around[place[1]:]
-    after = later(elements, after)
-    listed = [token for element in elements for token in [b","] + element][1:]
-    return spelled(before + [b"["] + listed + [b"]"] + after, min(head["indent"], 16)) + head["end"].encode()
+    if agent in ("opencode", "kilo"):
+        elements = whole(elements)
+        after = later(elements, after)
+    tokens = [token for element in elements for token in [b","] + element][1:]
+    return spelled(before + [b"["] + tokens + [b"]"] + after, min(head["indent"], 16)) + head["end"].encode()
+
+def listed(tokens):
+    """Returns the elements of an array or an object, each as its tokens."""
+    elements, depth = [], 0
+    for token in tokens[1:-1]:
+        if depth == 0 and (token == b"," or not elements):
+            elements.append([])
+        if depth or token != b",":
+            elements[-1].append(token)
+        depth += (token in OPENING) - (token in CLOSING)
+    return elements
+
+def members(tokens):
+    """Returns the members of an object: their names, and the tokens of their values."""
+    return {each[0]: each[2:] for each in listed(tokens)}
+
+def whole(elements):
+    """Joins the lines of each message of OpenCode."""
+    messages = []
+    for line in elements:
+        more = members(line) if b'"continues"' in line else {}
+        before = messages and members(messages[-1])
+        if more.get(b'"shiftlog"') != [b'"continues"'] or not before or b'"info"' not in before:
+            messages.append(line)
+            continue
+        info, added = members(before[b'"info"']), members(more[b'"info"'])
+        if info.get(b'"id"') != added[b'"id"']:
+            messages.append(line)
+            continue
+        before[b'"info"'] = collected(added if info.keys() <= added.keys() else {**info, **added})
+        parts = listed(before[b'"parts"']) + listed(more[b'"parts"'])
+        before[b'"parts"'] = [b"["] + [token for part in parts for token in [b","] + part][1:] + [b"]"]
+        messages[-1] = collected(before)
+    return messages
+
+def collected(members):
+    """Returns an object as tokens."""
+    tokens = [token for name, value in members.items() for token in [b",", name, b":"] + value]
+    return [b"{"] + tokens[1:] + [b"}"]
 
 def later(messages, after):
     """Puts the summaries that stand at the end of a session of OpenCode back into its messages."""
@@ -204,11 +258,12 @@ def main(commit, directory):
     directory = pathlib.Path(directory)
     for number, (line, record) in enumerate(records(commit)):
         (directory / f"{number}.record").write_bytes(line)
-        if record["shiftlog"] > 1:
-            print(f"record {number} is of format {record['shiftlog']}: what is not known of it is left out")
+        tell_version(f"record {number}", record["shiftlog"])
+        if not record["through"]:
+            continue
         whole = transcript(record["through"])
-        digest = hashlib.sha256(whole).hexdigest()
-        assert (record["bytes"], record["sha256"]) == (len(whole), digest), f"record {number} tells of another transcript"
+        for key, value in {"bytes": len(whole), "sha256": hashlib.sha256(whole).hexdigest()}.items():
+            assert record.get(key, value) == value, f"record {number} tells of another transcript"
         (directory / f"{number}.increment").write_bytes(whole[start(record):])
         for entry, file in enumerate(record.get("rules", [])):
             if file.get("text"):
@@ -218,16 +273,17 @@ def main(commit, directory):
         session = directory / f"{number}.session"
         last = whole.rstrip(b"\n").rpartition(b"\n")[2]
         if whole.startswith(b'{"shiftlog":"document"'):
-            session.write_bytes(document(whole))
+            session.write_bytes(document(whole, record["agent"]))
         elif last.startswith(b'{"shiftlog":"store",'):
             store(whole, session)
         else:
             session.write_bytes(whole)
 
     for number, each in enumerate(evidence(commit)):
+        tell_version(f"evidence {number}", each["shiftlog"])
         if each["blob"]:
             text = transcript(each["blob"])
-            assert (each["size"], each["sha256"]) == (len(text), hashlib.sha256(text).hexdigest()), each["name"]
+            assert (each["size"], each["sha256"]) == (len(text), hashlib.sha256(text).hexdigest()), each["id"]
             (directory / f"evidence.{number}").write_bytes(text)
 
     migrated = {checksum for _, record in records(commit) for checksum in record.get("earlier", [])}

@@ -1,7 +1,7 @@
 //! aider: chats in Markdown, one after the other in a file of the repository, and commits that aider makes itself.
 //!
-//! A chat has no file of its own. Its path here is that of the file with the chat's id behind it, and its id is the time at
-//! which it began. aider has no hooks; it tells of its commits in the file, which is how `import` finds them.
+//! Several chats share one file. The path of a chat is the path of this file followed by the chat's id, and the id is the
+//! time at which the chat began. aider has no hooks; it writes its commits into the file, where `import` finds them.
 //!
 //! Seen in files of the released program: prompts, answers, applied edits, commits, chats that restore the one before.
 //! What it prints of tokens is rounded, so a record has none.
@@ -106,7 +106,7 @@ impl Agent for Aider {
     }
 }
 
-/// Returns what is in the file with the chats; `None` if it is no file of its own, or too large for a conversation.
+/// Returns the content of the file with the chats; `None` if it is not a regular file, or too large for a conversation.
 fn content(file: &Path) -> Option<Vec<u8>> {
     file.symlink_metadata().ok().filter(|file| file.is_file() && file.len() <= MAX_BYTES)?;
     std::fs::read(file).ok()
@@ -119,7 +119,7 @@ struct Chat {
     span: Range<usize>,
 }
 
-/// Returns the chats in a file, oldest first. What stands before the first one is none.
+/// Returns the chats in a file, oldest first. Text before the first chat is left out.
 fn chats(text: &[u8]) -> Vec<Chat> {
     let mut chats: Vec<Chat> = Vec::new();
     let mut at = 0;
@@ -159,7 +159,7 @@ fn seconds_of(began: DateTime) -> Option<i64> {
 struct Reader {
     model: Option<String>,
     time: Option<i64>,
-    /// Whether something was read that only aider writes: words before it are nobody's.
+    /// Whether a line was read that only aider writes. Text before such a line is not part of a message.
     is_chat: bool,
 }
 
@@ -251,7 +251,7 @@ impl Reader {
         message
     }
 
-    /// Reads a line that aider printed: what it did, and which model answers.
+    /// Reads a line that aider printed, such as an edit, a commit, or the name of the model.
     fn printed(&mut self, text: &str, span: Range<usize>) -> Option<Message> {
         const MODELS: &[&str] = &["Model: ", "Main model: "];
         if let Some(model) = MODELS.iter().find_map(|words| text.strip_prefix(words)) {

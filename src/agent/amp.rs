@@ -24,7 +24,7 @@ pub struct Amp;
 
 /// The member of a thread that holds its messages.
 const LIST: &str = "messages";
-/// A thread that is longer is not looked into, and not fetched.
+/// The largest thread that is read or fetched, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
 
 const HANDLERS: &[Handler] = &[

@@ -13,7 +13,7 @@ use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, field, list, string, text};
 use super::place;
-use super::{Agent, Found, Parser, Payload, Recorded, Restoration, Sign, payload, prompt, tool};
+use super::{Agent, Found, Parser, Payload, Recognition, Recorded, Restoration, payload, prompt, tool};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 use crate::transcript::{Message, Part, Role, ToolResult};
@@ -102,8 +102,8 @@ impl Agent for Antigravity {
         }
     }
 
-    fn tools(&self) -> &'static tool::Words {
-        &tool::Words {
+    fn tools(&self) -> &'static tool::ToolNames {
+        &tool::ToolNames {
             editors: &["replace_file_content", "multi_replace_file_content"],
             command: &["CommandLine"],
             path: &["TargetFile"],
@@ -114,8 +114,8 @@ impl Agent for Antigravity {
         }
     }
 
-    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
-        payload.has_transcript_in("/.gemini/antigravity").then_some(Sign::Place)
+    fn recognizes(&self, payload: &Payload, _: &str) -> Option<Recognition> {
+        payload.has_transcript_in("/.gemini/antigravity").then_some(Recognition::Place)
     }
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {

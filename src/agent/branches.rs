@@ -17,8 +17,8 @@ pub struct Node {
     pub is_rewind: bool,
 }
 
-/// Returns the messages; those that were taken back are marked: when a prompt continues from an earlier point, what
-/// first came after that point.
+/// Returns the messages. If a prompt continues from an earlier point, the messages that first followed that point are
+/// marked as abandoned.
 ///
 /// Parallel tool calls also make siblings, so only a prompt or a rewind starts a new branch.
 pub fn messages(mut nodes: Vec<Node>) -> Vec<Message> {

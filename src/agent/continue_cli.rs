@@ -1,4 +1,4 @@
-//! Continue (`cn` and its editor extensions): one document of JSON per session, written anew each time.
+//! Continue (`cn` and its editor extensions): one JSON document per session, which is rewritten as a whole.
 //!
 //! The document was seen in data of real sessions. It has no times; answers tell model and tokens since release 1.5. There
 //! is no hook that we install: a session is found when a commit is made. Asked headlessly (`cn -p`), it writes the document
@@ -23,7 +23,7 @@ pub struct Continue;
 
 /// The member of a document that holds the messages.
 const HISTORY: &str = "history";
-/// The list of all sessions stands beside them.
+/// The name of the file with the list of all sessions, without its extension.
 const INDEX: &str = "sessions";
 
 /// The instruction files that it reads.
@@ -156,7 +156,7 @@ fn said(inner: &Value<'_>) -> Option<Part> {
     Some(json::content(inner)).filter(|words| !words.trim().is_empty()).map(Part::Text)
 }
 
-/// Returns what a tool answered; calls that are not over have nothing yet.
+/// Returns the text of a tool's result; `None` if the call is still running.
 fn result(state: &Value<'_>) -> Option<ToolResult> {
     let status = text(state, "status")?;
     let is_error = matches!(status, "errored" | "canceled");

@@ -13,7 +13,7 @@ use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, field, string, text};
 use super::place;
-use super::{Agent, Ask, Content, Found, Parser, Payload, Recorded, Restoration, Sign, Wording, ask, prompt};
+use super::{Agent, Ask, Content, Found, Parser, Payload, Recognition, Recorded, Restoration, Wording, ask, prompt};
 use crate::error::Result;
 use crate::outside;
 use crate::transcript::{Message, Part, Role};
@@ -117,8 +117,8 @@ impl Agent for Droid {
         Some(["droid", prompt].map(str::to_owned).to_vec())
     }
 
-    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
-        payload.has_transcript_in("/.factory/").then_some(Sign::Place)
+    fn recognizes(&self, payload: &Payload, _: &str) -> Option<Recognition> {
+        payload.has_transcript_in("/.factory/").then_some(Recognition::Place)
     }
 
     fn hook_files(&self, is_shared: bool) -> Vec<HookFile> {
@@ -183,7 +183,7 @@ fn message(record: &Value<'_>, span: std::ops::Range<usize>) -> Option<Message> 
     (!message.parts.is_empty()).then_some(message)
 }
 
-/// Leaves of a prompt what was typed: the first text; behind it stand the contents of files that it mentions.
+/// Keeps only the typed text of a prompt, its first non-empty one. Later texts are contents of mentioned files.
 fn keep_prompt(parts: &mut Vec<Part>) {
     let mut has_words = false;
     parts.retain_mut(|part| match part {

@@ -29,7 +29,7 @@ pub fn read_line<T>(line: &[u8], read: impl FnOnce(&Value<'_>) -> Option<T>) -> 
     serde_json::from_str(&text).ok().and_then(|record| read(&record))
 }
 
-/// Reads a text as JSON, whatever half characters are in it.
+/// Parses JSON; unpaired surrogate escapes become U+FFFD.
 pub fn parse(text: &str) -> Option<serde_json::Value> {
     serde_json::from_str(text).or_else(|_| serde_json::from_str(&whole_characters(text))).ok()
 }
@@ -94,7 +94,7 @@ pub fn field<'v>(record: &'v Value<'v>, key: &str) -> Option<&'v Value<'v>> {
     record.as_object()?.get(key)
 }
 
-/// Returns what several keys lead to, one inside the other.
+/// Returns the value at a path of nested keys.
 pub fn at<'v>(record: &'v Value<'v>, keys: &[&str]) -> Option<&'v Value<'v>> {
     keys.iter().try_fold(record, |value, key| field(value, key))
 }
@@ -122,7 +122,7 @@ pub fn content(message: &Value<'_>) -> String {
     list(message, "content").iter().filter_map(|part| text(part, "text")).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the tokens of an answer, as several agents name them: what came from the cache is part of `inputTokens`.
+/// Returns the tokens of an answer by the names that several agents use. Cached tokens are part of `inputTokens`.
 pub fn usage(record: &Value<'_>) -> Tokens {
     let cached = number(record, "cacheReadTokens");
     Tokens {
@@ -172,7 +172,7 @@ pub fn image(place: &str) -> Attachment {
     Attachment { kind: "image".into(), name: name.map(str::to_owned), size_bytes, picture }
 }
 
-/// Returns how many bytes a content has that stands in a record as base64, or as an address with base64 in it.
+/// Returns the size in bytes of a content that a record has as base64 or as a `data:` address.
 fn content_bytes(content: &str) -> Option<u64> {
     let base64 = match content.strip_prefix("data:") {
         Some(address) => address.split_once(";base64,")?.1,

@@ -1,8 +1,8 @@
-//! The agents: where each one lives, what its hooks say, how its transcripts read.
+//! The agents: where each keeps its files, how its hooks and transcripts are parsed.
 //!
-//! Read [`Agent`], then `codex`. A new agent is one file here, named below as a module and in [`ALL`]. The file has all
-//! that is the agent's own, also how its events, tools and the members of its payloads are called. An agent knows its own files and the
-//! `transcript` room; it knows nothing of commits and notes.
+//! Read [`Agent`], then `codex`. A new agent is one file here, named below as a module and in [`ALL`]. The file has
+//! everything that only this agent has, also the names of its events and tools and of the members of its payloads. An agent
+//! knows its own files and the `transcript` room; it knows nothing of commits and notes.
 
 mod aider;
 mod amp;
@@ -83,7 +83,7 @@ pub fn claude_at(root: &Path) -> impl Agent {
 static DEFINED: OnceLock<Vec<custom::Custom>> = OnceLock::new();
 
 /// Makes agents known that the user has described. Only the first call of a process counts; a name that is in [`ALL`]
-/// stays what it is.
+/// keeps its meaning.
 pub fn define(definitions: impl FnOnce() -> Vec<Definition>) {
     DEFINED.get_or_init(|| definitions().into_iter().filter_map(custom::Custom::new).collect());
 }
@@ -114,19 +114,19 @@ pub fn named(name: &str) -> Result<&'static dyn Agent> {
 /// Returns the agent that really runs a hook declared for the one called `name`: some run the hooks of others, too.
 pub fn caller(name: &str, payload: &Payload) -> Option<&'static dyn Agent> {
     let is_described = !ALL.iter().any(|agent| agent.name() == name);
-    let signed = ALL.iter().filter_map(|agent| Some((agent.signs(payload, name)?, *agent)));
+    let signed = ALL.iter().filter_map(|agent| Some((agent.recognizes(payload, name)?, *agent)));
     let writer = signed.max_by_key(|(sign, _)| *sign).map(|(_, agent)| agent).filter(|_| !is_described);
     writer.or_else(|| find(name))
 }
 
-/// How a payload shows which agent sent it. Where payloads of several agents fit, the last of these decides.
+/// How surely a payload identifies its agent, weakest first. If several agents match, the strongest match wins.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Sign {
+pub enum Recognition {
     /// Members that the agent writes, and another could.
     Manner,
     /// The transcript is where the agent has its own.
     Place,
-    /// Its name, or a place that nobody else writes to, whatever else is like another agent's.
+    /// The agent's name, or a path that only this agent writes to.
     Name,
 }
 
@@ -144,7 +144,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Returns what an agent's name for an event means; an unknown one counts as [`Event::Alive`].
+    /// Returns the event for an agent's name of it; an unknown name counts as [`Event::Alive`].
     pub fn of(name: &str) -> Self {
         // Those that several agents use. An agent may run a hook that was declared for another, so all names count.
         const COMMON: &[(&str, Event)] = &[
@@ -214,7 +214,7 @@ impl<F: FnMut(&[u8]) -> Vec<Message>> Parser for F {
     }
 }
 
-/// How texts of messages stand in a transcript. A search reads only those parts of it that can have what is searched for.
+/// How a transcript stores the texts of messages. A search reads only the parts that can have the searched text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Wording {
     /// A line is read without the others, and has the texts of its messages, with the escapes of JSON.
@@ -247,7 +247,7 @@ pub trait Agent: Sync {
         self.parser().parse(transcript)
     }
 
-    /// Returns a file as an edit has found it, by the record of the edit's result, if the agent writes that down.
+    /// Returns the content of a file before an edit, from the record of the edit's result, if the agent stores it.
     fn file_before(&self, record: &[u8]) -> Option<String> {
         let _ = record;
         None
@@ -260,7 +260,7 @@ pub trait Agent: Sync {
         Wording::InPieces
     }
 
-    /// Returns what every line has that is a prompt, if there is such a thing; asked only where lines are read one by one.
+    /// Returns a text that every line with a prompt contains, if there is one. Used only if lines are parsed independently.
     fn prompt_mark(&self) -> Option<&'static str> {
         None
     }
@@ -281,13 +281,13 @@ pub trait Agent: Sync {
         false
     }
 
-    /// Returns the member that holds the messages where such a transcript is one JSON document that is written anew each
-    /// time; empty if the document is the list of them.
+    /// Returns the member that holds the messages, if such a transcript is one JSON document that is rewritten as a whole;
+    /// empty if the document is the list of messages.
     fn list(&self) -> Option<&'static str> {
         None
     }
 
-    /// Returns the bytes of such a file as lines: what was said first stays as it is while the session grows.
+    /// Returns the bytes of such a file as lines. The first lines stay unchanged while the session grows.
     fn lines(&self, native: Vec<u8>) -> Vec<u8> {
         match self.list() {
             Some(list) => document::to_lines(&native, list),
@@ -303,13 +303,13 @@ pub trait Agent: Sync {
         }
     }
 
-    /// Returns the length of such lines without the last one, if that is about the whole: it changes with what follows.
+    /// Returns the length of such lines without the last one, if later messages change that one.
     fn lines_that_stay(&self, lines: &[u8]) -> usize {
         document::lines_that_stay(lines, self.list().unwrap_or_default())
     }
 
     /// Returns how many bytes the agent's own file has for a transcript, or its database has for a session, without reading
-    /// them; `None` if that cannot be told.
+    /// them; `None` if that is unknown.
     fn stored_bytes(&self, transcript: &Path) -> Option<u64> {
         transcript.metadata().ok().filter(std::fs::Metadata::is_file).map(|file| file.len())
     }
@@ -334,8 +334,8 @@ pub trait Agent: Sync {
         Ok(if self.is_rendered(transcript) { self.lines(bytes) } else { bytes })
     }
 
-    /// Says whether a session that is no file may have been written after the second `seconds` (epoch). Cheap: what is
-    /// changed without anything new need not be seen.
+    /// Says whether a session that is no file may have been written after the second `seconds` (epoch). Cheap:
+    /// changes that add no message may be missed.
     fn is_written_since(&self, transcript: &Path, seconds: i64) -> bool {
         let _ = (transcript, seconds);
         true
@@ -345,11 +345,11 @@ pub trait Agent: Sync {
     fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf>;
 
     /// Asks the agent for a session that its store on this machine does not have, and returns it as lines; `None` if the
-    /// agent has nobody to ask. It may take as long as a network does, so no hook calls it.
+    /// agent has no such service. The network may be slow, so no hook calls this.
     ///
     /// # Errors
     ///
-    /// If nobody answers, or not with this session.
+    /// If the service does not answer, or does not have this session.
     fn fetch(&self, session_id: &str) -> Result<Option<Vec<u8>>> {
         let _ = session_id;
         Ok(None)
@@ -366,7 +366,7 @@ pub trait Agent: Sync {
     /// Where that takes reading all of a transcript, [`Agent::ran_in`] tells whether it did.
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found>;
 
-    /// Says of a transcript that was found whether the session ran in `directory` or below it; `None` if it does not say
+    /// Says whether the session of a found transcript ran in `directory` or below it; `None` if the transcript does not say
     /// that yet. Once it does, it says the same as long as it lives.
     fn ran_in(&self, transcript: &Path, directory: &Path) -> Option<bool> {
         let _ = (transcript, directory);
@@ -433,13 +433,13 @@ pub trait Agent: Sync {
         &payload::NONE
     }
 
-    /// Returns the names that this agent alone has for tools and for what is in their inputs.
-    fn tools(&self) -> &'static tool::Words {
+    /// Returns the names that only this agent uses for tools and for members of their inputs.
+    fn tools(&self) -> &'static tool::ToolNames {
         &tool::NONE
     }
 
-    /// Returns what tells that a payload is this agent's, whoever the hook was `declared` for; `None` if nothing does.
-    fn signs(&self, payload: &Payload, declared: &str) -> Option<Sign> {
+    /// Returns how surely a payload is this agent's, whichever agent its hook was `declared` for; `None` if not at all.
+    fn recognizes(&self, payload: &Payload, declared: &str) -> Option<Recognition> {
         let _ = (payload, declared);
         None
     }
@@ -454,7 +454,7 @@ pub trait Agent: Sync {
         None
     }
 
-    /// Returns the names that the agent's settings give to instruction files in the place of its own; none, if they give
+    /// Returns the names that the agent's settings give to instruction files instead of the usual ones; none if they give
     /// no such names.
     fn instruction_names(&self, worktree: &Path) -> Vec<String> {
         let _ = worktree;

@@ -41,7 +41,7 @@ pub struct Keys {
     pub envelopes: &'static [&'static str],
 }
 
-/// No keys: those of an agent that has none of its own.
+/// No keys: for an agent that uses only common ones.
 pub const NONE: Keys = Keys {
     session: &[],
     transcript: &[],
@@ -81,8 +81,8 @@ const COMMON: Keys = Keys {
     envelopes: &[],
 };
 
-/// Returns keys of all agents, the common ones first: an agent may run hooks that were declared for another, so that
-/// nobody knows beforehand whose payload it is.
+/// Returns keys of all agents, the common ones first: an agent may run hooks that were declared for another, so the
+/// agent is unknown before the payload is read.
 fn all(choose: fn(&'static Keys) -> &'static [&'static str]) -> impl Iterator<Item = &'static str> {
     let own = super::ALL.iter().flat_map(move |agent| choose(agent.payload_keys()));
     choose(&COMMON).iter().chain(own).copied()
@@ -186,7 +186,8 @@ impl Payload {
         .or_else(at_top)
     }
 
-    /// Returns the paths that the tool call names: absolute ones, and those that its command goes to from `directory`.
+    /// Returns the paths that the tool call names: absolute ones, and directories that its command changes to, seen from
+    /// `directory`.
     pub fn places(&self, directory: &Path) -> Vec<PathBuf> {
         let texts = self.input().and_then(Value::as_object).into_iter().flat_map(Map::values).filter_map(Value::as_str);
         let named = texts.filter(|text| text.starts_with('/')).map(PathBuf::from);

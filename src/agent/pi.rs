@@ -272,7 +272,7 @@ fn parse(transcript: &[u8]) -> Vec<Message> {
     nodes.into_iter().filter_map(|node| node.message).collect()
 }
 
-/// Marks what the last entry does not follow from. Entries that only describe the session hang on any other.
+/// Marks entries that are not ancestors of the last one as abandoned. Entries about the session itself may have any parent.
 fn mark_abandoned(nodes: &mut [Node]) {
     let places: HashMap<String, usize> =
         nodes.iter().enumerate().filter_map(|(place, node)| Some((node.id.clone()?, place))).collect();

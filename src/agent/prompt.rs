@@ -1,4 +1,4 @@
-//! What a person typed, without what the agent's program puts around it.
+//! The typed text of a prompt, without the text that the agent's program adds.
 
 /// Returns a prompt without the passages in these tags, and without space around the rest. What stood before and behind a
 /// passage did not follow each other, so they stay on lines of their own.
@@ -37,7 +37,7 @@ pub fn without(text: &str, tags: &[&str]) -> String {
     kept
 }
 
-/// Returns what stands in this tag, if the text has it.
+/// Returns the text inside a tag, if there is such a tag.
 pub fn inside<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
     let (_, from) = text.split_once(&format!("<{tag}>"))?;
     let (inside, _) = from.split_once(&format!("</{tag}>"))?;

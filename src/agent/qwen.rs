@@ -13,7 +13,7 @@ use super::claude::records;
 use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, at, field, number, string, text};
-use super::{Agent, Content, Found, Parser, Payload, Recorded, Restoration, Sign, place, tool};
+use super::{Agent, Content, Found, Parser, Payload, Recognition, Recorded, Restoration, place, tool};
 use crate::error::Result;
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
@@ -126,12 +126,12 @@ impl Agent for Qwen {
         &["QWEN_CODE"]
     }
 
-    fn tools(&self) -> &'static tool::Words {
-        &tool::Words { shells: &["run_shell_command"], ..tool::NONE }
+    fn tools(&self) -> &'static tool::ToolNames {
+        &tool::ToolNames { shells: &["run_shell_command"], ..tool::NONE }
     }
 
-    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
-        payload.has_transcript_in("/.qwen/projects/").then_some(Sign::Place)
+    fn recognizes(&self, payload: &Payload, _: &str) -> Option<Recognition> {
+        payload.has_transcript_in("/.qwen/projects/").then_some(Recognition::Place)
     }
 
     fn user_directory(&self) -> Option<PathBuf> {
@@ -200,7 +200,7 @@ fn node(record: &Value<'_>, span: Range<usize>) -> Option<Node> {
     Some(Node { message, record_id, parent_id, is_rewind: subtype == Some("rewind") })
 }
 
-/// Returns what was typed: the contents of files that a prompt mentions stand behind it.
+/// Returns the typed part of a prompt, without the contents of mentioned files that follow it.
 fn typed(parts: &[Value<'_>]) -> Option<String> {
     let texts = parts.iter().filter_map(|part| text(part, "text"));
     let typed: Vec<&str> = texts.take_while(|text| !text.trim_start().starts_with(MENTIONED_FILES)).collect();

@@ -50,7 +50,7 @@ fn at_rest(path: &Path) -> Option<String> {
     Some(format!("file:{}?immutable=1", parts.join("/")))
 }
 
-/// Returns the files that a database is written to: itself, and what is not yet in it.
+/// Returns the files that a database is written to: the database itself, and its write-ahead log.
 pub fn files(path: &Path) -> [PathBuf; 2] {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
@@ -111,7 +111,7 @@ pub fn each(
     Ok(())
 }
 
-/// Fails after `deadline`: whoever reads many rows looks at the clock for each.
+/// Fails after `deadline`. Queries that return many rows call it for each row.
 ///
 /// # Errors
 ///
@@ -123,7 +123,7 @@ pub fn in_time(deadline: Option<Instant>) -> Result<()> {
     }
 }
 
-/// Says whether a query names what the database does not have: SQLite's plain `SQLITE_ERROR`.
+/// Says whether a query failed because a table or column is missing (SQLite's `SQLITE_ERROR`).
 fn is_about_the_schema(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::SqlInputError { error, .. } | rusqlite::Error::SqliteFailure(error, _) => {

@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::place;
 use crate::transcript::{Edit, ToolCall};
 
-/// The names of tools, and of what is in their inputs. Names are compared by their letters and digits alone, small or
-/// capital: `run_command` is `runCommand`.
-pub struct Words {
+/// The names of tools, and of members of their inputs. Names are compared by their letters and digits alone, in any
+/// case: `run_command` is `runCommand`.
+pub struct ToolNames {
     /// The tools that run a command line.
     pub shells: &'static [&'static str],
     /// The tools that write a file or a part of one.
@@ -28,8 +28,8 @@ pub struct Words {
     pub patch: &'static [&'static str],
 }
 
-/// No words: those of an agent that has none of its own.
-pub const NONE: Words = Words {
+/// No names: for an agent that uses only common ones.
+pub const NONE: ToolNames = ToolNames {
     shells: &[],
     editors: &[],
     patchers: &[],
@@ -42,7 +42,7 @@ pub const NONE: Words = Words {
 };
 
 /// The words that several agents use; those of one agent are in its own file.
-const COMMON: Words = Words {
+const COMMON: ToolNames = ToolNames {
     shells: &[
         "bash",
         "shell",
@@ -93,7 +93,7 @@ const COMMON: Words = Words {
 };
 
 /// Returns words of all agents, the common ones first: models call tools by the names that other agents have for them.
-fn all(choose: fn(&'static Words) -> &'static [&'static str]) -> impl Iterator<Item = &'static str> {
+fn all(choose: fn(&'static ToolNames) -> &'static [&'static str]) -> impl Iterator<Item = &'static str> {
     let own = super::ALL.iter().flat_map(move |agent| choose(agent.tools()));
     choose(&COMMON).iter().chain(own).copied()
 }
@@ -146,7 +146,7 @@ pub fn command_line(input: &Value) -> Option<String> {
     }
 }
 
-fn first(value: &Value, choose: fn(&'static Words) -> &'static [&'static str]) -> Option<&str> {
+fn first(value: &Value, choose: fn(&'static ToolNames) -> &'static [&'static str]) -> Option<&str> {
     all(choose).find_map(|key| value.get(key)?.as_str())
 }
 

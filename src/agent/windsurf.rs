@@ -1,8 +1,8 @@
 //! Windsurf (Devin Desktop): the steps of Cascade, one JSON object a line, without times or ids.
 //!
 //! Steps were seen in data of a real session; hooks' payloads only in data written after the vendor's pages. The file is
-//! written anew when a response has ended, and only then: a commit is recorded with that response. Of several commits in
-//! one response the last has what was said.
+//! rewritten only at the end of a response, and a commit is recorded with that response. If one response makes several
+//! commits, the last of them gets the conversation.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, field, flag, string, text};
 use super::place;
-use super::{Agent, Event, Found, Parser, Payload, Sign, payload, tool};
+use super::{Agent, Event, Found, Parser, Payload, Recognition, payload, tool};
 use crate::outside;
 use crate::transcript::{Message, Part, Role, ToolResult};
 
@@ -25,7 +25,7 @@ const HANDLERS: &[Handler] = &[
     Handler { event: "post_cascade_response_with_transcript", matcher: None, timeout_secs: 0 },
 ];
 
-/// The members of a step that hold an answer, not a part of the question.
+/// The members of a step that hold a tool's result, not its input.
 const ANSWERS: &[&str] = &["output", "content", "exit_code"];
 /// The members of a step that name a path.
 const PLACES: &[&str] = &["cwd", "path", "search_directory", "search_path"];
@@ -96,14 +96,14 @@ impl Agent for Windsurf {
         }
     }
 
-    fn tools(&self) -> &'static tool::Words {
-        &tool::Words { editors: &["write_code", "code_action"], command: &["command_line"], ..tool::NONE }
+    fn tools(&self) -> &'static tool::ToolNames {
+        &tool::ToolNames { editors: &["write_code", "code_action"], command: &["command_line"], ..tool::NONE }
     }
 
-    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
+    fn recognizes(&self, payload: &Payload, _: &str) -> Option<Recognition> {
         match payload.has_transcript_in("/.windsurf/") {
-            true => Some(Sign::Place),
-            false => payload.has("agent_action_name").then_some(Sign::Manner),
+            true => Some(Recognition::Place),
+            false => payload.has("agent_action_name").then_some(Recognition::Manner),
         }
     }
 
@@ -163,7 +163,7 @@ impl Steps {
     }
 }
 
-/// Returns what a tool answered; it stands in the step that asked.
+/// Returns the result of a tool, which is in the step of its call.
 fn result(step: &Value<'_>, inner: &Value<'_>, call_id: String) -> Option<ToolResult> {
     let code = field(inner, "exit_code").and_then(Value::as_i64);
     let is_error = text(step, "status") == Some("error") || flag(inner, "user_rejected") || code.unwrap_or(0) != 0;

@@ -13,8 +13,8 @@ use crate::record::Note;
 use crate::transcript::SessionKey;
 
 impl<'r> Recorder<'r> {
-    /// Extends the record that waits for a tool result, if the transcript has that result now. Then returns what the
-    /// session has said since, as [`Recorder::unrecorded`] does, with the same `limit`.
+    /// Extends the record that waits for a tool result, if the transcript has that result now. Then returns the
+    /// words of the session since then, as [`Recorder::unrecorded`] does, with the same `limit`.
     ///
     /// `patience` says whether the result can still be written. If no result names the call or the commit, the first one
     /// counts as soon as it cannot.

@@ -54,7 +54,8 @@ pub fn may_have_sources(location: &Location) -> bool {
     !is_rebasing && (has("shiftlog/squash") || has("CHERRY_PICK_HEAD") || is_named(message().as_bstr()))
 }
 
-/// Remembers what `git merge --squash` has just put into the index: when that is committed, Git no longer knows it.
+/// Remembers the commits that `git merge --squash` has just put into the index: when the index is committed, Git no longer
+/// knows them.
 ///
 /// # Errors
 ///

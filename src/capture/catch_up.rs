@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::aside::Increment;
+use super::availability::{Availability, availability};
 use super::commit::{NewCommit, record_commit, was_deleted};
 use super::pending::{self, Capture, Pending, PendingCommit};
-use super::reach::{Reach, reach};
 use super::reading::{Extent, Reading, Source};
 use super::recorder::{HOOK_TIMEOUT_SECS, Recorder};
 use super::rewritten;
@@ -36,7 +36,7 @@ pub enum Leave<'k> {
     Commits,
 }
 
-/// Makes a recorder for a command. Waits for other hooks and commands to finish, then stores what is pending.
+/// Makes a recorder for a command. Waits for other hooks and commands to finish, then stores pending captures.
 pub fn recorder<'r>(repo: &'r Repository, notes_ref: &str) -> Recorder<'r> {
     let mut recorder = within(repo, notes_ref, COMMAND_TIMEOUT, COMMAND_TIMEOUT, Leave::Nothing);
     if recorder.hindrance().is_none()
@@ -169,10 +169,10 @@ fn is_lost(agent: &dyn Agent, capture: &Capture, path: &Path) -> bool {
         path.metadata().and_then(|file| file.modified()).is_ok_and(|time| time.elapsed().is_ok_and(|age| age > kept))
     };
     let unredacted = capture.transcript.as_ref().filter(|_| capture.record.is_none());
-    unredacted.is_some_and(|unredacted| match reach(agent, &unredacted.path) {
-        Reach::There => false,
-        Reach::Deleted => true,
-        Reach::Away => is_old(),
+    unredacted.is_some_and(|unredacted| match availability(agent, &unredacted.path) {
+        Availability::Present => false,
+        Availability::Deleted => true,
+        Availability::Unreachable => is_old(),
     })
 }
 
@@ -232,7 +232,7 @@ fn store_capture(
     };
     recorder.recover_progress(&key, progress);
     let mut reading = match &capture.transcript {
-        Some(unredacted) if reach(agent, &unredacted.path) != Reach::There => {
+        Some(unredacted) if availability(agent, &unredacted.path) != Availability::Present => {
             let message = format!("the transcript '{}' is out of reach", unredacted.path.display());
             return Err(Error::new(Kind::Busy, message));
         }

@@ -15,7 +15,7 @@ pub struct Candidate<'a> {
     pub has_run_it: bool,
     /// Whether the session works in the worktree of the commit.
     pub is_in_worktree: bool,
-    /// The counts of what the session said since it was last recorded.
+    /// The counts of the session since it was last recorded.
     pub tally: &'a Tally,
 }
 
@@ -43,7 +43,7 @@ pub struct CommitFacts {
     pub paths: Vec<BString>,
     /// The committer time of the first parent, in seconds since the epoch.
     pub parent_time: i64,
-    /// Whether a session that ran the commit was recorded on it before, while those that are candidates now had to wait.
+    /// Whether a session that ran the commit was recorded on it earlier, while the present candidates had to wait.
     pub is_runner_recorded: bool,
 }
 

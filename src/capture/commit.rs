@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::aside::{Increment, with_pending_hint};
+use super::availability::{Availability, availability};
 use super::carry;
 use super::choose::{self, Candidate, CommitFacts, CommitKind};
 use super::pending::{self, Pending, PendingCommit};
-use super::reach::{Reach, reach};
 use super::recorder::Recorder;
 use super::sessions::{
     KEEP_SECS, close_abandoned, find_runners, named_by_environment, recent_unreported, save_changed,
@@ -124,7 +124,7 @@ pub(super) fn keep_commit(
     pending::keep(state, &Pending::Commit(pending), b"")
 }
 
-/// A commit to record, and what is known of how it was made.
+/// A commit to record, and how it was made as far as that is known.
 #[derive(Clone, Debug)]
 pub(super) struct NewCommit {
     /// The commit, followed by the commits that it became by amending or rebasing.
@@ -262,8 +262,8 @@ fn record_live_sessions(recorder: &mut Recorder<'_>, commit_id: ObjectId, kind: 
 ///
 /// # Errors
 ///
-/// [`Kind::Busy`] if the transcript of a session could not be read within the deadline, or what it said can be kept
-/// nowhere; the others are recorded.
+/// [`Kind::Busy`] if the transcript of a session could not be read within the deadline, or its words could not be
+/// kept; the other sessions are recorded.
 pub(super) fn record_commit(
     recorder: &mut Recorder<'_>,
     new_commit: &NewCommit,
@@ -320,7 +320,7 @@ pub(super) fn record_commit(
     outcome
 }
 
-/// Warns, once for each transcript, of what is not recorded of a session and its sub-agents.
+/// Warns, once for each transcript, if a part of a session or of its sub-agents is not recorded.
 fn tell_left_out(recorder: &mut Recorder<'_>, live: &mut LiveSession) {
     let name = |id: &String| SessionKey::new(&live.agent, id);
     let sub_agents = live.sub_agents.iter_mut().map(|(id, progress)| (name(id), progress));
@@ -334,9 +334,9 @@ fn tell_left_out(recorder: &mut Recorder<'_>, live: &mut LiveSession) {
     }
 }
 
-/// Reads what each session said since it was last recorded, up to the moment of the commit: one entry for each session,
-/// `None` if it said nothing or cannot be read now. Returns [`Kind::Busy`] beside them if a session must wait: for time, or,
-/// for as long as a session's state is kept, for a transcript that cannot be read at the moment.
+/// Reads the words of each session since it was last recorded, up to the moment of the commit: one entry for each session,
+/// `None` if there are no new words or the transcript cannot be read now. Also returns [`Kind::Busy`] if a session must
+/// wait: for time, or for a transcript that cannot be read at the moment, as long as the session's state is kept.
 fn unrecorded_increments<'r>(
     recorder: &mut Recorder<'r>,
     new_commit: &NewCommit,
@@ -370,7 +370,7 @@ fn unrecorded_increments<'r>(
                 let had_words = limit.flatten().is_some_and(|length| length > 0);
                 let is_away = || {
                     let agent = agent::find(&live.agent);
-                    agent.is_some_and(|agent| reach(agent, &live.transcript) == Reach::Away)
+                    agent.is_some_and(|agent| availability(agent, &live.transcript) == Availability::Unreachable)
                 };
                 let is_away = error.kind() == Kind::Missing && had_words && is_away();
                 let may_pass = (matches!(error.kind(), Kind::Other | Kind::Storage) || is_away) && is_recent;
@@ -387,7 +387,7 @@ fn unrecorded_increments<'r>(
     (increments, outcome)
 }
 
-/// The warning that nothing is left of what a session said.
+/// The warning that a transcript was deleted before it was stored.
 pub(super) fn was_deleted(session: &str) -> Error {
     Error::other(format!("the transcript of {session} was deleted before it could be stored"))
 }

@@ -21,7 +21,7 @@ use crate::transcript::SessionKey;
 /// How many moves of HEAD are read after one tool call.
 const MAX_MOVES: usize = 200;
 
-/// Handles one hook of an agent: updates what is known of the session, and records commits that it has made.
+/// Handles one hook of an agent: updates the state of the session, and records commits that it has made.
 ///
 /// # Errors
 ///
@@ -96,7 +96,7 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
     save_changed(recorder, &before, &sessions)
 }
 
-/// Updates what is known of a session from the payload of its hook.
+/// Updates the state of a session from the payload of its hook.
 fn refresh(recorder: &Recorder<'_>, live: &mut LiveSession, agent: &dyn Agent, payload: &Payload) {
     live.seen = Time::now().seconds;
     let directory = payload.directory();
@@ -162,7 +162,7 @@ impl ToolCall<'_> {
         self.payload.sub_agent().is_some()
     }
 
-    /// Returns what a session waits for whose commit the call has made.
+    /// Returns the result that a session waits for after the call has made a commit.
     fn awaited(&self, commit_id: ObjectId) -> AwaitedResult {
         let (commit, call) = (commit_id.to_string(), self.call_id());
         AwaitedResult { commit, call, is_of_sub_agent: self.is_of_sub_agent(), is_unsure: false }
@@ -194,7 +194,7 @@ impl ToolCall<'_> {
 /// Records the commits that a tool call made, unless `post-commit` has recorded them, and makes the session wait for the
 /// call's result in its transcript.
 ///
-/// Commits that `post-commit` left for this session are recorded oldest first, whichever worktree they were made in. A
+/// Commits that `post-commit` left for this session are recorded oldest first, in all worktrees. A
 /// commit of another call that is still running waits for the hook of that call, unless a later commit is recorded now.
 fn after_tool(
     recorder: &mut Recorder<'_>,
@@ -284,7 +284,7 @@ fn commits_of_call(recorder: &Recorder<'_>, key: &SessionKey, moves: &[ReflogEnt
 /// Records one commit of a tool call, and with it the commits that the call has undone. If `post-commit` recorded the
 /// session already, the session only waits for the call's result.
 ///
-/// A call has one result, which goes to the last of its commits.
+/// A call has one result, which belongs to the last of its commits.
 fn record_commit_of_call(
     recorder: &mut Recorder<'_>,
     sessions: &mut [LiveSession],

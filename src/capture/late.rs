@@ -1,8 +1,8 @@
-//! Words that a session's first commit must not get: what it repeats of the session that it was forked from, and what led
-//! to commits that were made before its transcript was written.
+//! Text that the first commit of a session must not get: the part copied from the session it was forked from, and the part
+//! that belongs to commits made before the transcript was written.
 
+use super::availability::{Availability, availability};
 use super::commit::kind_of_move;
-use super::reach::{Reach, reach};
 use super::reading::Extent;
 use super::recorder::Recorder;
 use super::sessions::save_changed;
@@ -26,7 +26,8 @@ pub fn awaits_words(state: &State) -> bool {
 
 fn is_awaiting(live: &LiveSession) -> bool {
     let is_gone = || live.process.is_some_and(|process| !process.is_alive());
-    let is_there = || agent::find(&live.agent).is_some_and(|agent| reach(agent, &live.transcript) == Reach::There);
+    let is_there =
+        || agent::find(&live.agent).is_some_and(|agent| availability(agent, &live.transcript) == Availability::Present);
     live.awaited_result.is_some() && (live.is_over || !live.is_told_by_hooks() || is_gone()) && is_there()
 }
 
@@ -64,8 +65,8 @@ impl Recorder<'_> {
         commit.is_none_or(|commit| commit.committer.time.seconds < Time::now().seconds - UNSURE_SECS)
     }
 
-    /// Archives what a session repeats of the one that it was forked from. It counts as recorded: the commits of that session
-    /// have it.
+    /// Archives the part of a session that is copied from the session it was forked from. This part counts as recorded: the
+    /// commits of that session have it.
     ///
     /// # Errors
     ///
@@ -86,7 +87,7 @@ impl Recorder<'_> {
     }
 
     /// Records a session on the commits before HEAD that it made before its transcript was written, as some agents do after
-    /// their answer: on those without a note whose ids Git told it.
+    /// their answer. These are the commits without a note whose ids are in results of Git commands.
     ///
     /// # Errors
     ///
@@ -103,7 +104,7 @@ impl Recorder<'_> {
         self.record_told(live, &made, true)
     }
 
-    /// Records a session on those of some commits, oldest first, that have no note and whose ids Git told it when it made
+    /// Records a session on commits, oldest first, that have no note and whose ids are in the results of the calls that made
     /// them. Commits that were made by one command get the same record, since that command has one result.
     ///
     /// `has_next_commit` says that a further commit was made, which gets the words behind the last result.

@@ -28,7 +28,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// Returns what is left out of a document, or a session in a database, that is too large to be converted; `None` of any
+    /// Returns the omission for a document, or a session in a database, that is too large to be converted; `None` for any
     /// other.
     pub fn of_document(agent: &dyn Agent, transcript: &Path, known: Option<&LeftOut>) -> Option<Self> {
         let is_too_large = is_too_large(agent, transcript);
@@ -36,7 +36,7 @@ impl LeftOut {
         is_too_large.then(|| LeftOut { is_told: is_told(known, &why), why, bytes: Some(MAX_DOCUMENT_BYTES + 1) })
     }
 
-    /// Returns what is left out of a transcript with a line that is too long. `length` was the length of the agent's
+    /// Returns the omission for a transcript with a line that is too long. `length` was the length of the agent's
     /// file, `has_more` says that words before that line are still to be recorded.
     pub fn of_line(length: u64, has_more: bool, known: Option<&LeftOut>) -> Self {
         let why = format!("a line has more than {} MiB, and nothing from it on is recorded", MAX_LINE_BYTES >> 20);

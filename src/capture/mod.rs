@@ -1,4 +1,5 @@
-//! The work of hooks: keep track of running sessions, choose those that led to a commit, store their words, record them.
+//! The work of hooks: tracking running sessions, choosing the sessions that led to a commit, storing and recording their
+//! words.
 //!
 //! The payload of an agent's hook, which `agent` has parsed, enters at [`hook`], which updates [`State`]. A commit
 //! enters at [`commit`]: `sessions` finds the sessions that may belong to it, and `choose` chooses among them.
@@ -7,6 +8,7 @@
 
 pub mod agents;
 pub(crate) mod aside;
+mod availability;
 pub(crate) mod awaited;
 pub mod by_hand;
 pub mod carry;
@@ -21,14 +23,13 @@ pub(crate) mod parts;
 pub(crate) mod paths;
 pub(crate) mod pending;
 pub(crate) mod process;
-mod reach;
 pub(crate) mod reading;
 pub(crate) mod recorder;
 pub mod rewritten;
+mod session_status;
 pub(crate) mod sessions;
 mod spoken;
 mod stamp;
-mod standing;
 pub(crate) mod state;
 mod told;
 mod unseen;
@@ -36,8 +37,8 @@ mod unseen;
 pub use self::catch_up::{Leave, hook_recorder, hook_timeout, recorder};
 pub use self::late::awaits_words;
 pub use self::recorder::{Recorder, Report};
+pub use self::session_status::{PendingFile, SessionStatus, session_statuses, waiting};
 pub use self::sessions::is_checked_out;
 pub use self::spoken::{Spoken, spoken};
-pub use self::standing::{PendingFile, Standing, standing, waiting};
 pub use self::state::{Lock, State};
 pub use self::unseen::{Unseen, other_worktrees, unseen};

@@ -12,7 +12,7 @@ use crate::git::ObjectId;
 use crate::transcript::SessionKey;
 
 /// Archives a whole transcript and records its parts on commits. `ends` are line ends with their commits; a part
-/// goes from the end before it to its own end.
+/// extends from the end before it to its own end.
 ///
 /// Archived text is not split again: a part whose end is in archived text ends where that text ends.
 ///

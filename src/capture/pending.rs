@@ -1,4 +1,4 @@
-//! Files of what could not be stored yet; a later hook or command stores it.
+//! Files with captures that could not be stored yet; a later hook or command stores them.
 //!
 //! Read [`Pending`]. A file is one line of JSON, followed by redacted bytes of the transcript if it holds any. If the
 //! bytes could not be redacted, the file names the agent's transcript instead.
@@ -80,9 +80,9 @@ pub struct Capture {
     pub session: String,
     /// The commits to record the session on, in hex; none if the words are only to be archived.
     pub commits: Vec<String>,
-    /// The end of what the archive had. The bytes in this file follow it, and the increment ends where they end.
+    /// The end of the part that the archive had. The bytes in this file follow it, and the increment ends where they end.
     pub from: SegmentEnd,
-    /// The end of what commits had. The increment begins there, unless later words have been recorded since.
+    /// The end of the part that commits had. The increment begins there, unless later words have been recorded since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<SegmentEnd>,
     /// The agent's own transcript, if the bytes are not in this file.

@@ -51,8 +51,8 @@ pub fn command_lines_above() -> impl Iterator<Item = Vec<String>> {
 /// Words in the command line of a process that serves several sessions of an agent and stays behind when they end.
 const SERVICES: &[&str] = &["app-server", "--cline-hub-daemon"];
 
-/// Returns the process that runs this hook: the nearest ancestor that is neither a wrapper nor a program of ours. `None` if that
-/// serves several sessions: it says nothing of one of them.
+/// Returns the process that runs this hook: the nearest ancestor that is neither a wrapper nor a program of ours. `None` if
+/// that process serves several sessions, since it does not identify one of them.
 pub fn caller() -> Option<Process> {
     let ours = |name: &str| WRAPPERS.contains(&name) || name.starts_with("git-shiftlog");
     let (process, _) = ancestors().find(|(_, name)| !ours(name))?;

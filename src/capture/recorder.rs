@@ -1,4 +1,4 @@
-//! Archiving what a session said and recording it on commits; keeping it in a pending file if that fails.
+//! Archiving the words of a session and recording them on commits; keeping them in a pending file if that fails.
 //!
 //! Read [`Recorder::record_increment`]. `hook` and `commit` call it for hooks, `catch_up` for pending files.
 
@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use super::State;
 use super::aside::{Increment, keep_unread, put_aside, with_pending_hint};
+use super::availability::{Availability, availability};
 use super::left_out::{LeftOut, MAX_LINE_BYTES};
 use super::pending::{self, Capture, Pending};
-use super::reach::{Reach, reach};
 use super::reading::{Extent, Reading, Redaction, SessionContext};
 use super::stamp::size_and_mtime;
 use super::state::{LiveSession, Lock, Progress, SegmentEnd};
@@ -94,7 +94,7 @@ impl<'r> Recorder<'r> {
         }
     }
 
-    /// Returns what was recorded and what failed. Releases the lock.
+    /// Returns the recorded sessions and the failures. Releases the lock.
     pub fn finish(self) -> Report {
         self.report
     }
@@ -134,7 +134,7 @@ impl<'r> Recorder<'r> {
         let is_at_any_length = limit.is_none_or(|limit| limit == u64::MAX);
         if is_at_any_length
             && live.progress.stored.segment.is_none()
-            && reach(agent, &live.transcript) == Reach::Deleted
+            && availability(agent, &live.transcript) == Availability::Deleted
         {
             // So do some that name it in those hooks. If somebody has deleted it, the log says why nothing is recorded.
             let (key, path) = (live.key(), live.transcript.display());
@@ -211,7 +211,7 @@ impl<'r> Recorder<'r> {
         Reading::open(context, progress, path, extent)
     }
 
-    /// Returns what is needed to read a session's transcript, without a deadline.
+    /// Returns the data for reading a session's transcript, without a deadline.
     pub(super) fn context<'s>(&'s self, agent: &'static dyn Agent, key: &'s SessionKey) -> SessionContext<'s, 'r> {
         let (archive, redaction, purged) = (&self.archive, &self.redaction, Some(&self.purged));
         SessionContext { archive, agent, key, redaction, purged, deadline: None }
@@ -245,7 +245,7 @@ impl<'r> Recorder<'r> {
         Ok(((until > from).then_some(increment), is_cut))
     }
 
-    /// Archives what a session said and no commit has, so that the words outlive the agent's own files.
+    /// Archives the words of a session that no commit has, so that they outlive the agent's own files.
     pub(super) fn archive_session(&mut self, live: &mut LiveSession) -> Result<()> {
         match self.unrecorded(live, None) {
             Ok(Some(mut increment)) => self.record_increment(&mut increment, &mut live.progress),

@@ -194,7 +194,7 @@ pub(super) fn keep_amended(recorder: &mut Recorder<'_>, old: ObjectId, new: Obje
     keep_rewrite(recorder, &rewritten, Error::new(Kind::Busy, "cannot carry notes: a notes ref is locked"))
 }
 
-/// Returns the amends among moves of HEAD whose notes nobody has carried: Git's hooks did not run there, or are hidden from
+/// Returns the amends among moves of HEAD whose notes were not carried, because Git's hooks did not run or are hidden from
 /// the agent that amended.
 ///
 /// # Errors
@@ -240,7 +240,7 @@ pub(super) fn carry_pending(recorder: &mut Recorder<'_>) -> Result<()> {
 }
 
 /// Carries the notes of a rewrite in one update of the notes ref: joins the notes of the old commits to those of the
-/// new ones, and takes back what Git copied to commits that do not have the change.
+/// new ones, and removes notes that Git copied to commits without the change.
 fn carry_notes(recorder: &Recorder<'_>, rewrite: &Rewrite) -> Result<()> {
     let mut undone: BTreeMap<ObjectId, GitCopy> = BTreeMap::new();
     for (_, new) in &rewrite.skipped {

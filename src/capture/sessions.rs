@@ -1,5 +1,4 @@
-//! Finding sessions: those that hooks have reported, those in the agents' own stores, and those that the environment
-//! names.
+//! Finding sessions: from reports of hooks, from the agents' own stores, and from the environment.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -37,8 +36,8 @@ fn recent(agent: &dyn Agent, worktree: &Path, made: i64) -> Vec<Found> {
     found
 }
 
-/// Says whether a transcript is a file that Git has in the working tree: it came with a commit, whoever wrote it, and says
-/// nothing of what was done here.
+/// Says whether a transcript is a tracked file of the working tree. Such a file came with a commit and describes no work
+/// in this clone.
 pub fn is_checked_out(transcript: &Path, worktree: &Path) -> bool {
     let Ok(below) = transcript.strip_prefix(worktree) else { return false };
     // A session may be a part of a file.
@@ -58,8 +57,8 @@ fn ran_in_nested(transcript: &Path, worktree: &Path) -> bool {
     Path::new(&directory).starts_with(worktree) && between.any(|folder| folder.join(".git").exists())
 }
 
-/// Returns when a repository was made (epoch), if the file system tells. What was said before that at the same place was said
-/// about another one.
+/// Returns when a repository was created (epoch), if the file system knows it. Earlier sessions in the same directory belong to
+/// another repository.
 fn made(state: &State) -> Option<i64> {
     let common_dir = state.root().parent()?;
     let made = common_dir.metadata().ok()?.created().ok()?;
@@ -216,9 +215,9 @@ pub(super) fn named_by_environment(state: &State, worktree: Option<&Path>, known
     named.into_iter().filter_map(find).filter(may_run).collect()
 }
 
-/// Returns the sessions that have run the `git commit` whose hook this process is: those that the environment names, or
-/// the session whose agent is an ancestor of this process. A sub-agent may have an id and hooks of its own, and no transcript:
-/// what it does belongs to the session of the same process that has one.
+/// Returns the sessions that have run the `git commit` whose hook this process is: the sessions that the environment names,
+/// or the session whose agent is an ancestor of this process. A sub-agent may have its own id and hooks, but no transcript:
+/// its work belongs to the session of the same process that has a transcript.
 pub(super) fn find_runners(sessions: &[LiveSession]) -> Vec<SessionKey> {
     let named = agent::all().filter_map(session_in_environment);
     // A variable may be inherited from another agent that started this one.

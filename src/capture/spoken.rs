@@ -15,10 +15,10 @@ use crate::record::redaction;
 use crate::record::tombstone::Tombstones;
 use crate::transcript::SessionKey;
 
-/// Of a longer transcript only what no commit has is read.
+/// The longest transcript that is read whole, in bytes; of a longer one only the unrecorded part is read.
 const MAX_BYTES: u64 = 32 << 20;
 
-/// What a session has said.
+/// The words of a session.
 #[derive(Debug)]
 pub struct Spoken {
     /// The session.
@@ -29,8 +29,8 @@ pub struct Spoken {
     pub words: Result<Vec<u8>>,
 }
 
-/// Returns what the sessions of this worktree have said that commits may not have, each followed by its sub-agents. A session of
-/// which words were purged is left out: the agent's own file may still have them.
+/// Returns the words of this worktree's sessions that commits may not have, each session followed by its sub-agents. A session
+/// with purged words is left out: the agent's own file may still have these words.
 pub fn spoken(repo: &Repository, deadline: Instant) -> Vec<Spoken> {
     let state = State::new(&repo.common_dir());
     let mut sessions = state.sessions();

@@ -64,10 +64,10 @@ impl SegmentEnd {
 /// How far a transcript is stored, and how far it is recorded on commits.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Progress {
-    /// The end of what the archive has.
+    /// The end of the part that the archive has.
     #[serde(default)]
     pub stored: SegmentEnd,
-    /// The end of what commits have; never beyond `stored`.
+    /// The end of the part that commits have; never beyond `stored`.
     #[serde(default)]
     pub recorded: SegmentEnd,
     /// The state of SHA-256 after the stored bytes, in hex, so that a capture hashes only new bytes.
@@ -124,12 +124,12 @@ pub struct AwaitedResult {
     pub commit: String,
     /// The id of the tool call, once the agent's hook has named it.
     pub call: Option<String>,
-    /// Whether a sub-agent made the call: then the result is in the sub-agent's transcript, and what the session's own says of
-    /// the commit is another one.
+    /// Whether a sub-agent made the call. Then the result is in the sub-agent's transcript; a result in the session's own
+    /// transcript that names the commit is that of another call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_of_sub_agent: bool,
-    /// Whether another process may have made the commit, since no hook tells which session did: then only a result that
-    /// tells of making it counts.
+    /// Whether another process may have made the commit, since no hook has reported the session that did. Then only a
+    /// result that reports making this commit counts.
     #[serde(default, rename = "unsure", skip_serializing_if = "std::ops::Not::not")]
     pub is_unsure: bool,
 }
@@ -208,7 +208,7 @@ impl LiveSession {
         left_out.map(|left_out| left_out.why.clone())
     }
 
-    /// Says whether a hook of the agent has told of the session; otherwise it was found in the agent's store.
+    /// Says whether a hook of the agent has reported the session; otherwise it was found in the agent's store.
     pub fn is_told_by_hooks(&self) -> bool {
         self.head.is_some()
     }
@@ -384,7 +384,7 @@ impl State {
         known.lines().any(|line| line == id)
     }
 
-    /// Returns what is known of the session `key`; `None` if nothing is, or its file cannot be read.
+    /// Returns the state of the session `key`; `None` if there is none, or its file cannot be read.
     pub fn session(&self, key: &SessionKey) -> Option<LiveSession> {
         let mut files = ["live", "settled", "imported"].into_iter().map(|name| self.file(name, key));
         serde_json::from_slice(&files.find_map(|file| std::fs::read(file).ok())?).ok()

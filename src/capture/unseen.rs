@@ -1,4 +1,4 @@
-//! Commits of which no hook told, found by what sessions say of them: an agent may hide Git's hooks from its commands, be
+//! Commits that no hook reported, found in transcripts that name them: an agent may hide Git's hooks from its commands, be
 //! started in a directory above the repository, or write a session after its answer.
 
 use std::collections::BTreeMap;
@@ -40,8 +40,8 @@ pub struct Unseen {
     searched: Searched,
 }
 
-/// Finds sessions that name a commit which was made lately and has no note; `None` if there are none. Looks at those that were
-/// written after that commit and after the last search, and that ran in the working tree, below it or above it.
+/// Finds sessions that name a recent commit without a note; `None` if there are none. Reads only sessions that were written
+/// after that commit and after the last search, and that ran in the working tree, below it or above it.
 ///
 /// Costs a few lookups where the newest commits have notes. Stores nothing but when it searched.
 pub fn unseen(repo: &Repository, notes_ref: &str) -> Option<Unseen> {
@@ -95,7 +95,7 @@ fn without_note(repo: &Repository, notes_ref: &str, since: i64) -> Vec<(ObjectId
 }
 
 /// Returns the sessions that were written since `seconds` (epoch) and ran in a worktree, below it or above it. Leaves out
-/// those that are running and report to hooks, and those whose words are all recorded.
+/// running sessions that report to hooks, and sessions without new words.
 fn written_since(state: &State, worktree: &Path, seconds: i64) -> Vec<LiveSession> {
     let now = Time::now().seconds;
     let mut sessions: Vec<LiveSession> = Vec::new();

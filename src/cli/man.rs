@@ -2,19 +2,9 @@
 
 use std::process::Command;
 
+use super::mdoc::Page;
 use super::{Screen, mdoc, print};
 use crate::error::{Error, Kind, Result};
-
-/// A man page.
-#[derive(Clone, Copy, Debug)]
-pub struct Page {
-    /// The name, such as `git-shiftlog-show`.
-    pub name: &'static str,
-    /// The section of the manual.
-    pub section: u8,
-    /// The source, in mdoc(7).
-    pub source: &'static str,
-}
 
 macro_rules! pages {
     ($($name:literal $section:literal),* $(,)?) => {
@@ -69,13 +59,6 @@ pub const PAGES: &[Page] = pages![
     "gitshiftlog-editors" 7,
     "gitshiftlog-format" 5,
 ];
-
-impl Page {
-    /// Returns the name of the page's file, such as `git-shiftlog-show.1`.
-    pub fn file_name(&self) -> String {
-        format!("{}.{}", self.name, self.section)
-    }
-}
 
 /// Shows the man page of a program with `man`; where there is no `man`, prints it as text.
 ///

@@ -1,11 +1,27 @@
-//! A manual page as text, for where there is no `man`: as much of mdoc(7) as our own pages use.
-
-use super::Page;
+//! A manual page, and as text, for where there is no `man`: as much of mdoc(7) as our own pages use.
 
 /// How wide a line may be at most.
 const MAX_WIDTH: usize = 78;
 /// How far the text of a section stands in.
 const INDENT: usize = 5;
+
+/// A man page.
+#[derive(Clone, Copy, Debug)]
+pub struct Page {
+    /// The name, such as `git-shiftlog-show`.
+    pub name: &'static str,
+    /// The section of the manual.
+    pub section: u8,
+    /// The source, in mdoc(7).
+    pub source: &'static str,
+}
+
+impl Page {
+    /// Returns the name of the page's file, such as `git-shiftlog-show.1`.
+    pub fn file_name(&self) -> String {
+        format!("{}.{}", self.name, self.section)
+    }
+}
 
 /// Returns a page as text, for a terminal of so many columns if there is one.
 pub(super) fn to_text(page: &Page, columns: Option<usize>) -> String {

@@ -4,6 +4,7 @@
 
 mod color;
 mod confirm;
+mod flags;
 mod interruption;
 mod man;
 mod mdoc;
@@ -24,8 +25,10 @@ use clap::{CommandFactory, FromArgMatches};
 
 pub use self::color::{Color, ColorWhen};
 pub use self::confirm::{ask, confirm};
+pub use self::flags::{Json, NotesRef, Quiet, Silent};
 pub use self::interruption::Interruption;
-pub use self::man::{PAGES, Page, show_page};
+pub use self::man::{PAGES, show_page};
+pub use self::mdoc::Page;
 pub use self::message::{error, hint, warning};
 pub use self::notes_source::NotesSource;
 pub use self::options::{Words, limit, prepared, split_at_dashes, split_words, without_paths};

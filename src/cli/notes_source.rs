@@ -1,6 +1,6 @@
 //! The option that says from which notes a command reads.
 
-use super::{hint, notes_ref, warning};
+use super::{NotesRef, hint, notes_ref, warning};
 use crate::git::Repository;
 use crate::notes;
 use crate::record::Reader;
@@ -8,15 +8,14 @@ use crate::record::Reader;
 /// From which notes a command reads.
 #[derive(Clone, Debug, clap::Args)]
 pub struct NotesSource {
-    /// Read notes from this ref
-    #[arg(long = "ref", value_name = "notes-ref")]
-    notes_ref: Option<String>,
+    #[command(flatten)]
+    notes_ref: NotesRef,
 }
 
 impl NotesSource {
     /// Returns a reader of the notes that are wanted. A ref that is named and does not exist is told about.
     pub fn reader<'r>(&self, repo: &'r Repository) -> Reader<'r> {
-        if let Some(name) = self.notes_ref.as_deref().map(notes::expand_ref)
+        if let Some(name) = self.name().map(notes::expand_ref)
             && repo.tip(&name).is_ok_and(|tip| tip.is_none())
         {
             warning(&format!("there is no notes ref '{name}'"));
@@ -27,6 +26,6 @@ impl NotesSource {
 
     /// Returns the notes ref that the user has named.
     pub fn name(&self) -> Option<&str> {
-        self.notes_ref.as_deref()
+        self.notes_ref.name()
     }
 }

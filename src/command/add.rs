@@ -87,7 +87,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             cli::warning(&format!("session {key} has nothing that is not recorded yet{purged}"));
             return Ok(Outcome::No);
         }
-        if !options.writing.quiet {
+        if !options.writing.is_quiet() {
             cli::print(&format!("recorded session {key} on {}\n", repo.abbreviate(commit_id)))?;
         }
         Ok(Outcome::Done)

@@ -10,12 +10,12 @@ use clap::Parser;
 use super::asked::{self, Asked};
 use super::blamed::{self, Blaming, Explained, How};
 use super::{machine, why};
-use crate::cli::{self, Outcome, Printing};
+use crate::cli::{self, Json, Outcome, Printing};
 use crate::error::Result;
 use crate::git::{Repository, date};
 use crate::outside;
 use crate::pretty::{BlameColumns, BlameTable, WhyView, why_format, why_line, why_object};
-use crate::record::{Lack, Reader};
+use crate::record::{MissingWords, Reader};
 use crate::replay::{Block, BlockLine, Evidence, blocks};
 
 /// Show which turn of which session wrote each line of a file
@@ -42,12 +42,11 @@ pub struct Options {
     /// Show the number of the line in the commit
     #[arg(short = 'n', long)]
     show_number: bool,
-    /// Print one JSON object a line
-    #[arg(long, conflicts_with_all = ["format", "porcelain", "line_porcelain", "incremental"])]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
     /// Print each line in this format
     #[arg(long, value_name = "format", value_parser = why_format,
-          conflicts_with_all = ["porcelain", "line_porcelain", "incremental"])]
+          conflicts_with_all = ["porcelain", "line_porcelain", "incremental", "json"])]
     format: Option<String>,
     #[command(flatten)]
     machine: machine::Machine,
@@ -82,12 +81,12 @@ impl Options {
             explained.push((lines, found));
             Ok(())
         })?;
-        match self.json || self.format.is_some() {
+        match self.json.is_on || self.format.is_some() {
             true => self.print_blocks(repo, asked, &explained)?,
             false => self.print_table(repo, asked, &explained)?,
         }
         let all = || explained.iter().flat_map(|(_, found)| found);
-        if all().any(|found| found.source.lack == Some(Lack::NotFetched)) {
+        if all().any(|found| found.source.lack == Some(MissingWords::NotFetched)) {
             cli::hint(repo, "'git shiftlog sync pull --all' fetches transcripts that others share");
         }
         let is_found = all().any(|found| found.evidence != Evidence::None);

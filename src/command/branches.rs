@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::cli::{self, Outcome, Printing};
+use crate::cli::{self, Json, Outcome, Printing};
 use crate::error::Result;
 use crate::git::date;
 use crate::record::BranchSummary;
@@ -28,9 +28,8 @@ pub struct Options {
     /// Sort by a key (refname, conversations or date); a leading '-' reverses
     #[arg(long, value_name = "key", allow_hyphen_values = true, value_parser = parse_key)]
     sort: Option<(Key, bool)>,
-    /// Print one JSON object a line
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
     /// Print a stable format for scripts
     #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1",
           value_parser = ["v1"], conflicts_with = "json")]
@@ -72,7 +71,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let mut screen = options.printing.screen(&repo, dates);
         let end = options.printing.end();
         // As for 'log', a header says on a terminal what the number is.
-        let has_header = screen.columns.is_some() && !options.json && options.porcelain.is_none();
+        let has_header = screen.columns.is_some() && !options.json.is_on && options.porcelain.is_none();
         let name_of = |summary: &BranchSummary| outside::line(&summary.branch.name);
         let widths = summaries.iter().map(|summary| pretty::width(&name_of(summary)));
         let width = widths.chain(has_header.then_some("branch".len())).max().unwrap_or(0);
@@ -84,7 +83,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         for summary in &summaries {
             screen.write(|out, style| {
-                if options.json {
+                if options.json.is_on {
                     return write!(out, "{}{end}", outside::json(&pretty::branch_object(summary)));
                 }
                 if options.porcelain.is_some() {

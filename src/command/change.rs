@@ -13,10 +13,10 @@ use crate::outside;
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Change {
     /// Also print how many lines the commit changed in each file
-    #[arg(long, overrides_with = "no_patch")]
+    #[arg(long, overrides_with = "no_patch", conflicts_with = "json")]
     pub stat: bool,
     /// Also print the change that the commit made
-    #[arg(short = 'p', long, overrides_with = "no_patch")]
+    #[arg(short = 'p', long, overrides_with = "no_patch", conflicts_with = "json")]
     pub patch: bool,
     /// Leave out the change that the commit made, which is the default
     #[arg(short = 's', long, overrides_with_all = ["stat", "patch"])]

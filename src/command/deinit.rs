@@ -10,7 +10,7 @@ use clap::Parser;
 use super::init::{question, warn_of_left};
 use crate::archive::{self, Archive};
 use crate::capture::State;
-use crate::cli::{self, Outcome};
+use crate::cli::{self, Outcome, Quiet};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, git};
 use crate::notes;
@@ -34,9 +34,8 @@ pub struct Options {
     /// Do not ask
     #[arg(short = 'y', long)]
     yes: bool,
-    /// Say nothing when it is done
-    #[arg(short = 'q', long)]
-    quiet: bool,
+    #[command(flatten)]
+    quiet: Quiet,
 }
 
 /// Runs the command. What was recorded stays, unless its removal is asked for.
@@ -74,7 +73,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 purge(&repo, &refs, has_left)?;
             }
         }
-        super::init::report(&steps, options.quiet && !options.dry_run)
+        super::init::report(&steps, options.quiet.is_on && !options.dry_run)
     })
 }
 

@@ -8,7 +8,7 @@ use clap::Parser;
 use serde_json::{Value, json};
 
 use crate::capture::{self, State};
-use crate::cli::{self, Outcome, Progress};
+use crate::cli::{self, Json, NotesRef, Outcome, Progress};
 use crate::error::{Error, Kind};
 use crate::record::{kept, may_be_fetched};
 use crate::share::purge;
@@ -35,16 +35,14 @@ pub struct Options {
     /// List commits with a note that no ref reaches, or that are not here
     #[arg(long)]
     unreachable: bool,
-    /// Print one JSON object a line
-    #[arg(long, conflicts_with = "porcelain")]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
     /// Print a stable format for scripts
     #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1",
-          value_parser = ["v1"])]
+          value_parser = ["v1"], conflicts_with = "json")]
     porcelain: Option<String>,
-    /// Check this notes ref
-    #[arg(long = "ref", value_name = "notes-ref")]
-    notes_ref: Option<String>,
+    #[command(flatten)]
+    notes_ref: NotesRef,
     /// Print only problems, and what is repaired
     #[arg(short = 'q', long)]
     quiet: bool,
@@ -59,7 +57,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         let repo = cli::repository()?;
         let is_repairing = options.repair && !options.dry_run;
-        let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
+        let notes_ref = options.notes_ref.full_name(&repo);
         if purge::is_unfinished(&repo) && !options.dry_run {
             crate::command::purge::finish_interrupted(&repo)?;
         }
@@ -90,9 +88,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if is_repairing && checked.problems.is_empty() {
             kept::keep(&repo, &notes_ref, deadline)?;
         }
-        let text = if options.json { objects(&options, &checked, &done) } else { lines(&options, &checked, &done) };
+        let text =
+            if options.json.is_on { objects(&options, &checked, &done) } else { lines(&options, &checked, &done) };
         cli::print(&text)?;
-        let is_for_people = !options.json && options.porcelain.is_none();
+        let is_for_people = !options.json.is_on && options.porcelain.is_none();
         if !checked.problems.is_empty() && !options.repair && is_for_people {
             cli::hint(&repo, "'git shiftlog fsck --repair' repairs what can be repaired");
         }

@@ -9,7 +9,7 @@ use bstr::ByteSlice as _;
 use clap::Parser;
 
 use super::chosen::{Chosen, Problems};
-use crate::cli::{self, Outcome, Printing, Screen};
+use crate::cli::{self, Json, Outcome, Printing, Screen, Silent};
 use crate::error::{Error, Kind, Result};
 use crate::find::{
     self, Found, Limits, Match, Parts, Pattern, PatternOptions, Place, Plan, Session, Wanted, Worker, matches_of,
@@ -71,9 +71,8 @@ pub struct Options {
     /// Print only what matches
     #[arg(short = 'o', long)]
     only_matching: bool,
-    /// Print nothing; only the exit status tells
-    #[arg(short = 'q', long)]
-    quiet: bool,
+    #[command(flatten)]
+    quiet: Silent,
     /// Print at most this many lines of a session
     #[arg(short = 'm', long, value_name = "number", allow_negative_numbers = true)]
     max_count: Option<i64>,
@@ -95,9 +94,8 @@ pub struct Options {
     /// Print long lines whole
     #[arg(long)]
     no_cut: bool,
-    /// Print one JSON object a line
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
     /// Use this many threads
     #[arg(long, value_name = "number")]
     threads: Option<usize>,
@@ -191,7 +189,7 @@ impl Options {
             parts: self.parts.unwrap_or(if self.tool.is_some() { Parts::ALL } else { Parts::USUAL }),
             tool: self.tool.clone(),
             context: (lines(self.before_context), lines(self.after_context)),
-            has_numbers: self.json,
+            has_numbers: self.json.is_on,
             ..Wanted::new(pattern)
         }
     }
@@ -242,7 +240,7 @@ impl List<'_> {
             return Ok(ControlFlow::Continue(()));
         }
         self.has_found = true;
-        if options.quiet {
+        if options.quiet.is_on {
             return Ok(ControlFlow::Break(()));
         }
         if options.name_only || options.without_match || options.count {
@@ -290,7 +288,7 @@ impl List<'_> {
         let last = self.last.replace(number);
         let has_context = [options.context, options.after_context, options.before_context].iter().any(Option::is_some);
         self.screen.write(|out, style| {
-            if options.json {
+            if options.json.is_on {
                 for (found, line) in matches.iter().flat_map(|found| found.lines.iter().map(move |line| (found, line)))
                 {
                     if line.spans.is_none() {

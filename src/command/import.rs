@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::agent::{self, Agent};
 use crate::capture::State;
-use crate::cli::{self, Outcome, Progress, Writing};
+use crate::cli::{self, Json, Outcome, Progress, Writing};
 use crate::error::Result;
 use crate::git::{Repository, has_fault};
 use crate::import::claims::{Confidence, Reason};
@@ -37,9 +37,8 @@ pub struct Options {
     /// Say what would be recorded, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Print one JSON object a line
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
     #[command(flatten)]
     writing: Writing,
 }
@@ -67,7 +66,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let tell_waiting = || cli::warning("waiting for another 'git shiftlog import' to end");
         let wait = || State::new(&repo.common_dir()).wait_for_lock(import::LOCK, tell_waiting);
         let _lock = (!options.dry_run).then(wait).transpose()?;
-        let mut progress = Progress::new(!options.writing.quiet);
+        let mut progress = Progress::new(!options.writing.is_quiet());
         let mut tell = |title, done, total| progress.tell(title, done, total);
         let request = Request { agents: &agents, since, least };
         let plan = plan(&repo, &notes_ref, &request, &mut tell)?;
@@ -121,11 +120,11 @@ fn report(repo: &Repository, options: &Options, plan: &import::Plan, done: Optio
     let outcomes = plan.sessions.iter().filter_map(|planned| Some((planned, outcome(planned, done)?)));
     let outcomes: Vec<(&Planned, (Fate, Vec<&Link>))> = outcomes.collect();
     let mut text = String::new();
-    if options.json {
+    if options.json.is_on {
         for (planned, (fate, links)) in &outcomes {
             text += &objects(planned, *fate, links);
         }
-    } else if !options.writing.quiet {
+    } else if !options.writing.is_quiet() {
         let mut names = repo.names();
         for (planned, (fate, links)) in &outcomes {
             for link in links {

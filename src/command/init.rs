@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 
 use crate::agent::{self, Agent};
-use crate::cli::{self, Outcome};
+use crate::cli::{self, Outcome, Quiet};
 use crate::error::Result;
 use crate::record::kept;
 use crate::setup::{self, Left, Share, Wanted};
@@ -49,9 +49,8 @@ pub struct Options {
     /// Do not ask before files outside this repository change
     #[arg(short = 'y', long)]
     yes: bool,
-    /// Say nothing when it is done
-    #[arg(short = 'q', long)]
-    quiet: bool,
+    #[command(flatten)]
+    quiet: Quiet,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -110,7 +109,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             kept::keep(&repo, &notes_ref, Instant::now() + TIMEOUT)
                 .unwrap_or_else(|error| cli::warning(&error.to_string()));
         }
-        report(&steps, options.quiet && !options.dry_run)
+        report(&steps, options.quiet.is_on && !options.dry_run)
     })
 }
 

@@ -11,7 +11,7 @@ use clap::Parser;
 use super::change::{self, Change};
 use super::chosen::{Chosen, Problems};
 use crate::agent;
-use crate::cli::{self, Outcome, Printing, Screen};
+use crate::cli::{self, Json, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::find::{self, Limits, Pattern, PatternOptions, Plan, Session, Wanted, Worker, matches_of};
 use crate::git::{ChangeOptions, Drawing, Names, Node, ObjectId, PrintOptions, Repository, date};
@@ -52,7 +52,7 @@ pub struct Options {
     #[command(flatten)]
     change: Change,
     /// Print the abbreviated id and the subject
-    #[arg(long, overrides_with = "format")]
+    #[arg(long, overrides_with = "format", conflicts_with = "json")]
     oneline: bool,
     /// With --oneline and Git's formats, print the names of refs (short, full, auto or no)
     #[arg(long, value_name = "how", require_equals = true, num_args = 0..=1, default_missing_value = "short",
@@ -72,14 +72,13 @@ pub struct Options {
     #[arg(long)]
     abbrev_commit: bool,
     /// Print each commit in this format
-    #[arg(long, visible_alias = "pretty", value_name = "format", overrides_with = "oneline")]
+    #[arg(long, visible_alias = "pretty", value_name = "format", overrides_with = "oneline", conflicts_with = "json")]
     format: Option<String>,
-    /// Print one JSON object a line
-    #[arg(long, conflicts_with_all = ["porcelain", "format", "oneline", "stat", "patch"])]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
     /// Print a stable format for scripts
     #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1",
-          value_parser = ["v1"], conflicts_with_all = ["format", "oneline", "stat", "patch"])]
+          value_parser = ["v1"], conflicts_with_all = ["format", "oneline", "stat", "patch", "json"])]
     porcelain: Option<String>,
     #[command(flatten)]
     printing: Printing,
@@ -248,7 +247,7 @@ fn voice(repo: &Repository, options: &Options) -> Result<Voice> {
     Ok(match &options.format {
         Some(format) => Voice::Format(Format::named(format, |name| repo.config_string(&format!("pretty.{name}")))?),
         None if options.porcelain.is_some() => Voice::Porcelain,
-        None if options.json => Voice::Json,
+        None if options.json.is_on => Voice::Json,
         None if options.oneline => Voice::Format(Format::oneline()),
         None => Voice::Human,
     })

@@ -13,13 +13,13 @@ use crate::replay::Evidence;
 #[derive(Clone, Debug, clap::Args)]
 pub struct Machine {
     /// Print Git's format for programs, with lines of ours
-    #[arg(short = 'p', long, overrides_with_all = ["line_porcelain", "incremental"], conflicts_with = "nul")]
+    #[arg(short = 'p', long, overrides_with_all = ["line_porcelain", "incremental"], conflicts_with_all = ["nul", "json"])]
     porcelain: bool,
     /// Print this format with all headers for each line
-    #[arg(long, overrides_with_all = ["porcelain", "incremental"], conflicts_with = "nul")]
+    #[arg(long, overrides_with_all = ["porcelain", "incremental"], conflicts_with_all = ["nul", "json"])]
     line_porcelain: bool,
     /// Print groups of lines as Git finds them
-    #[arg(long, overrides_with_all = ["porcelain", "line_porcelain"], conflicts_with = "nul")]
+    #[arg(long, overrides_with_all = ["porcelain", "line_porcelain"], conflicts_with_all = ["nul", "json"])]
     incremental: bool,
 }
 

@@ -28,7 +28,7 @@ pub struct Options {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        let is_quiet = options.writing.quiet && !options.dry_run;
+        let is_quiet = options.writing.is_quiet() && !options.dry_run;
         let notes_ref = options.writing.notes_ref(&repo);
         let directories = setup::earlier_directories(&repo);
         let others: Vec<String> = directories.iter().filter_map(|directory| directory.notes_ref.clone()).collect();

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::target::{Named, targets};
 use crate::archive::{self, Archive};
 use crate::capture::{self, Lock, State};
-use crate::cli::{self, Outcome, Progress};
+use crate::cli::{self, NotesRef, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
 use crate::find;
 use crate::git::{ObjectId, Repository};
@@ -58,9 +58,8 @@ pub struct Options {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Purge this notes ref
-    #[arg(long = "ref", value_name = "notes-ref")]
-    notes_ref: Option<String>,
+    #[command(flatten)]
+    notes_ref: NotesRef,
     /// Commits, and ranges of commits
     #[arg(value_name = "commit", group = "target")]
     commits: Vec<String>,
@@ -79,7 +78,7 @@ pub(super) fn secrets(repo: &Repository, is_confirmed: bool, is_dry_run: bool) -
 }
 
 fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
-    let notes_ref = cli::full_notes_ref(repo, options.notes_ref.as_deref());
+    let notes_ref = options.notes_ref.full_name(repo);
     let finished = if options.dry_run { None } else { finish_interrupted(repo)? };
     // HEAD may be elsewhere by the time of the answer.
     let named = match commits(repo, &notes_ref, &options.commits) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use serde_json::json;
 
-use crate::cli::{self, Outcome, Progress, Writing};
+use crate::cli::{self, Json, Outcome, Progress, Writing};
 use crate::error::{Kind, Result};
 use crate::git::{ObjectId, Range, Repository};
 use crate::remap::{Carried, Remapped, Scope, remap};
@@ -22,9 +22,8 @@ pub struct Options {
     /// Say what would be carried, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Print one JSON object a line
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
     #[command(flatten)]
     writing: Writing,
     /// Commits
@@ -41,7 +40,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let scope = scope(&repo, &options.revisions)?;
         // A person can stop it; there is no need for a limit.
         let deadline = Instant::now() + Duration::from_secs(24 * 60 * 60);
-        let mut progress = Progress::new(!options.writing.quiet);
+        let mut progress = Progress::new(!options.writing.is_quiet());
         let mut tell = |title, done, total| progress.tell(title, done, total);
         let remapped = remap(&repo, &notes_ref, &scope, options.dry_run, deadline, &mut tell);
         progress.end();
@@ -76,7 +75,7 @@ fn report(repo: &Repository, options: &Options, remapped: &Remapped) -> Result<(
     let mut names = repo.names();
     let mut list = |ids: &[ObjectId]| ids.iter().map(|id| names.shorten(*id)).collect::<Vec<_>>().join(", ");
     let mut text = String::new();
-    if options.json {
+    if options.json.is_on {
         let mut add = |what: &str, carried: &Carried| {
             let from: Vec<String> = carried.from.iter().map(ToString::to_string).collect();
             text += &format!("{}\n", json!({"version": 1, what: carried.to.to_string(), "from": from}));
@@ -86,7 +85,7 @@ fn report(repo: &Repository, options: &Options, remapped: &Remapped) -> Result<(
         for commit_id in &remapped.unplaced {
             text += &format!("{}\n", json!({"version": 1, "unplaced": commit_id.to_string()}));
         }
-    } else if !options.writing.quiet {
+    } else if !options.writing.is_quiet() {
         let verb = if options.dry_run { "would get" } else { "has" };
         for carried in &remapped.carried {
             text += &format!("{} {verb} what was said on {}\n", list(&[carried.to]), list(&carried.from));
@@ -98,7 +97,7 @@ fn report(repo: &Repository, options: &Options, remapped: &Remapped) -> Result<(
         cli::warning(&format!("'{to}' makes the same change as commits with different conversations: {from}"));
         cli::hint(repo, &format!("git notes --ref=shiftlog copy <commit> {to}"));
     }
-    if !options.writing.quiet && !options.json && !remapped.unplaced.is_empty() {
+    if !options.writing.is_quiet() && !options.json.is_on && !remapped.unplaced.is_empty() {
         let count = remapped.unplaced.len();
         let named = list(&remapped.unplaced[..count.min(MAX_NAMED)]);
         let more = if count > MAX_NAMED { ", ..." } else { "" };

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 use clap::Parser;
 
 use crate::agent::{self, Agent};
-use crate::cli::{self, Outcome};
+use crate::cli::{self, NotesRef, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository, git};
 use crate::outside;
@@ -37,9 +37,8 @@ pub struct Options {
     /// Go on despite uncommitted changes, and replace a different transcript
     #[arg(short = 'f', long)]
     force: bool,
-    /// Read notes from this ref
-    #[arg(long = "ref", value_name = "notes-ref")]
-    notes_ref: Option<String>,
+    #[command(flatten)]
+    notes_ref: NotesRef,
     /// The commit; HEAD by default
     #[arg(value_name = "commit")]
     commit: Option<String>,
@@ -65,7 +64,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let top = repo.worktree().ok_or_else(|| Error::other("this operation must be run in a work tree"))?.to_owned();
         let commit_id = repo.resolve(options.commit.as_deref().unwrap_or("HEAD"))?;
         let (place, directory) = place(&repo, &options, &top, commit_id)?;
-        let reader = Reader::new(&repo, cli::notes_ref(&repo, options.notes_ref.as_deref()).as_deref());
+        let reader = Reader::new(&repo, cli::notes_ref(&repo, options.notes_ref.name()).as_deref());
         let (agent, session) = (options.agent.as_deref(), options.session.as_deref());
         let mut chosen = match Chosen::find(&reader, commit_id, agent, session) {
             Err(error) if error.kind() == Kind::Missing => {

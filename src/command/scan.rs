@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::archive::{self, Archive};
-use crate::cli::{self, Outcome, Printing, Screen};
+use crate::cli::{self, Json, Outcome, Printing, Screen, Silent};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Range, Repository, date};
 use crate::record::{Query, Words, redaction};
@@ -41,12 +41,10 @@ pub struct Options {
     /// With --fix, print what would be removed, and remove nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Print one JSON object a line
-    #[arg(long)]
-    json: bool,
-    /// Print nothing; only the exit status tells
-    #[arg(short = 'q', long)]
-    quiet: bool,
+    #[command(flatten)]
+    json: Json,
+    #[command(flatten)]
+    quiet: Silent,
     #[command(flatten)]
     printing: Printing,
     /// Revisions and files
@@ -172,11 +170,11 @@ impl Scanner<'_> {
 
     fn print(&mut self, fields: &[(&str, String)], place: &str, line: usize, finding: &Finding) -> Result<()> {
         self.count += 1;
-        if self.options.quiet {
+        if self.options.quiet.is_on {
             return Ok(());
         }
         let end = self.options.printing.end();
-        if self.options.json {
+        if self.options.json.is_on {
             let mut object = serde_json::Map::new();
             object.insert("version".into(), 1.into());
             object.extend(fields.iter().map(|(name, value)| ((*name).to_owned(), value.as_str().into())));

@@ -7,7 +7,7 @@ use bstr::ByteSlice as _;
 use clap::Parser;
 
 use super::chosen::{Chosen, Problems};
-use crate::cli::{self, Outcome, Printing};
+use crate::cli::{self, Json, Outcome, Printing};
 use crate::find::{self, Case, Effort, Limits, Plan, Terms};
 use crate::git::{Range, Repository, date};
 use crate::pretty;
@@ -29,9 +29,8 @@ pub struct Options {
     /// Leave out turns with this word
     #[arg(long, value_name = "word")]
     not: Vec<String>,
-    /// Print one JSON object a line
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
     /// Use this many threads
     #[arg(long, value_name = "number")]
     threads: Option<usize>,
@@ -70,7 +69,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             let commit = session.commit.map(|commit| &plan.commits[commit]);
             let short = commit.map_or_else(|| "-".to_owned(), |commit| names.shorten(commit.commit_id));
             screen.write(|out, style| {
-                if options.json {
+                if options.json.is_on {
                     return write!(out, "{}{end}", outside::json(&pretty::hit_object(commit, session, hit)));
                 }
                 let id = short_ids.get(session.key.id.as_str()).unwrap_or(&session.key.id);

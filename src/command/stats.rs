@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use super::chosen::Chosen;
-use crate::cli::{self, Color, NotesSource, Outcome, Progress, Screen};
+use crate::cli::{self, Color, Json, NotesSource, Outcome, Progress, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Paths, Repository, date};
 use crate::pretty::{self, Statistics};
@@ -68,11 +68,10 @@ pub struct Options {
     /// Draw a bar for each group
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     chart: bool,
-    /// Print one JSON object a line
-    #[arg(long, conflicts_with = "csv")]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
     /// Print values separated by commas
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     csv: bool,
     /// End each entry with NUL
     #[arg(short = 'z')]
@@ -163,7 +162,7 @@ impl Options {
             names.extend(values.last().map(|tool| outside::line(tool)));
         }
         screen.write(|out, style| match () {
-            () if self.json => pretty::write_call_objects(out, counted, &self.by, end),
+            () if self.json.is_on => pretty::write_call_objects(out, counted, &self.by, end),
             () if self.csv => pretty::write_call_values(out, counted, &self.by, if self.nul { "\0" } else { "\r\n" }),
             () => pretty::write_call_table(out, counted, &self.by, &names, style, end),
         })?;
@@ -177,7 +176,7 @@ impl Options {
         let room = screen.columns;
         let names = self.names(repo, of.counted.groups.iter().map(|group| &group.values));
         screen.write(|out, style| match () {
-            () if self.json => {
+            () if self.json.is_on => {
                 let groups = of.counted.groups.iter().map(|group| pretty::group_object(group, of.keys, !self.no_cost));
                 let mut objects = groups.chain([pretty::total_object(of)]);
                 objects.try_for_each(|object| write!(out, "{}{end}", outside::json(&object)))
@@ -240,7 +239,7 @@ impl Options {
         let end = if self.nul { '\0' } else { '\n' };
         let names = self.names(repo, counted.groups.iter().map(|(values, _)| values));
         screen.write(|out, style| match () {
-            () if self.json => pretty::write_line_objects(out, &counted, &self.by, end),
+            () if self.json.is_on => pretty::write_line_objects(out, &counted, &self.by, end),
             () if self.csv => pretty::write_line_values(out, &counted, &self.by, if self.nul { "\0" } else { "\r\n" }),
             () => pretty::write_line_table(out, &counted, &self.by, &names, style, end),
         })?;

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::json;
 
-use crate::capture::{self, PendingFile, Standing};
-use crate::cli::{self, Outcome, Output, Screen};
+use crate::capture::{self, PendingFile, SessionStatus};
+use crate::cli::{self, Json, Outcome, Output, Screen};
 use crate::error::{Error, Result};
 use crate::git::{Repository, date};
 use crate::pretty::{self, count, size};
@@ -22,12 +22,11 @@ const MAX_PROMPT_CHARS: usize = 200;
 #[derive(Debug, Parser)]
 #[command(name = "git-shiftlog-status", override_usage = "git shiftlog status [<options>]")]
 pub struct Options {
-    /// Print one JSON object a line
-    #[arg(long, conflicts_with = "porcelain")]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
     /// Print a stable format for scripts
     #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1",
-          value_parser = ["v1"])]
+          value_parser = ["v1"], conflicts_with = "json")]
     porcelain: Option<String>,
     /// End each entry with NUL
     #[arg(short = 'z')]
@@ -41,9 +40,9 @@ pub struct Options {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        let (sessions, waiting) = (capture::standing(&repo), capture::waiting(&repo));
+        let (sessions, waiting) = (capture::session_statuses(&repo), capture::waiting(&repo));
         let end = if options.nul { '\0' } else { '\n' };
-        let lines = match (options.json, &options.porcelain) {
+        let lines = match (options.json.is_on, &options.porcelain) {
             (true, _) => objects(&sessions, &waiting),
             (false, Some(_)) => porcelain(&sessions, &waiting),
             (false, None) => {
@@ -60,7 +59,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 
 fn print_for_people(
     repo: &Repository,
-    sessions: &[Standing],
+    sessions: &[SessionStatus],
     waiting: &[PendingFile],
     date: &date::Format,
 ) -> Result<Outcome> {
@@ -104,7 +103,7 @@ fn print_for_people(
 }
 
 /// Returns which session it is, and where and when it was seen.
-fn about(repo: &Repository, session: &Standing, when: &impl Fn(i64) -> String) -> Vec<String> {
+fn about(repo: &Repository, session: &SessionStatus, when: &impl Fn(i64) -> String) -> Vec<String> {
     let key = &session.key;
     let mut facts = vec![format!("{} {}", outside::line(&key.agent), outside::line(&key.id))];
     facts.push(if session.is_going_on { "going on".into() } else { format!("last seen {}", when(session.seen)) });
@@ -120,7 +119,7 @@ fn about(repo: &Repository, session: &Standing, when: &impl Fn(i64) -> String) -
 }
 
 /// Returns how much of a session is on no commit; `None` if nothing is.
-fn left(session: &Standing, when: &impl Fn(i64) -> String) -> Option<Vec<String>> {
+fn left(session: &SessionStatus, when: &impl Fn(i64) -> String) -> Option<Vec<String>> {
     if session.problem.is_some() || session.bytes == 0 {
         return None;
     }
@@ -145,9 +144,9 @@ fn short(prompt: &str, max_chars: usize) -> String {
 }
 
 /// Returns the lines of `--porcelain=v1`.
-fn porcelain(sessions: &[Standing], waiting: &[PendingFile]) -> Vec<String> {
+fn porcelain(sessions: &[SessionStatus], waiting: &[PendingFile]) -> Vec<String> {
     let known = |text: String| if text.is_empty() { "-".to_owned() } else { text };
-    let of_session = |session: &Standing| {
+    let of_session = |session: &SessionStatus| {
         let tally = &session.tally;
         let fields = [
             "session".to_owned(),
@@ -174,9 +173,9 @@ fn porcelain(sessions: &[Standing], waiting: &[PendingFile]) -> Vec<String> {
 }
 
 /// Returns the objects of `--json`.
-fn objects(sessions: &[Standing], waiting: &[PendingFile]) -> Vec<String> {
+fn objects(sessions: &[SessionStatus], waiting: &[PendingFile]) -> Vec<String> {
     let time = |seconds: i64| date::Time { seconds, offset: 0 }.to_rfc3339();
-    let of_session = |session: &Standing| {
+    let of_session = |session: &SessionStatus| {
         let tally = &session.tally;
         json!({
             "version": 1, "kind": "session", "agent": session.key.agent, "session": session.key.id,

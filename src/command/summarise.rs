@@ -8,7 +8,7 @@ use bstr::ByteSlice as _;
 use clap::Parser;
 
 use crate::agent::{self, Ask};
-use crate::cli::{self, Outcome};
+use crate::cli::{self, Json, NotesRef, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, Repository};
 use crate::record::{Conversation, Reader, redaction, save_summary, saved_summary};
@@ -46,12 +46,10 @@ pub struct Options {
     #[arg(long, value_name = "seconds", default_value_t = 120, hide_default_value = true,
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
-    /// Print one JSON object a line
-    #[arg(long)]
-    json: bool,
-    /// Read notes from this ref, and save to it
-    #[arg(long = "ref", value_name = "notes-ref")]
-    notes_ref: Option<String>,
+    #[command(flatten)]
+    json: Json,
+    #[command(flatten)]
+    notes_ref: NotesRef,
     /// Commits; HEAD by default
     #[arg(value_name = "commit")]
     revisions: Vec<String>,
@@ -119,7 +117,7 @@ fn summarise(repo: &Repository, options: &Options, revision: &str, has_printed: 
 }
 
 fn reader<'r>(repo: &'r Repository, options: &Options) -> Reader<'r> {
-    Reader::new(repo, cli::notes_ref(repo, options.notes_ref.as_deref()).as_deref())
+    Reader::new(repo, cli::notes_ref(repo, options.notes_ref.name()).as_deref())
 }
 
 /// Returns how the agent called `name` is asked.
@@ -170,13 +168,13 @@ fn question(
 fn save(repo: &Repository, options: &Options, commit: &Commit, text: &str) -> Result<()> {
     // It took a while: what is recorded now need not be what was read.
     let reader = reader(repo, options);
-    let notes_ref = cli::full_notes_ref(repo, options.notes_ref.as_deref());
+    let notes_ref = options.notes_ref.full_name(repo);
     save_summary(&reader, &notes_ref, commit.commit_id, text, Instant::now() + SAVE_TIMEOUT)
 }
 
 /// Prints who would be asked about a commit, how much would be sent, and what would be done with the answer.
 fn print_plan(repo: &Repository, options: &Options, commit: &Commit, ask: &Ask, bytes: u64) -> Result<()> {
-    if options.json {
+    if options.json.is_on {
         let mut object = pretty::commit_object(commit);
         object["agent"] = ask.name.into();
         object["bytes"] = bytes.into();
@@ -198,7 +196,7 @@ fn print(
 ) -> Result<()> {
     let summary = outside::text(summary);
     let mut text = String::new();
-    if options.json {
+    if options.json.is_on {
         let mut object = pretty::commit_object(commit);
         object["summary"] = summary.into();
         object["saved"] = is_saved.into();

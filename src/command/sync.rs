@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::cli::{self, Outcome};
+use crate::cli::{self, NotesRef, Outcome, Quiet};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, Repository};
 use crate::remap::Scope;
@@ -29,12 +29,10 @@ pub struct Options {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Exchange this notes ref
-    #[arg(long = "ref", value_name = "notes-ref")]
-    notes_ref: Option<String>,
-    /// Say nothing when it is done
-    #[arg(short = 'q', long)]
-    quiet: bool,
+    #[command(flatten)]
+    notes_ref: NotesRef,
+    #[command(flatten)]
+    quiet: Quiet,
     /// 'pull' or 'push', and the remote
     #[arg(value_name = "remote", num_args = 0..=2)]
     words: Vec<String>,
@@ -61,8 +59,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let remote = remote.map_or_else(|| repo.default_remote(), Ok)?;
         require_remote(&repo, &remote)?;
         let plan = plan(&repo, &options, way, &remote)?;
-        let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
-        let asking = if options.quiet { Asking::Quietly } else { Asking::Allowed };
+        let notes_ref = options.notes_ref.full_name(&repo);
+        let asking = if options.quiet.is_on { Asking::Quietly } else { Asking::Allowed };
         let synced = Syncer::new(&repo, &notes_ref, asking).sync(&remote, plan)?;
         report(&options, &remote, plan, &synced)?;
         if plan.pull != Level::None && !plan.is_dry_run {
@@ -78,7 +76,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 "others have removed words that are here; 'git shiftlog purge --received' lists them and does it here";
             cli::hint(&repo, hint);
         }
-        if way == Way::Both && plan.push == Level::None && !options.quiet && !options.json {
+        if way == Way::Both && plan.push == Level::None && !options.quiet.is_on && !options.json {
             cli::hint(&repo, "sharing is off; 'git shiftlog init --share' turns it on");
         }
         Ok(if synced.refused.is_empty() { Outcome::Done } else { Outcome::No })
@@ -143,7 +141,7 @@ fn report(options: &Options, remote: &str, plan: sync::Plan, synced: &Synced) ->
         let object = serde_json::json!({"version": 1, "remote": remote, "dryRun": plan.is_dry_run,
             "received": amount(received), "sent": amount(sent), "refused": refused, "would": synced.would});
         outside::json(&object) + "\n"
-    } else if options.quiet {
+    } else if options.quiet.is_on {
         String::new()
     } else if plan.is_dry_run && synced.would.is_empty() {
         "nothing to do\n".to_owned()

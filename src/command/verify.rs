@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::json;
 
-use crate::cli::{self, Outcome};
+use crate::cli::{self, Json, NotesRef, Outcome, Silent};
 use crate::error::{Error, Kind};
 use crate::git::sign::State;
 use crate::git::{Names, Order, Range};
@@ -23,15 +23,12 @@ pub struct Options {
     /// Fail unless each record was made for the tree of its commit
     #[arg(long)]
     own_tree: bool,
-    /// Print one JSON object a line
-    #[arg(long)]
-    json: bool,
-    /// Verify this notes ref
-    #[arg(long = "ref", value_name = "notes-ref")]
-    notes_ref: Option<String>,
-    /// Print nothing; only the exit status tells
-    #[arg(short = 'q', long)]
-    quiet: bool,
+    #[command(flatten)]
+    json: Json,
+    #[command(flatten)]
+    notes_ref: NotesRef,
+    #[command(flatten)]
+    quiet: Silent,
     /// Commits; HEAD alone by default
     #[arg(value_name = "revision-range")]
     revisions: Vec<String>,
@@ -42,7 +39,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
         cli::without_paths(&repo, &options.revisions)?;
-        let notes_ref = cli::full_notes_ref(&repo, options.notes_ref.as_deref());
+        let notes_ref = options.notes_ref.full_name(&repo);
         let mut commit_ids = Vec::new();
         if options.revisions.is_empty() {
             commit_ids.push(repo.resolve("HEAD")?);
@@ -59,8 +56,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             return Ok(Outcome::No);
         }
         let mut names = repo.names();
-        if !options.quiet {
-            let line = |each: &Verified| if options.json { object(each) } else { line(&mut names, each) };
+        if !options.quiet.is_on {
+            let line = |each: &Verified| if options.json.is_on { object(each) } else { line(&mut names, each) };
             let text: String = verified.iter().map(line).collect();
             cli::print(&text)?;
         }

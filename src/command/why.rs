@@ -10,12 +10,12 @@ use clap::Parser;
 use super::asked::{self, Asked};
 use super::blamed::{self, Blaming, Explained, How};
 use super::machine::{self, Machine};
-use crate::cli::{self, Outcome, Printing};
+use crate::cli::{self, Json, Outcome, Printing};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Repository, date};
 use crate::outside;
 use crate::pretty::{WhyView, why_format, why_line, why_object, write_why};
-use crate::record::Lack;
+use crate::record::MissingWords;
 use crate::replay::{Block, Evidence, blocks};
 
 /// Show the conversation behind a line
@@ -37,12 +37,11 @@ pub struct Options {
     /// Show at most this many edits and sessions
     #[arg(short = 'n', long, value_name = "number", value_parser = cli::limit, allow_negative_numbers = true)]
     max_count: Option<usize>,
-    /// Print one JSON object a line
-    #[arg(long, conflicts_with_all = ["format", "porcelain", "line_porcelain", "incremental"])]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
     /// Print in this format
     #[arg(long, value_name = "format", value_parser = why_format,
-          conflicts_with_all = ["porcelain", "line_porcelain", "incremental"])]
+          conflicts_with_all = ["porcelain", "line_porcelain", "incremental", "json"])]
     format: Option<String>,
     #[command(flatten)]
     machine: Machine,
@@ -75,7 +74,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         })?;
         let mut blocks = blocks(&explained);
         let is_found = blocks.iter().any(|block| block.found.evidence != Evidence::None);
-        let lacks_words = blocks.iter().any(|block| block.found.source.lack == Some(Lack::NotFetched));
+        let lacks_words = blocks.iter().any(|block| block.found.source.lack == Some(MissingWords::NotFetched));
         blocks.truncate(options.max_count.unwrap_or(usize::MAX));
         options.print(&repo, &asked, &blocks)?;
         if lacks_words {
@@ -104,7 +103,7 @@ impl Options {
                 is_without_thinking: self.no_thinking,
             };
             screen.write(|out, style| {
-                if self.json {
+                if self.json.is_on {
                     return write!(out, "{}{end}", outside::json(&why_object(block, &view)));
                 }
                 if let Some(format) = &self.format {

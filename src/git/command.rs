@@ -12,9 +12,33 @@ use bstr::{BString, ByteSlice as _};
 
 use super::Repository;
 use super::child::{self, Streams};
-use super::remote::Asking;
 use crate::error::{Error, Result};
 use crate::progress::delay;
+
+/// Whether Git may ask for a password.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Asking {
+    /// Git may ask, and shows on a terminal how far it has come.
+    Allowed,
+    /// Git may ask, but shows nothing else.
+    Quietly,
+    /// It may not; a command that needs one fails.
+    Never,
+    /// It may not, and the command fails at this time.
+    Until(Instant),
+}
+
+impl Asking {
+    /// Says whether a person sees how far a command has come.
+    pub(super) fn is_watched(self) -> bool {
+        self == Asking::Allowed && std::io::IsTerminal::is_terminal(&std::io::stderr())
+    }
+
+    /// Returns the option of a command that moves objects.
+    pub(super) fn volume(self) -> String {
+        if self.is_watched() { "--progress" } else { "--quiet" }.to_owned()
+    }
+}
 
 /// A `git` command that is about to run.
 pub struct Git {

@@ -8,9 +8,10 @@ use std::time::Instant;
 
 use gix::refs::transaction::{PreviousValue, RefEdit};
 
-use super::ref_name::full_name;
+use super::ref_name::{Tip, full_name};
 use super::sign::ARCHIVE_REF;
-use super::{ObjectId, Order, Range, Repository, Tip};
+use super::walk::{Order, Range};
+use super::{ObjectId, Repository};
 use crate::error::Result;
 
 /// The prefix of these refs.

@@ -52,12 +52,20 @@ impl Waiting {
     pub fn pause(&self, repo: &Repository, attempt: u32) {
         match self.held {
             // A lock is held for about a millisecond.
-            Some(_) => repo.within_lock_wait(Instant::now() + super::backoff(attempt.min(3)), |until| {
+            Some(_) => repo.within_lock_wait(Instant::now() + backoff(attempt.min(3)), |until| {
                 std::thread::sleep(until.saturating_duration_since(Instant::now()));
             }),
-            None => std::thread::sleep(super::backoff(attempt)),
+            None => std::thread::sleep(backoff(attempt)),
         }
     }
+}
+
+/// Returns how long to wait before an attempt. Grows with each attempt and differs between processes.
+pub fn backoff(attempt: u32) -> Duration {
+    let nanos = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().subsec_nanos();
+    let jitter = u64::from(nanos ^ std::process::id().wrapping_mul(0x9e37_79b9)) % 1000;
+    let ceiling_micros = 2_000u64 << attempt.min(6);
+    Duration::from_micros(ceiling_micros / 2 + ceiling_micros * jitter / 2000)
 }
 
 /// Returns the error for a ref that cannot be updated because of a lock that stays.

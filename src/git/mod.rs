@@ -46,19 +46,19 @@ pub use self::blame::{Blame, BlameRequest, BlamedCommit, BlamedFile, BlamedLines
 pub use self::browse::browse;
 pub use self::change::PathChange;
 pub use self::check::{Allowed, Checked, EntryBudget, MAX_ENTRIES};
-pub use self::command::{Output, git, version};
+pub use self::command::{Asking, Output, git, version};
 pub use self::commit::{Commit, Person};
 pub use self::graph::{Drawing, Node};
 pub use self::head::{ReflogEntry, last_message, last_move};
 pub use self::kept::KEPT_PREFIX;
 pub use self::locate::{Location, locate};
-pub use self::lock::has_locked_notes;
+pub use self::lock::{backoff, has_locked_notes};
 pub use self::names::Names;
 pub use self::printed::{ChangeOptions, PrintOptions};
 pub use self::rebase::{Rebase, RebaseStep};
-pub use self::ref_name::is_ref_name;
-pub use self::refs::{Branch, Merged, REMOTES_PREFIX, Replaced, Tip, backoff, fault_point, has_fault};
-pub use self::remote::{Asking, Fetch, Push};
+pub use self::ref_name::{REMOTES_PREFIX, Tip, is_ref_name};
+pub use self::refs::{Branch, Merged, Replaced, fault_point, has_fault};
+pub use self::remote::{Fetch, Push};
 pub use self::walk::{Order, Paths, Range};
 pub use self::worktrees::Worktree;
 

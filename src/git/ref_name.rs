@@ -1,6 +1,19 @@
-//! Names of refs, by the rules of git-check-ref-format(1).
+//! Names of refs, by the rules of git-check-ref-format(1), and where a ref points.
 
+use super::ObjectId;
 use crate::error::{Error, Kind, Result};
+
+/// Where the refs of remotes are fetched to: `refs/shiftlog/remotes/<remote>/<name>`.
+pub const REMOTES_PREFIX: &str = "refs/shiftlog/remotes/";
+
+/// Where one of our refs points before an edit.
+#[derive(Clone, Copy, Debug)]
+pub struct Tip {
+    /// The commit the ref names.
+    pub commit_id: ObjectId,
+    /// The tree of that commit.
+    pub tree_id: ObjectId,
+}
 
 /// Parses the full name of a ref.
 pub(super) fn full_name(text: &str) -> Result<gix::refs::FullName> {

@@ -2,7 +2,7 @@
 //!
 //! The one thing to read is [`Repository::update_ref`]: everything we store goes through it.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use gix::actor::Signature;
 use gix::date::parse::TimeBuf;
@@ -10,7 +10,7 @@ use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 
 use super::kept::{Keep, kept_name};
 use super::lock::{Waiting, held_up};
-use super::ref_name::full_name;
+use super::ref_name::{REMOTES_PREFIX, Tip, full_name};
 use super::sign::ARCHIVE_REF;
 use super::{ObjectId, Repository, git, gix_error};
 use crate::error::{Error, Kind, Result};
@@ -18,21 +18,9 @@ use crate::error::{Error, Kind, Result};
 /// How often an edit is tried again after a missing object. 'git gc' moves objects, so one can be missing for a moment.
 const MAX_MISSING: u32 = 8;
 
-/// Where the refs of remotes are fetched to: `refs/shiftlog/remotes/<remote>/<name>`.
-pub const REMOTES_PREFIX: &str = "refs/shiftlog/remotes/";
-
 /// The author of the archive's commits, so that `git shortlog --all` does not count them as somebody's work. The
 /// author of a record is the author of its notes commit.
 const ARCHIVIST: (&str, &str) = ("git-shiftlog", "shiftlog@localhost");
-
-/// Where one of our refs points before an edit.
-#[derive(Clone, Copy, Debug)]
-pub struct Tip {
-    /// The commit the ref names.
-    pub commit_id: ObjectId,
-    /// The tree of that commit.
-    pub tree_id: ObjectId,
-}
 
 /// The result of merging two commits of a ref of ours.
 #[derive(Clone, Copy, Debug)]
@@ -462,12 +450,4 @@ fn damaged(ref_name: &str, error: Error) -> Error {
     Error::new(Kind::Corrupt, format!("'{ref_name}' is damaged"))
         .because(error.to_string())
         .hint("git shiftlog fsck --repair")
-}
-
-/// Returns how long to wait before an attempt. Grows with each attempt and differs between processes.
-pub fn backoff(attempt: u32) -> Duration {
-    let nanos = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().subsec_nanos();
-    let jitter = u64::from(nanos ^ std::process::id().wrapping_mul(0x9e37_79b9)) % 1000;
-    let ceiling_micros = 2_000u64 << attempt.min(6);
-    Duration::from_micros(ceiling_micros / 2 + ceiling_micros * jitter / 2000)
 }

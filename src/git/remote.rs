@@ -2,14 +2,13 @@
 //!
 //! Runs `git`, which knows credentials and transports. Fetched refs are kept apart from the refs that we write.
 
-use std::time::Instant;
-
 use bstr::ByteSlice as _;
-use twox_hash::XxHash3_64;
 
-use super::refs::REMOTES_PREFIX;
+use super::command::Asking;
+use super::ref_name::REMOTES_PREFIX;
 use super::{ObjectId, Repository, git};
 use crate::error::{Error, Kind, Result};
+use crate::hex;
 
 /// A ref to fetch.
 #[derive(Clone, Debug)]
@@ -30,31 +29,6 @@ pub struct Push {
     /// The remote's commit when we listed its refs; the push is refused if the ref has moved since. `None` if there was no
     /// such ref.
     pub expected: Option<ObjectId>,
-}
-
-/// Whether Git may ask for a password.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Asking {
-    /// Git may ask, and shows on a terminal how far it has come.
-    Allowed,
-    /// Git may ask, but shows nothing else.
-    Quietly,
-    /// It may not; a command that needs one fails.
-    Never,
-    /// It may not, and the command fails at this time.
-    Until(Instant),
-}
-
-impl Asking {
-    /// Says whether a person sees how far a command has come.
-    fn is_watched(self) -> bool {
-        self == Asking::Allowed && std::io::IsTerminal::is_terminal(&std::io::stderr())
-    }
-
-    /// Returns the option of a command that moves objects.
-    fn volume(self) -> String {
-        if self.is_watched() { "--progress" } else { "--quiet" }.to_owned()
-    }
 }
 
 /// How often a fetch is tried again because another one moved the same refs meanwhile.
@@ -103,7 +77,7 @@ impl Repository {
         if self.remotes().iter().any(|name| name == remote) {
             return format!("{REMOTES_PREFIX}{remote}/{last}");
         }
-        format!("{REMOTES_PREFIX}url-{:016x}/{last}", XxHash3_64::oneshot(remote.as_bytes()))
+        format!("{REMOTES_PREFIX}url-{}/{last}", hex::xxh3(remote.as_bytes()))
     }
 
     /// Returns the ids of these refs on a remote; leaves out those that it does not have.

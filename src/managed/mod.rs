@@ -13,6 +13,7 @@ pub(crate) mod disk;
 pub(crate) mod file;
 pub(crate) mod hook;
 mod installed;
+mod kind;
 mod part;
 pub(crate) mod place;
 mod plan;
@@ -22,7 +23,8 @@ mod toml;
 use std::time::Duration;
 
 pub use self::client::Declared;
-pub(crate) use self::plan::{Edit, FileKind};
+pub(crate) use self::kind::FileKind;
+pub(crate) use self::plan::Edit;
 pub use self::plan::{Left, Plan};
 pub(crate) use self::step::Step;
 

@@ -8,27 +8,9 @@ use super::installed::{EditedFile, Installed, Original};
 use super::part::{has_our_part, is_blank, stripped};
 use super::place::Places;
 use super::step::{self, Step};
-use super::{disk, file};
+use super::{FileKind, disk, file};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, fault_point, private};
-
-/// What a file is, and so how our part is taken out of it after the user has edited it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum FileKind {
-    /// A hook of Git.
-    Hook,
-    /// Settings of an agent.
-    Settings,
-    /// A file that is ours alone, for an agent.
-    Own {
-        /// Whether the agent runs it.
-        is_executable: bool,
-    },
-    /// The file in which a client declares MCP servers.
-    Client,
-    /// `info/exclude`.
-    Exclude,
-}
 
 /// One edit, and what must be known to take it back.
 #[derive(Clone, Debug)]

@@ -27,15 +27,19 @@ pub fn evidence_head(evidence: &Evidence) -> String {
 /// Returns what matters in evidence, a line each.
 pub fn evidence_lines(evidence: &Evidence) -> Vec<String> {
     let told = evidence.note.iter().chain(&evidence.error).chain(&evidence.triage);
-    told.map(|line| outside::line(line)).collect()
+    let notice = evidence.newer_notice().map(|notice| format!("[{notice}]"));
+    notice.into_iter().chain(told.map(|line| outside::line(line))).collect()
 }
 
-/// Returns evidence as JSON has it: the keys of the note.
+/// Returns evidence as JSON has it: the keys of the note, and `recordVersion` if it is of a newer version.
 pub fn evidence_object(evidence: &Evidence) -> Value {
     let mut object = match serde_json::to_value(evidence) {
         Ok(Value::Object(object)) => object,
         _ => Map::new(),
     };
-    object.shift_remove("shiftlog");
+    let version = object.shift_remove("shiftlog");
+    if evidence.newer_notice().is_some() {
+        object.extend(version.map(|version| ("recordVersion".to_owned(), version)));
+    }
     Value::Object(object)
 }

@@ -69,7 +69,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Adds what was read from the archive.
+    /// Adds the size of contents that were read from the archive.
     pub(super) fn spend(&mut self, contents: &Contents) {
         self.links += contents.links;
         self.unpacked_bytes = self.unpacked_bytes.saturating_add(contents.unpacked_bytes());

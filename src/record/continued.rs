@@ -8,8 +8,8 @@ use crate::git::{ObjectId, Order, Range};
 const MAX_STEPS: usize = 256;
 
 impl Reader<'_> {
-    /// Returns the commit whose conversation goes on in that of a record of `commit_id`, and the prompt that the first
-    /// words of the record answer, as [`Summary::shown_prompt`] has it. `None` if no commit close by has it.
+    /// Returns the commit whose conversation a record of `commit_id` continues, and the prompt that the first words of the
+    /// record answer, as [`Summary::shown_prompt`] has it. `None` if none of the nearest commits has it.
     pub fn continued(&self, commit_id: ObjectId, summary: &Summary) -> Option<(ObjectId, String)> {
         let mut since = summary.since.clone()?;
         let range = Range { tips: vec![commit_id], hidden: Vec::new() };

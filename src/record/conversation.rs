@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use super::overview::in_order;
 use super::tombstone::Mark;
-use super::{Hidden, Lack, Note, Reader, Record, Summary, Unit, bounds};
+use super::{Hidden, MissingWords, Note, Reader, Record, Summary, Unit, bounds};
 use crate::agent;
 use crate::archive::{Archive, Chunk, Contents};
 use crate::error::{Error, Kind, Result};
@@ -39,7 +39,7 @@ pub struct Conversation {
     /// Descriptions of missing or damaged parts.
     pub problems: Vec<String>,
     /// Why there are no words although nothing is damaged; the problem says the same.
-    pub lack: Option<Lack>,
+    pub lack: Option<MissingWords>,
 }
 
 /// The documents of earlier tools in the note of a commit, which have the words themselves. A note can have thousands of
@@ -54,14 +54,14 @@ pub(crate) struct Documents {
 }
 
 impl Conversation {
-    /// Returns what is shown of a record that is hidden.
+    /// Returns the conversation that is shown in place of a hidden record.
     pub(super) fn hidden(summary: Summary, hidden: &Hidden) -> Self {
         let problems = vec![hidden.removed_by.clone()];
         Conversation { summary, bytes: Vec::new(), messages: Vec::new(), problems, lack: None }
     }
 
-    /// Returns the length of the transcript's lines with what people, models and tools said. Some agents also write down their
-    /// own prompts and settings, which can be most of it.
+    /// Returns the length of the transcript's lines with messages. Some agents also write their own prompts and settings into
+    /// a transcript, which can be most of it.
     pub fn said_bytes(&self) -> u64 {
         let mut spans: Vec<_> =
             self.messages.iter().filter(|each| !each.parts.is_empty()).map(|each| &each.span).collect();
@@ -286,7 +286,7 @@ impl Conversation {
         has_secrets
     }
 
-    /// Keeps the pictures whose bytes `keep` accepts; of the others remains what they were called.
+    /// Keeps the pictures whose bytes `keep` accepts; of the others only the names remain.
     pub fn retain_pictures(&mut self, keep: impl Fn(&[u8]) -> bool) {
         let attachments = self.messages.iter_mut().flat_map(|message| &mut message.parts).flat_map(|part| match part {
             Part::Attachment(what) => std::slice::from_mut(what),

@@ -8,7 +8,6 @@ use bstr::ByteSlice as _;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::{Note, Unit};
 use crate::archive::segment;
 use crate::error::{Error, Kind, Result};
 use crate::transcript::{ModelUsage, SessionKey, Tokens};
@@ -55,21 +54,6 @@ struct Effort {
 
 fn claude() -> String {
     "claude".into()
-}
-
-impl Note {
-    /// Returns the note without the packed transcripts of earlier tools: nothing in them can be read as it stands.
-    pub fn without_packed(&self) -> Vec<u8> {
-        let mut text = Vec::new();
-        for unit in self.units() {
-            match unit {
-                Unit::Earlier(document, own) => text.extend_from_slice(&document.without_transcript(own)),
-                unit => text.extend_from_slice(&unit.text()),
-            }
-            text.push(b'\n');
-        }
-        text
-    }
 }
 
 impl Earlier {
@@ -131,7 +115,7 @@ impl Earlier {
     }
 
     /// Returns this document, whose bytes are `text`, without its packed transcript.
-    fn without_transcript<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
+    pub(super) fn without_transcript<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
         let packed = self.transcript.as_bytes();
         let is_packed = packed.len() >= MIN_PACKED_BYTES
             && packed.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='));
@@ -166,7 +150,7 @@ impl Earlier {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::record::Note;
 
     #[test]
     fn what_is_packed_is_left_out_and_what_can_be_read_stays() {

@@ -1,4 +1,4 @@
-//! The files that the calls of an increment changed, as a record tells them: from the top of the repository.
+//! The files that the calls of an increment changed, for the member `edits` of a record.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use crate::agent;
 use crate::git::{ObjectId, Repository};
 use crate::transcript::EditedPath;
 
-/// How many files a record tells: those with the most changed lines.
+/// The largest number of files in a record: those with the most changed lines.
 const MAX_EDITED: usize = 64;
-/// The longest path that a record tells, in bytes.
+/// The longest path in a record, in bytes.
 const MAX_PATH_BYTES: usize = 1024;
 
-/// Returns what a record tells of edits: files of the repository alone, by their paths from its top. `place` returns that path,
-/// or `None` for another file.
+/// Returns the edits for a record: only files of the repository, by their paths from its top. `place` returns that path, or
+/// `None` for another file.
 pub fn placed(edited: Vec<EditedPath>, place: impl Fn(&str) -> Option<String>) -> Vec<EditedPath> {
     let placed = edited.into_iter().filter_map(|edited| {
         let is_plain = |path: &String| {
@@ -52,8 +52,9 @@ pub(super) fn joined(edits: impl IntoIterator<Item = EditedPath>) -> Vec<EditedP
     by_path.into_values().collect()
 }
 
-/// Returns the path from the top of the repository of a file that a transcript names, perhaps one of another machine: what
-/// follows this worktree's top, or what follows the session's directory or one above it and is a file of the commit.
+/// Returns the path, from the top of the repository, of a file that a transcript names: the part after this worktree's top.
+/// In a transcript from another machine it is the part after the session's directory, or after a directory above it, that
+/// names a file of the commit.
 pub(super) fn place_of(repo: &Repository, commit_id: ObjectId, transcript: &[u8]) -> impl Fn(&str) -> Option<String> {
     let top = repo.worktree().map(|top| top.to_string_lossy().into_owned());
     let directory = agent::directory(transcript);

@@ -6,8 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::remark::Remark;
-use super::{Note, Unit};
+use super::newer::{self, KNOWN_VERSION};
 use crate::archive::text;
 use crate::transcript::SessionKey;
 
@@ -19,7 +18,7 @@ const MAX_WRITTEN_BYTES: usize = MAX_LINE_BYTES - 512;
 /// One line of a note: something that was observed.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Evidence {
-    /// The version of the format: 1.
+    /// The version of the format.
     pub shiftlog: u32,
     /// The kind: `apex`, `ci`, `log` or `test`.
     pub evidence: String,
@@ -55,11 +54,16 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Parses a line of a note; `None` if it is no evidence of version 1.
+    /// Parses a line of a note, of this or a newer version; `None` if it is no evidence.
     pub fn parse(line: &[u8]) -> Option<Self> {
-        let has_head = line.starts_with(b"{\"shiftlog\":1,\"evidence\":") && line.len() <= MAX_LINE_BYTES;
-        let evidence: Evidence = has_head.then(|| serde_json::from_slice(line).ok()).flatten()?;
+        let evidence = (line.len() <= MAX_LINE_BYTES).then(|| keys_of(line)).flatten()?;
         (!evidence.evidence.is_empty() && !evidence.id.is_empty()).then_some(evidence)
+    }
+
+    /// Returns the notice that is shown for evidence of a newer version; `None` for other evidence.
+    pub fn newer_notice(&self) -> Option<String> {
+        let version = u64::from(self.shiftlog);
+        (version > KNOWN_VERSION).then(|| newer::notice(version))
     }
 
     /// Returns the evidence as the line that a note holds, without the line end.
@@ -106,6 +110,25 @@ impl Evidence {
     }
 }
 
+/// Parses a line of evidence of this or a newer version. Of a newer one, a key that has another type has its default value.
+fn keys_of(line: &[u8]) -> Option<Evidence> {
+    let (version, rest) = newer::version_of(line)?;
+    if !rest.starts_with(b"\"evidence\":") {
+        return None;
+    }
+    if version == KNOWN_VERSION {
+        return serde_json::from_slice(line).ok();
+    }
+    let mut keys: Map<String, Value> = serde_json::from_slice(line).ok()?;
+    keys.retain(|name, value| match name.as_str() {
+        "shiftlog" | "size" => value.is_u64(),
+        "triage" => newer::is_list_of_strings(value),
+        "error" | "note" | "blob" => value.is_string() || value.is_null(),
+        _ => value.is_string(),
+    });
+    serde_json::from_value(Value::Object(keys)).ok()
+}
+
 /// Keys of evidence that say what it is about. Without them a text is not found.
 const IDENTITY: [&str; 7] = ["shiftlog", "evidence", "id", "time", "size", "sha256", "blob"];
 /// Keys of evidence that have words.
@@ -133,65 +156,10 @@ pub fn cleaned_line(line: &[u8], clean: impl Fn(&[u8]) -> Vec<u8>) -> Option<Vec
     Some(if has_changed { Value::Object(object).to_string().into_bytes() } else { line.to_vec() })
 }
 
-impl Unit {
-    /// Returns a line of a note with other evidence; keys that this version does not know stay.
-    fn with_evidence(line: &[u8], evidence: &Evidence) -> Unit {
-        let mut object: Map<String, Value> = serde_json::from_slice(line).unwrap_or_default();
-        if let Ok(Value::Object(changed)) = serde_json::to_value(evidence) {
-            object.extend(changed);
-        }
-        Unit::Foreign(Remark::new(Value::Object(object).to_string().as_bytes()))
-    }
-
-    /// Returns the evidence that a line of a note is; `None` for other units.
-    pub fn evidence(&self) -> Option<Evidence> {
-        match self {
-            Unit::Foreign(line) => Evidence::parse(line),
-            Unit::Record(_) | Unit::Newer(_) | Unit::Earlier(..) => None,
-        }
-    }
-
-    /// Says whether a unit is a remark of somebody: a line that is neither ours nor of an earlier tool.
-    pub(crate) fn is_remark(&self) -> bool {
-        matches!(self, Unit::Foreign(_)) && self.evidence().is_none()
-    }
-}
-
-impl Note {
-    /// Returns the evidence, by time. What stands twice counts once; a line whose text is stored is taken first.
-    pub fn evidence(&self) -> Vec<Evidence> {
-        let mut found: Vec<Evidence> = Vec::new();
-        for evidence in self.units().iter().filter_map(Unit::evidence).chain(self.removed_evidence.iter().cloned()) {
-            match found.iter_mut().find(|known| known.is_same(&evidence)) {
-                Some(known) if known.blob.is_none() && evidence.blob.is_some() => *known = evidence,
-                Some(_) => {}
-                None => found.push(evidence),
-            }
-        }
-        // A merge of Git's may have sorted the lines.
-        found.sort_by(|a, b| (&a.time, &a.evidence, &a.id).cmp(&(&b.time, &b.evidence, &b.id)));
-        found
-    }
-
-    /// Says whether the note has a conversation or evidence: what is carried to a rewritten commit.
-    pub fn is_carried(&self) -> bool {
-        self.has_conversation() || self.units().iter().any(|unit| unit.evidence().is_some())
-    }
-
-    /// Replaces each evidence by what `change` returns; drops it for `None`. A line that does not change stays as it is.
-    pub(crate) fn map_evidence(&mut self, change: impl Fn(Evidence) -> Option<Evidence>) {
-        self.map_units(|unit| {
-            let Unit::Foreign(line) = &unit else { return Some(unit) };
-            let Some(before) = Evidence::parse(line) else { return Some(unit) };
-            let after = change(before.clone())?;
-            Some(if after == before { unit } else { Unit::with_evidence(line, &after) })
-        });
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Note;
 
     const LINE: &str = r#"{"shiftlog":1,"evidence":"apex","id":"07L1","time":"2026-11-20T12:00:00Z","size":3,"sha256":"00","status":"failed","error":"e","triage":["t"],"note":"n","name":"apexlogs/x.log","blob":null}"#;
 
@@ -199,12 +167,7 @@ mod tests {
     fn evidence_is_written_as_the_format_page_says() {
         let evidence = Evidence::parse(LINE.as_bytes()).expect("evidence");
         assert_eq!(evidence.to_line(), LINE);
-        for other in [
-            r#"{"shiftlog":1,"evidence":"","id":"x"}"#,
-            r#"{"shiftlog":1,"evidence":"apex"}"#,
-            r#"{"shiftlog":2,"evidence":"apex","id":"x"}"#,
-            "a remark",
-        ] {
+        for other in [r#"{"shiftlog":1,"evidence":"","id":"x"}"#, r#"{"shiftlog":1,"evidence":"apex"}"#, "a remark"] {
             assert_eq!(Evidence::parse(other.as_bytes()), None, "{other}");
         }
     }
@@ -223,6 +186,19 @@ mod tests {
         let stored = longest.with_text("0".repeat(64), u64::MAX, "1".repeat(64));
         assert_eq!(Evidence::parse(stored.to_line().as_bytes()), Some(stored));
         assert!(named(MAX_LINE_BYTES).is_too_long());
+    }
+
+    #[test]
+    fn known_keys_of_evidence_are_read() {
+        let line = br#"{"shiftlog":2,"evidence":"ci","id":"x","size":"large","error":"e","mood":[1],"blob":null}"#;
+        let evidence = Evidence::parse(line).expect("evidence");
+        assert_eq!((evidence.size, evidence.error.as_deref()), (0, Some("e")));
+        assert!(evidence.newer_notice().is_some_and(|notice| notice.contains("format 2")));
+        for other in
+            [&br#"{"shiftlog":2,"id":"x","evidence":"ci"}"#[..], br#"{"shiftlog":"x","evidence":"ci","id":"x"}"#]
+        {
+            assert_eq!(Evidence::parse(other), None);
+        }
     }
 
     #[test]

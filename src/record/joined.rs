@@ -1,7 +1,5 @@
 //! The commits whose records one record was joined from, by their trees.
 
-use super::Note;
-
 /// How many trees one record, or all records of one note, may name: more than the commits of any squash. A line with more
 /// would soon be too long for readers.
 pub(super) const MAX_JOINED_TREES: usize = 1_024;
@@ -16,16 +14,6 @@ pub(super) fn trees(both: [&[String]; 2], first: Option<&String>, tree: Option<&
     trees.dedup();
     trees.truncate(MAX_JOINED_TREES);
     trees
-}
-
-impl Note {
-    /// Takes trees out of what records say they were joined from: to its author, a commit that was amended is the same commit.
-    pub(crate) fn forget_joined(&mut self, trees: &[String]) {
-        self.map_records(|mut record| {
-            record.joined_trees.retain(|tree| !trees.contains(tree));
-            Some(record)
-        });
-    }
 }
 
 #[cfg(test)]

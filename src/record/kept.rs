@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::git::{KEPT_PREFIX, ObjectId, Repository};
 use crate::notes;
 
-/// Restores in our refs what they had after our last write and have lost since. Returns the refs that moved.
+/// Restores the content of our refs after our last write, if it was lost since. Returns the refs that moved.
 ///
 /// Purged words are not restored. Reads six refs if nothing was lost.
 ///
@@ -69,7 +69,7 @@ pub fn keep(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<()>
         .try_for_each(|name| repo.keep_ref(name, deadline))
 }
 
-/// Sets the second refs to what our refs have now, so that purged words are no longer reachable.
+/// Sets the second refs to the present trees of our refs, so that purged words are no longer reachable.
 ///
 /// # Errors
 ///

@@ -4,7 +4,6 @@
 //! Read [`Record`] first, then [`Reader::note`] for one commit and [`Query`] for many. The stored form is described in
 //! gitshiftlog-format(5).
 
-pub(crate) mod bars;
 mod bounds;
 mod branches;
 mod continued;
@@ -13,9 +12,10 @@ mod covers;
 mod earlier;
 pub(crate) mod edits;
 mod evidence;
+pub(crate) mod foreign_marks;
 mod joined;
 pub mod kept;
-mod lack;
+mod missing_words;
 mod named;
 mod newer;
 mod note;
@@ -30,6 +30,7 @@ mod sessions;
 mod summary;
 mod told;
 pub(crate) mod tombstone;
+mod unit;
 mod unrecorded;
 mod walk;
 
@@ -44,15 +45,16 @@ pub(crate) use self::covers::{add_proven, has_all_of, merge_proven};
 pub use self::earlier::Earlier;
 pub use self::edits::edited_paths;
 pub use self::evidence::{Evidence, cleaned_line};
-pub use self::lack::{Lack, may_be_fetched, remember_words};
+pub use self::missing_words::{MissingWords, may_be_fetched, remember_words};
 pub use self::newer::Newer;
-pub use self::note::{Hidden, Note, Unit};
+pub use self::note::{Hidden, Note};
 pub use self::overview::Summary;
 pub(crate) use self::read::EARLIER_REF;
 pub use self::read::Reader;
 pub use self::remark::Remark;
 pub use self::sessions::Sessions;
 pub use self::summary::{save_summary, saved_summary};
+pub use self::unit::Unit;
 pub use self::walk::{Listed, Query};
 use crate::git::Repository;
 use crate::told::Told;
@@ -223,7 +225,7 @@ impl Record {
     /// Returns the joined record of two records of the same increment, or of which one continues the other; otherwise
     /// `None`.
     ///
-    /// The newer summary is kept, whichever record has it, and has no influence on which record is kept: clones that
+    /// The newer of both summaries is kept, and has no influence on which record is kept: clones that
     /// join the same records in a different order must get the same result.
     fn joined(&self, other: &Record) -> Option<Record> {
         if !self.is_same_session(other) {

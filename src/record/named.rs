@@ -14,8 +14,8 @@ const MIN_CHARS: usize = 4;
 const MAX_LISTED: usize = 10;
 
 impl Reader<'_> {
-    /// Finds the session that goes by a name, and the last commit that it made: its id, a unique beginning of it, or
-    /// `<agent>/<id>`. Reads all notes.
+    /// Finds the session with a name, and the last commit that it made. The name is the session's id, a unique beginning of
+    /// it, or `<agent>/<id>`. Reads all notes.
     ///
     /// # Errors
     ///

@@ -1,20 +1,20 @@
 //! Records in a newer format: shown as far as this version knows their keys, kept unchanged.
 //!
-//! gitshiftlog-format(5) promises for every version that a record is one line beginning with `{"shiftlog":<version>,`
-//! and that a key keeps its meaning. So the known keys may be shown.
+//! gitshiftlog-format(5) promises for every version that a record is one line beginning with `{"shiftlog":<version>,`,
+//! that evidence is one beginning with `{"shiftlog":<version>,"evidence":`, and that a key keeps its meaning. So the known
+//! keys may be shown.
 
-use std::borrow::Cow;
-
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use serde_json::{Map, Value};
 
-use super::{Note, Record, Unit};
-use crate::transcript::{EditedPath, ModelUsage, SessionKey, Tokens};
+use super::Record;
+use super::joined::MAX_JOINED_TREES;
+use crate::transcript::{EditedPath, ModelUsage, Tokens};
 
 /// The beginning of a record's line.
 const HEAD: &[u8] = b"{\"shiftlog\":";
 /// The newest version that this program knows.
-const KNOWN_VERSION: u64 = 1;
+pub(super) const KNOWN_VERSION: u64 = 1;
 
 /// A record of a newer version.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,8 +30,7 @@ pub struct Newer {
 impl Newer {
     /// Parses a line of a note; `None` if it is not a record of a newer version or does not name its session.
     pub fn parse(line: &[u8]) -> Option<Self> {
-        let digits = line.strip_prefix(HEAD)?.split(|byte| *byte == b',').next()?;
-        let version: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+        let (version, _) = version_of(line)?;
         if version <= KNOWN_VERSION {
             return None;
         }
@@ -59,6 +58,23 @@ impl Newer {
     }
 }
 
+/// Returns the version at the beginning of a line, and the text after the comma that follows it.
+pub(super) fn version_of(line: &[u8]) -> Option<(u64, &[u8])> {
+    let (digits, rest) = line.strip_prefix(HEAD)?.split_once_str(b",")?;
+    Some((std::str::from_utf8(digits).ok()?.parse().ok()?, rest))
+}
+
+/// Returns the notice that is shown for a record or evidence of a newer version.
+pub(super) fn notice(version: u64) -> String {
+    format!(
+        "recorded by a newer version of git-shiftlog (format {version}); what this version does not know of it is left out"
+    )
+}
+
+pub(super) fn is_list_of_strings(value: &Value) -> bool {
+    value.as_array().is_some_and(|list| list.iter().all(Value::is_string))
+}
+
 /// Says whether a key exists in version 1 and its value has the type of version 1.
 fn has_known_type(name: &str, value: &Value) -> bool {
     match name {
@@ -69,50 +85,18 @@ fn has_known_type(name: &str, value: &Value) -> bool {
         "edits" => serde_json::from_value::<Vec<EditedPath>>(value.clone()).is_ok(),
         "tokens" => serde_json::from_value::<Tokens>(value.clone()).is_ok(),
         "rules" => value.is_array(),
-        "earlier" => value.as_array().is_some_and(|list| list.iter().all(Value::is_string)),
+        "earlier" => is_list_of_strings(value),
+        "joinedTrees" => {
+            is_list_of_strings(value) && value.as_array().is_some_and(|list| list.len() <= MAX_JOINED_TREES)
+        }
         _ => false,
-    }
-}
-
-impl Unit {
-    /// Returns the record of this or a newer version; `None` for other units.
-    pub fn record(&self) -> Option<&Record> {
-        match self {
-            Unit::Record(record) => Some(record),
-            Unit::Newer(newer) => Some(&newer.record),
-            Unit::Earlier(..) | Unit::Foreign(_) => None,
-        }
-    }
-
-    /// Returns the session of a record or document; `None` for another line.
-    pub fn key(&self) -> Option<SessionKey> {
-        match self {
-            Unit::Earlier(document, _) => Some(document.key()),
-            unit => unit.record().map(Record::key),
-        }
-    }
-
-    /// Returns the text of the unit in a note, without a line end.
-    pub fn text(&self) -> Cow<'_, [u8]> {
-        match self {
-            Unit::Record(record) => Cow::Owned(record.to_line().into_bytes()),
-            Unit::Newer(newer) => Cow::Borrowed(&newer.text),
-            Unit::Earlier(_, text) => Cow::Borrowed(text),
-            Unit::Foreign(remark) => Cow::Borrowed(remark.text()),
-        }
-    }
-}
-
-impl Note {
-    /// Returns the records in order, including those of newer versions, of which only known keys are read.
-    pub fn records_of_all_versions(&self) -> impl Iterator<Item = &Record> {
-        self.units().iter().filter_map(Unit::record)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Note;
 
     #[test]
     fn known_keys_are_read_and_all_of_the_line_is_kept() {
@@ -123,6 +107,25 @@ mod tests {
         for other in [&br#"{"shiftlog":1,"agent":"claude"}"#[..], br#"{"shiftlog":2}"#, br#"{"shiftlog":"document"}"#] {
             assert_eq!(Newer::parse(other), None);
         }
+    }
+
+    #[test]
+    fn every_key_of_a_record_is_known() {
+        let record = Record {
+            agent: "a".into(),
+            session: "s".into(),
+            model: Some("m".into()),
+            prompt: Some("p".into()),
+            summary: Some("s".into()),
+            summary_time: Some("t".into()),
+            since: Some("x".into()),
+            tree: Some("t".into()),
+            joined_trees: vec!["u".into()],
+            earlier: vec!["e".into()],
+            ..Newer::parse(br#"{"shiftlog":2,"agent":"a","session":"s"}"#).expect("a record").record
+        };
+        let line = record.to_line().replacen(":1,", ":2,", 1);
+        assert_eq!(Newer::parse(line.as_bytes()).expect("a record").record, record);
     }
 
     #[test]

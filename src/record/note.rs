@@ -5,26 +5,12 @@ use std::collections::HashMap;
 use bstr::{BString, ByteSlice as _};
 
 use super::joined::MAX_JOINED_TREES;
-use super::parse::Bounds;
-use super::remark::{self, Remark};
-use super::{Earlier, Evidence, Newer, Record};
+use super::remark;
+use super::{Evidence, Newer, Record, Unit};
 use crate::transcript::SessionKey;
 
 /// A new unit is compared with this many units at most: a note by someone else can have a million.
 const MAX_COMPARED: usize = 1024;
-
-/// One independent part of a note.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Unit {
-    /// A record of this version, one line.
-    Record(Box<Record>),
-    /// A record of a newer version, one line.
-    Newer(Box<Newer>),
-    /// A document of an earlier tool, and its unchanged text.
-    Earlier(Box<Earlier>, BString),
-    /// A paragraph that is none of these, such as a remark by a person.
-    Foreign(Remark),
-}
 
 /// A record that is not shown, because a purge mark of others names its session or its segment.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +28,7 @@ pub struct Hidden {
 pub struct Note {
     units: Vec<Unit>,
     hidden: Vec<Hidden>,
-    /// What stands in the place of evidence that purge marks of others name.
+    /// The evidence that purge marks of others name, without its words.
     pub(super) removed_evidence: Vec<Evidence>,
     /// The trees of the commits that its records were made for, also of joined records.
     trees: Vec<String>,
@@ -51,34 +37,6 @@ pub struct Note {
 }
 
 impl Note {
-    /// Parses a whole note, to be written again. Never fails: paragraphs that are not records are kept byte for byte.
-    /// Blank lines before records are dropped, duplicate records count once, and records of one session that continue each
-    /// other are joined.
-    pub fn parse(bytes: &[u8]) -> Self {
-        Self::parse_within(bytes, Bounds::NONE, Note::add)
-    }
-
-    /// Parses a whole note, to be written again, without joining records. Notes of other people must stay as they are:
-    /// a joined record would have no author.
-    pub(crate) fn parse_lines(bytes: &[u8]) -> Self {
-        Self::parse_within(bytes, Bounds::NONE, Note::add_record_line)
-    }
-
-    /// Parses a note for showing: of a note larger than any that real work makes, the rest is left out, and
-    /// [`Note::problems`] says so.
-    pub fn read(bytes: &[u8]) -> Self {
-        Self::parse_within(bytes, Bounds::READ, Note::add)
-    }
-
-    /// Parses a note for showing, without joining records.
-    pub(crate) fn read_lines(bytes: &[u8]) -> Self {
-        Self::parse_within(bytes, Bounds::READ, Note::add_record_line)
-    }
-
-    fn add_record_line(&mut self, record: Record) {
-        self.add_line(Unit::Record(Box::new(record)));
-    }
-
     /// Adds units at the end.
     pub(super) fn extend(&mut self, units: impl IntoIterator<Item = Unit>) {
         self.units.extend(units);
@@ -189,7 +147,7 @@ impl Note {
         self.units.iter().enumerate().skip(self.units.len().saturating_sub(MAX_COMPARED))
     }
 
-    /// Adds the units of another note: with `add` those that are no remarks, and of remarks those that this note lacks. A
+    /// Adds the units of another note: records and documents with `add`, and the remarks that this note lacks. A
     /// paragraph that the other note has twice is there twice afterwards.
     pub(super) fn add_lacking(&mut self, units: impl IntoIterator<Item = Unit>, mut add: impl FnMut(&mut Self, Unit)) {
         let mut here: HashMap<BString, usize> = HashMap::new();
@@ -216,7 +174,7 @@ impl Note {
         self.hide_all(other);
     }
 
-    /// Adds what another note does not show.
+    /// Adds the hidden records and evidence of another note.
     fn hide_all(&mut self, other: &Note) {
         other.hidden.iter().for_each(|hidden| self.hide(hidden.clone()));
         self.removed_evidence.extend_from_slice(&other.removed_evidence);
@@ -347,6 +305,62 @@ impl Note {
         })
     }
 
+    /// Returns the records in order, including those of newer versions, of which only known keys are read.
+    pub fn records_of_all_versions(&self) -> impl Iterator<Item = &Record> {
+        self.units().iter().filter_map(Unit::record)
+    }
+
+    /// Returns the evidence, by time. Repeated evidence counts once; a line whose text is stored is preferred.
+    pub fn evidence(&self) -> Vec<Evidence> {
+        let mut found: Vec<Evidence> = Vec::new();
+        for evidence in self.units().iter().filter_map(Unit::evidence).chain(self.removed_evidence.iter().cloned()) {
+            match found.iter_mut().find(|known| known.is_same(&evidence)) {
+                Some(known) if known.blob.is_none() && evidence.blob.is_some() => *known = evidence,
+                Some(_) => {}
+                None => found.push(evidence),
+            }
+        }
+        // A merge of Git's may have sorted the lines.
+        found.sort_by(|a, b| (&a.time, &a.evidence, &a.id).cmp(&(&b.time, &b.evidence, &b.id)));
+        found
+    }
+
+    /// Says whether the note has a conversation or evidence: what is carried to a rewritten commit.
+    pub fn is_carried(&self) -> bool {
+        self.has_conversation() || self.units().iter().any(|unit| unit.evidence().is_some())
+    }
+
+    /// Replaces each evidence by what `change` returns; drops it for `None`. A line that does not change stays as it is.
+    pub(crate) fn map_evidence(&mut self, change: impl Fn(Evidence) -> Option<Evidence>) {
+        self.map_units(|unit| {
+            let Unit::Foreign(line) = &unit else { return Some(unit) };
+            let Some(before) = Evidence::parse(line) else { return Some(unit) };
+            let after = change(before.clone())?;
+            Some(if after == before { unit } else { Unit::with_evidence(line, &after) })
+        });
+    }
+
+    /// Returns the note without the packed transcripts of earlier tools: nothing in them can be read as it stands.
+    pub fn without_packed(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        for unit in self.units() {
+            match unit {
+                Unit::Earlier(document, own) => text.extend_from_slice(&document.without_transcript(own)),
+                unit => text.extend_from_slice(&unit.text()),
+            }
+            text.push(b'\n');
+        }
+        text
+    }
+
+    /// Removes trees from `joinedTrees` of all records: to its author, an amended commit is still the same commit.
+    pub(crate) fn forget_joined(&mut self, trees: &[String]) {
+        self.map_records(|mut record| {
+            record.joined_trees.retain(|tree| !trees.contains(tree));
+            Some(record)
+        });
+    }
+
     /// Says whether the note has a record or a document.
     pub fn has_conversation(&self) -> bool {
         self.units.iter().any(|unit| !matches!(unit, Unit::Foreign(_)))
@@ -354,148 +368,4 @@ impl Note {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    pub fn record(session: &str, since: Option<&str>, through: &str, bytes: u64) -> Record {
-        let line = serde_json::json!({
-            "shiftlog": 1, "agent": "claude", "session": session, "time": "2026-11-20T13:49:00Z", "turns": 1,
-            "messages": 2, "since": since, "through": through, "bytes": bytes, "sha256": "00",
-        });
-        Record::parse(line.to_string().as_bytes()).expect("a record")
-    }
-
-    pub fn note(records: &[Record]) -> Note {
-        let mut note = Note::default();
-        records.iter().for_each(|record| note.add(record.clone()));
-        note
-    }
-
-    #[test]
-    fn a_record_is_written_as_the_format_page_says() {
-        let line = r#"{"shiftlog":1,"agent":"claude","session":"s","model":"m","time":"2026-11-20T13:49:00Z","prompt":"p","summary":"s","summaryTime":"2026-11-21T09:00:00Z","turns":3,"messages":12,"tokens":{"input":1,"output":2,"cacheRead":3,"cacheWrite":4},"since":null,"through":"ab","bytes":5,"sha256":"00","later":{"x":1}}"#;
-        assert_eq!(Record::parse(line.as_bytes()).expect("a record").to_line(), line, "unknown keys are kept");
-    }
-
-    #[test]
-    fn foreign_lines_survive_and_repeated_records_count_once() {
-        let ours = record("s", None, "a", 10).to_line();
-        let text = format!("a human's remark\n\n{ours}\n\n{ours}\na human's remark\n{{\"shiftlog\":2}}\n");
-        let parsed = Note::parse(text.as_bytes());
-        let after = format!("a human's remark\n{ours}\na human's remark\n{{\"shiftlog\":2}}\n");
-        assert_eq!(parsed.to_bytes().as_bstr(), after);
-    }
-
-    #[test]
-    fn a_record_that_continues_another_joins_it_in_any_order() {
-        let parts = [record("s", None, "a", 10), record("s", Some("a"), "b", 20), record("s", Some("b"), "c", 30)];
-        for order in [[0, 1, 2], [2, 1, 0], [0, 2, 1], [1, 0, 2]] {
-            let joined = note(&order.map(|index| parts[index].clone()));
-            let records: Vec<_> = joined.records().collect();
-            assert_eq!(records.len(), 1, "{order:?}");
-            assert_eq!((records[0].since.as_deref(), records[0].through.as_str()), (None, "c"));
-            assert_eq!((records[0].messages, records[0].bytes), (6, 30));
-        }
-    }
-
-    #[test]
-    fn the_newest_summary_stands_in_any_order_and_union_comes_to_rest() {
-        let summarised = |record: Record, summary: &str, day: u8| Record {
-            summary: Some(summary.into()),
-            summary_time: Some(format!("2026-11-{day}T09:00:00Z")),
-            ..record
-        };
-        let (short, long) = (record("s", None, "a", 10), record("s", None, "b", 12));
-        let records = [
-            short.clone(),
-            summarised(short, "old", 20),
-            long.clone(),
-            summarised(long, "new", 21),
-            record("s", None, "a", 10),
-        ];
-        for first in 0..records.len() {
-            for step in 1..records.len() {
-                let order: Vec<Record> =
-                    (0..records.len()).map(|index| records[(first + index * step) % records.len()].clone()).collect();
-                let (left, right) = (note(&order[..3]), note(&order[3..]));
-                for (mut ours, theirs) in [(left.clone(), right.clone()), (right, left)] {
-                    ours.merge(&theirs);
-                    assert_eq!(ours.records().collect::<Vec<_>>(), [&records[3]], "{first} {step}");
-                    ours.merge(&theirs);
-                    assert_eq!(ours.records().collect::<Vec<_>>(), [&records[3]], "nothing is new any more");
-                }
-            }
-        }
-        let continued = [summarised(record("s", None, "a", 10), "first", 21), record("s", Some("a"), "b", 20)];
-        for order in [[0, 1], [1, 0]] {
-            let joined = note(&order.map(|index: usize| continued[index].clone()));
-            let summaries: Vec<_> = joined.records().map(|record| record.summary.as_deref()).collect();
-            assert_eq!(summaries, [Some("first")], "{order:?}");
-        }
-    }
-
-    #[test]
-    fn the_extended_record_stands_and_separate_stretches_stay() {
-        let extended = note(&[record("s", None, "a", 10), record("s", None, "b", 12)]);
-        assert_eq!(extended.records().map(|record| record.through.as_str()).collect::<Vec<_>>(), ["b"]);
-        let apart = note(&[record("s", None, "a", 10), record("s", Some("b"), "c", 30), record("t", None, "a", 10)]);
-        assert_eq!(apart.records().count(), 3);
-    }
-
-    #[test]
-    fn without_a_look_at_the_archive_only_records_that_continue_others_are_joined() {
-        let lines = [
-            record("s", None, "a", 10),
-            record("s", Some("a"), "b", 20),
-            Record { prompt: Some("forged".into()), ..record("s", None, "f", 99) },
-        ];
-        let text = lines.each_ref().map(|record| record.to_line()).join("\n");
-        let joined = Note::parse_lines(text.as_bytes()).with_continued_records();
-        let ends: Vec<_> = joined.records().map(|record| (record.since.clone(), record.through.as_str())).collect();
-        assert_eq!(ends, [(None, "b"), (None, "f")]);
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_parse_and_parsing_again_changes_nothing(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-            let once = Note::parse(&bytes).to_bytes();
-            prop_assert_eq!(Note::parse(&once).to_bytes(), once);
-        }
-
-        #[test]
-        fn union_keeps_every_record_whatever_git_does_to_the_lines(
-            a in proptest::collection::vec((0u8..3, 0u8..4), 0..6),
-            b in proptest::collection::vec((0u8..3, 0u8..4), 0..6),
-        ) {
-            let make = |list: &[(u8, u8)]| {
-                let mut note = Note::default();
-                for (session, step) in list {
-                    let since = (*step > 0).then(|| format!("{}", step - 1));
-                    note.add(record(&session.to_string(), since.as_deref(), &step.to_string(), u64::from(*step) * 10));
-                }
-                note
-            };
-            let (left, right) = (make(&a), make(&b));
-            let mut union = left.clone();
-            union.merge(&right);
-            // 'git notes merge -s cat_sort_uniq' sorts the lines of both and drops duplicates.
-            let mut lines: Vec<Vec<u8>> = [left.to_bytes(), right.to_bytes()].concat()
-                .lines().map(<[u8]>::to_vec).collect();
-            lines.sort();
-            lines.dedup();
-            let sorted = Note::parse(&lines.join(&b'\n'));
-            // The steps that the records of a note reach over, however they were joined.
-            let reach = |note: &Note| {
-                let steps = note.records().flat_map(|record| {
-                    let first = record.since.as_ref().map_or(0, |since| since.parse::<u8>().expect("a step") + 1);
-                    let last = record.through.parse::<u8>().expect("a step");
-                    (first..=last).map(|step| (record.session.clone(), step))
-                });
-                steps.collect::<std::collections::BTreeSet<_>>()
-            };
-            prop_assert_eq!(reach(&union), reach(&sorted));
-        }
-    }
-}
+pub(super) mod tests;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Hidden, Note, Record, Unit};
+use super::{Hidden, Note, Record, Unit, newer};
 use crate::told::Told;
 use crate::transcript::{EditedPath, Message, ModelUsage, SessionKey, Tally, Tokens};
 
@@ -46,7 +46,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Returns what is shown in place of a hidden record.
+    /// Returns the summary that is shown in place of a hidden record.
     pub(super) fn of_hidden(hidden: &Hidden) -> Summary {
         Summary {
             key: hidden.key.clone(),
@@ -109,11 +109,7 @@ impl Summary {
 
     /// Returns the notice that is shown for a record of a newer version; `None` for other records.
     pub fn newer_notice(&self) -> Option<String> {
-        let version = self.newer_version?;
-        Some(format!(
-            "recorded by a newer version of git-shiftlog (format {version}); what this version does not know of it is \
-             left out"
-        ))
+        self.newer_version.map(newer::notice)
     }
 
     /// Returns the data of a unit; `None` for a line that is not a record.

@@ -1,4 +1,4 @@
-//! Parsing a note: records, documents of earlier tools, and what people wrote.
+//! Parsing a note: records, documents of earlier tools, and remarks of people.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ const MAX_READ_BYTES: usize = 2 << 20;
 const MAX_READ_LINE_BYTES: usize = 64 << 10;
 
 /// How much of a note is parsed.
-pub(super) struct Bounds {
+struct Bounds {
     lines: usize,
     bytes: usize,
     line_bytes: usize,
@@ -25,13 +25,12 @@ pub(super) struct Bounds {
 
 impl Bounds {
     /// Everything, for code that writes the note again.
-    pub(super) const NONE: Bounds = Bounds { lines: usize::MAX, bytes: usize::MAX, line_bytes: usize::MAX };
-    /// Half of what is shown: a larger note of somebody else is not joined to ours. A long line may be a remark, so it counts
-    /// like others.
+    const NONE: Bounds = Bounds { lines: usize::MAX, bytes: usize::MAX, line_bytes: usize::MAX };
+    /// Half of the limits for showing: a larger note of somebody else is not joined to ours. A long line may be a remark, so
+    /// it counts like others.
     const JOINED: Bounds = Bounds { lines: MAX_READ_LINES / 2, bytes: MAX_READ_BYTES / 2, line_bytes: usize::MAX };
     /// As much as is shown.
-    pub(super) const READ: Bounds =
-        Bounds { lines: MAX_READ_LINES, bytes: MAX_READ_BYTES, line_bytes: MAX_READ_LINE_BYTES };
+    const READ: Bounds = Bounds { lines: MAX_READ_LINES, bytes: MAX_READ_BYTES, line_bytes: MAX_READ_LINE_BYTES };
 }
 
 /// The paragraph at the present place in a note: empty, or its lines with the blank lines before them.
@@ -55,6 +54,34 @@ impl Paragraph<'_> {
 }
 
 impl Note {
+    /// Parses a whole note, to be written again. Never fails: paragraphs that are not records are kept byte for byte.
+    /// Blank lines before records are dropped, duplicate records count once, and records of one session that continue each
+    /// other are joined.
+    pub fn parse(bytes: &[u8]) -> Self {
+        Self::parse_within(bytes, Bounds::NONE, Note::add)
+    }
+
+    /// Parses a whole note, to be written again, without joining records. Notes of other people must stay as they are:
+    /// a joined record would have no author.
+    pub(crate) fn parse_lines(bytes: &[u8]) -> Self {
+        Self::parse_within(bytes, Bounds::NONE, Note::add_record_line)
+    }
+
+    /// Parses a note for showing: of a note larger than any that real work makes, the rest is left out, and
+    /// [`Note::problems`] says so.
+    pub fn read(bytes: &[u8]) -> Self {
+        Self::parse_within(bytes, Bounds::READ, Note::add)
+    }
+
+    /// Parses a note for showing, without joining records.
+    pub(crate) fn read_lines(bytes: &[u8]) -> Self {
+        Self::parse_within(bytes, Bounds::READ, Note::add_record_line)
+    }
+
+    fn add_record_line(&mut self, record: Record) {
+        self.add_line(Unit::Record(Box::new(record)));
+    }
+
     /// Parses a note for joining it with another one, without joining records. Says also whether that is all of it.
     pub(crate) fn parse_for_joining(bytes: &[u8]) -> (Self, bool) {
         let add = |note: &mut Self, record| note.add_line(Unit::Record(Box::new(record)));
@@ -80,7 +107,7 @@ impl Note {
     }
 
     /// Parses a note within `bounds`; `add` adds a record.
-    pub(super) fn parse_within(bytes: &[u8], mut bounds: Bounds, mut add: impl FnMut(&mut Self, Record)) -> Self {
+    fn parse_within(bytes: &[u8], mut bounds: Bounds, mut add: impl FnMut(&mut Self, Record)) -> Self {
         let mut note = Note::default();
         let mut left_out = 0;
         let mut at = 0;

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
-use super::bars::Bars;
+use super::foreign_marks::ForeignMarks;
 use super::tombstone::{Mark, Tombstones};
 use super::{Hidden, Note, Summary, Unit};
 use crate::error::{Error, Kind, Result};
@@ -27,7 +27,7 @@ pub struct Reader<'r> {
     /// Our own purge marks; fetched refs may still have what they name.
     purged: Tombstones,
     /// The purge marks of others: what they name is not shown.
-    pub(super) bars: Bars,
+    pub(super) bars: ForeignMarks,
     /// The segments in `bars`.
     pub(super) barred: HashSet<ObjectId>,
     /// What was wrong with fetched refs when [`Reader::noted`] listed them.
@@ -61,7 +61,7 @@ impl<'r> Reader<'r> {
     pub(crate) fn with_refs(repo: &'r Repository, refs: Vec<String>) -> Self {
         // Unreadable marks are ignored here; `fsck` reports them.
         let purged = Tombstones::read(repo).unwrap_or_default();
-        let bars = Bars::read(repo, &purged);
+        let bars = ForeignMarks::read(repo, &purged);
         let barred = bars.segments();
         Reader { repo, refs, purged, bars, barred, unlisted: OnceLock::new() }
     }
@@ -140,7 +140,7 @@ impl<'r> Reader<'r> {
         Ok(noted)
     }
 
-    /// Returns what was wrong with fetched refs when [`Reader::noted`] listed them.
+    /// Returns the problems of fetched refs that [`Reader::noted`] found.
     pub fn problems(&self) -> &[String] {
         self.unlisted.get().map_or(&[], Vec::as_slice)
     }

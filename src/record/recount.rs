@@ -7,8 +7,8 @@ use crate::git::ObjectId;
 use crate::transcript::{EditedPath, Message, Tally};
 
 impl Reader<'_> {
-    /// Returns a record of a commit with the tokens, the files and the time that its words tell; `None` if words are missing, the
-    /// agent is unknown, or the record tells all of it.
+    /// Returns a record with tokens, files and active time counted from its transcript; `None` if the transcript is
+    /// incomplete, the agent is unknown, or the record already has these counts.
     pub(crate) fn recounted(&self, commit_id: ObjectId, record: &Record) -> Option<Record> {
         let (tally, bytes) = self.tally(record)?;
         let mut counted = record.clone();

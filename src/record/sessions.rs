@@ -1,5 +1,5 @@
-//! The sessions of one note, read one after the other. A note can have thousands, so it is read once for all, and what they
-//! unpack to is limited together.
+//! The sessions of one note, read one after the other. A note can have thousands, so it is read once for all of them, and
+//! their unpacked size is limited together.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -41,7 +41,7 @@ impl Sessions {
         Sessions { note, summaries, of, sub_agents, budget: bounds::Budget::default() }
     }
 
-    /// Returns what all records say, in the order of [`Note::summaries`].
+    /// Returns the summaries of all records, in the order of [`Note::summaries`].
     pub fn summaries(&self) -> impl Iterator<Item = &Summary> {
         self.summaries.iter().map(|(summary, _)| summary)
     }
@@ -56,7 +56,7 @@ impl Sessions {
         self.sub_agents.get(key).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns what the records of a session say.
+    /// Returns the summaries of the records of a session.
     pub fn of(&self, key: &SessionKey) -> impl Iterator<Item = &Summary> {
         self.of.get(key).into_iter().flatten().map(|number| &self.summaries[*number].0)
     }
@@ -113,7 +113,7 @@ impl Reader<'_> {
     }
 
     /// Visits the conversations of a session as the note has them; with `is_full` the whole session up to the first record's
-    /// end. A conversation that is left out, because those before it were too large for what is stored, says so.
+    /// end. A conversation that is left out, because the earlier ones were too large, has a problem that says so.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What agents were told at commits: the instruction files in their records.
+//! The instruction files in the records of commits.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -12,8 +12,8 @@ use crate::told::{Changes, Told};
 const MAX_STEPS: usize = 64;
 
 impl Reader<'_> {
-    /// Returns the last commit before another one whose record says what the agent was told, and the files. `None` if there
-    /// is none close by.
+    /// Returns the last commit before another one whose record has instruction files, and these files. `None` if there is
+    /// none among the nearest commits.
     pub fn told_before(&self, commit_id: ObjectId, agent: &str) -> Option<(ObjectId, Told)> {
         let range = Range { tips: vec![commit_id], hidden: Vec::new() };
         let steps = self.repo().walk(&range, Order::NewestFirst).ok()?.flatten();

@@ -1,5 +1,5 @@
-//! Our own purge marks: one for each purged segment and session, shared with the notes, so that nobody brings them
-//! back.
+//! Our own purge marks: one for each purged segment and session, shared with the notes, so that no other
+//! clone brings them back.
 //!
 //! Marks are files in the tree of [`REF`]: `segments/<two hex>/<segment id>`, which says what replaced the segment, and
 //! `sessions/<session>`. They contain none of the purged words. For marks of other people see `bars`.
@@ -22,7 +22,7 @@ pub const MAX_MARK_BYTES: u64 = 4096;
 
 /// The replacement of a purged segment.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Became {
+pub struct Replacement {
     /// The version of the format: 1.
     pub shiftlog: u32,
     /// The segment that replaces it, as a hex blob id; `None` if nothing of its transcript is left.
@@ -46,7 +46,7 @@ pub enum Mark {
 #[derive(Clone, Debug, Default)]
 pub struct Tombstones {
     /// The replacements of purged segments.
-    pub segments: HashMap<ObjectId, Became>,
+    pub segments: HashMap<ObjectId, Replacement>,
     /// The file names of purged sessions, of which nothing may be stored again.
     pub sessions: HashSet<String>,
 }
@@ -63,7 +63,9 @@ impl Tombstones {
             match mark_of_path(repo, &path) {
                 Some(Mark::Segment(segment_id)) => {
                     let text = repo.read_blob(blob_id, MAX_MARK_BYTES).unwrap_or_default();
-                    tombstones.segments.insert(segment_id, serde_json::from_slice(&text).unwrap_or(Became::nothing()));
+                    tombstones
+                        .segments
+                        .insert(segment_id, serde_json::from_slice(&text).unwrap_or(Replacement::nothing()));
                 }
                 Some(Mark::Session(name)) => {
                     tombstones.sessions.insert(name);
@@ -177,7 +179,7 @@ impl Tombstones {
 
     /// Returns the final replacement of a segment: a replacement can have been purged in turn. `None` if the segment is
     /// not purged.
-    pub fn final_of(&self, repo: &Repository, segment_id: ObjectId) -> Option<Became> {
+    pub fn final_of(&self, repo: &Repository, segment_id: ObjectId) -> Option<Replacement> {
         let mut became = self.segments.get(&segment_id)?;
         for _ in 0..self.segments.len() {
             let next = became.became.as_deref().and_then(|hex| repo.parse_id(hex));
@@ -209,10 +211,10 @@ impl Tombstones {
     }
 }
 
-impl Became {
+impl Replacement {
     /// Returns the replacement that says that nothing is left.
     pub fn nothing() -> Self {
-        Became { shiftlog: 1, became: None, bytes: 0, sha256: String::new() }
+        Replacement { shiftlog: 1, became: None, bytes: 0, sha256: String::new() }
     }
 }
 

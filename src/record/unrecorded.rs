@@ -31,7 +31,7 @@ impl Reader<'_> {
         Ok(newest)
     }
 
-    /// Returns what a record of a whole session up to a segment would say, but for the files that it changed; `None` if words
+    /// Returns the summary of a whole session up to a segment, as a record would have it, without `edits`; `None` if words
     /// are missing or the agent is unknown.
     pub fn counted(&self, key: &SessionKey, segment_id: ObjectId) -> Option<Summary> {
         let header = self.archive().header(segment_id).ok()?;

@@ -9,7 +9,7 @@ use crate::agent;
 use crate::capture::{self, Spoken};
 use crate::error::Result;
 use crate::git::{ObjectId, Repository};
-use crate::record::{Lack, Reader, Words};
+use crate::record::{MissingWords, Reader, Words};
 use crate::redact::Redactor;
 use crate::transcript::SessionKey;
 
@@ -26,7 +26,7 @@ pub struct Source {
     /// What was missing or damaged.
     pub problems: Vec<String>,
     /// Why there are no words of some session although nothing is damaged.
-    pub lack: Option<Lack>,
+    pub lack: Option<MissingWords>,
     /// Whether a session has more before what was read: an earlier commit has it.
     pub has_more_before: bool,
 }

@@ -4,12 +4,11 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use super::key::Origin;
-use super::once;
+use super::{Entry, once};
 use crate::error::Result;
 use crate::git::date::Time;
 use crate::git::{Commit, ObjectId};
-use crate::record::{Query, Reader, Summary};
-use crate::transcript::ModelUsage;
+use crate::record::{Query, Reader};
 
 /// The records that a query chooses.
 #[derive(Debug, Default)]
@@ -20,19 +19,6 @@ pub struct Collected {
     pub entries: Vec<Entry>,
     /// Descriptions of notes that could not be read.
     pub problems: Vec<String>,
-}
-
-/// A record that counts.
-#[derive(Debug)]
-pub struct Entry {
-    /// The index of its commit; `None` for a session that no commit has.
-    pub commit: Option<usize>,
-    /// Its data.
-    pub summary: Summary,
-    /// The tokens that it used: of each model, or of each answer.
-    pub usage: Vec<ModelUsage>,
-    /// Whether `usage` is that of single answers.
-    pub is_by_answer: bool,
 }
 
 /// Reads the records of a query from notes alone. An increment that several commits have counts at the newest of them, and

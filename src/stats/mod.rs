@@ -7,6 +7,7 @@
 mod branch;
 mod collect;
 mod count;
+mod entry;
 mod key;
 mod lines;
 mod once;
@@ -16,8 +17,9 @@ mod share;
 mod tools;
 mod words;
 
-pub use self::collect::{Collected, Entry, collect, shorten};
+pub use self::collect::{Collected, collect, shorten};
 pub use self::count::{Counted, Group, Sum, counted};
+pub use self::entry::Entry;
 pub use self::key::Key;
 pub use self::lines::{CountedLines, LineSum, Lines, Source, counted_lines};
 pub use self::price::{Cost, Prices, cost_of};

@@ -79,7 +79,7 @@ pub struct Checked {
     pub absent: Vec<ObjectId>,
     /// Records whose segments only a remote has.
     pub elsewhere: usize,
-    /// Records and segments of a newer version, which are not checked.
+    /// Records, evidence and segments of a newer version, which are not checked.
     pub newer: usize,
     /// Segments whose digest was not checked, because that would read too much.
     pub unchecked: usize,
@@ -373,7 +373,12 @@ impl Checker<'_> {
             if note.is_damaged() {
                 self.add(Flaw::DamagedNote, commit_id.to_string(), Some(commit_id), None, String::new());
             }
-            note.evidence().iter().for_each(|evidence| self.evidence(commit_id, evidence));
+            for evidence in note.evidence() {
+                match evidence.newer_notice() {
+                    Some(_) => self.checked.newer += 1,
+                    None => self.evidence(commit_id, &evidence),
+                }
+            }
             for unit in note.units() {
                 self.checked.records += usize::from(!matches!(unit, Unit::Foreign(_)));
                 match unit {

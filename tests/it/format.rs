@@ -245,12 +245,58 @@ fn the_page_is_enough_to_read_a_session_of_opencode() {
         write(format!("message/ses_1/{id}.json"), &info);
         write(format!("part/{id}/prt_{id}.json"), &json!({ "id": format!("prt_{id}"), "type": "text", "text": "x" }));
     }
+    // An answer gets its end after a commit, so it is stored in several lines.
+    let (ids, end) = (json!({ "id": "msg_3", "role": "assistant" }), json!({ "finish": "stop", "cost": 0.5 }));
+    let time = json!({ "time": { "created": 2, "completed": 9 } });
+    let (usual, early) = ([&ids, &time, &end], [&end, &ids, &time]);
+    for (number, order) in [usual, early].into_iter().enumerate() {
+        let id = format!("msg_{}", 3 + number);
+        let members = order.into_iter().flat_map(|part| part.as_object().unwrap().clone());
+        let mut info: serde_json::Map<String, Value> = members.collect();
+        info.insert("id".into(), id.clone().into());
+        write(format!("message/ses_1/{id}.json"), &Value::Object(info));
+        for (part, kind) in ["text", "step-finish", "text", "step-finish"].into_iter().enumerate() {
+            write(
+                format!("part/{id}/prt_{part}.json"),
+                &json!({ "id": format!("prt_{part}"), "type": kind, "text": "y" }),
+            );
+        }
+    }
     add(&scratch, "opencode", &storage.join("ses_1"), "ses_1");
     assert_eq!(assert_read_alike(&scratch, "HEAD"), ["ses_1"]);
     let session = fs::read(&foreign(&scratch, "HEAD")[0].session).unwrap();
     let session: Value = serde_json::from_slice(&session).unwrap();
     assert_eq!(session["messages"][0]["info"]["summary"]["title"], "caf\u{e9}");
     assert_eq!(session.get("shiftlog"), None);
+    let answers = &session["messages"].as_array().unwrap()[2..];
+    assert_eq!(answers.len(), 2, "one message for each answer: {answers:?}");
+    for (answer, first) in answers.iter().zip(["id", "finish"]) {
+        assert_eq!(answer["parts"].as_array().unwrap().len(), 4);
+        assert_eq!(answer["info"].as_object().unwrap().keys().next().unwrap(), first, "the order of its members");
+    }
+}
+
+#[test]
+fn the_page_is_enough_to_read_an_export_of_opencode_that_has_members_like_our_marks() {
+    let scratch = Scratch::new();
+    let message = json!({ "info": { "id": "m", "role": "user" }, "parts": [{ "type": "text", "text": "x" }] });
+    let mut marked = message.clone();
+    marked["shiftlog"] = json!("continues");
+    let own = json!({ "summaries": { "m": { "title": "not ours" } } });
+    for (number, export) in [
+        json!({ "info": { "id": "s" }, "messages": [message, marked] }),
+        json!({ "info": { "id": "s" }, "messages": [message], "shiftlog": own }),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let file = scratch.root().join("export.json");
+        fs::write(&file, serde_json::to_string_pretty(export).unwrap()).unwrap();
+        scratch.commit("a.txt", &number.to_string(), "turn");
+        add(&scratch, "opencode", &file, &format!("s{number}"));
+        assert_eq!(assert_read_alike(&scratch, "HEAD"), [format!("s{number}")]);
+        assert_eq!(fs::read(&foreign(&scratch, "HEAD")[0].session).unwrap(), fs::read(&file).unwrap());
+    }
 }
 
 #[test]

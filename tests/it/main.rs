@@ -45,6 +45,7 @@ mod links;
 mod listing;
 mod made;
 mod manners;
+mod manual;
 mod mcp;
 mod migrating;
 mod model;

@@ -93,6 +93,29 @@ fn a_record_of_a_newer_version_is_shown_and_said_to_be_one() {
 }
 
 #[test]
+fn evidence_of_a_newer_version_is_shown_and_said_to_be_one() {
+    let scratch = Scratch::set_up();
+    scratch.commit("a.txt", "a\n", "one");
+    let line = r#"{"shiftlog":2,"evidence":"ci","id":"x","error":"it broke","triage":7,"blob":null,"mood":[1]}"#;
+    put(&scratch, &format!("{line}\n"));
+    let shown = scratch.shiftlog("show", [""; 0]);
+    assert_eq!(shown.code, 0, "{shown:?}");
+    assert!(
+        shown.stdout.contains(&format!("evidence 1 ci x, 0 bytes, \n  [{NOTICE}]\n  it broke\n")),
+        "{}",
+        shown.stdout
+    );
+    let object: Value = serde_json::from_str(&scratch.shiftlog("evidence", ["--json"]).ok()).unwrap();
+    assert_eq!((&object["evidence"]["recordVersion"], &object["evidence"]["id"]), (&json!(2), &json!("x")), "{object}");
+    let fsck = scratch.shiftlog("fsck", [""; 0]);
+    assert_eq!(fsck.code, 0, "{fsck:?}");
+    assert!(fsck.stdout.ends_with("not checked, recorded by a newer version of git-shiftlog: 1\n"), "{}", fsck.stdout);
+    assert_eq!(foreign(&scratch, "HEAD").len(), 0, "the other reader takes it for no record");
+    scratch.git(["commit", "-q", "--amend", "-m", "again"]).ok();
+    assert_eq!(scratch.git(["notes", "--ref=shiftlog", "show"]).ok(), format!("{line}\n"), "it is carried unchanged");
+}
+
+#[test]
 fn of_a_newer_record_in_another_shape_is_shown_what_is_left() {
     let scratch = newer(|_, record| {
         let keys = record.as_object_mut().unwrap();

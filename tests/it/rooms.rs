@@ -108,7 +108,6 @@ const WAYS: &[(&str, &str, &[&str])] = &[
             "cli/message.rs",
             "cli/progress.rs",
             "git/command.rs",   // What Git says of its progress, without the words of a remote.
-            "git/remote.rs",    // Asks whether it is a terminal.
             "bin/start/mod.rs", // Says why git-shiftlog cannot be run; links nothing of the crate.
         ],
     ),
@@ -240,34 +239,79 @@ fn leaves(tree: &str) -> Vec<String> {
     named.flat_map(|part| leaves(part.trim())).map(|leaf| format!("{}{leaf}", before.trim())).collect()
 }
 
-/// Returns what a module uses of the crate, but for its tests, as paths from its root.
-fn used_by(module: &[String], text: &str) -> Vec<Vec<String>> {
+/// Returns the code of a module without comments and tests, in one line.
+fn code_of(text: &str) -> String {
     let text = text.split("\nmod tests {").next().unwrap();
-    let code: String = text.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join(" ");
-    let mut paths: Vec<String> = Vec::new();
+    text.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the paths that a module imports from the crate, or with `is_public` those that it exports again.
+fn imports(code: &str, is_public: bool) -> Vec<String> {
+    let mut paths = Vec::new();
     for (at, _) in code.match_indices("use ") {
+        let before = code[..at].trim_end();
+        let exports = ["pub", "pub(crate)", "pub(super)"].iter().any(|word| before.ends_with(word));
         let tree = code[at + 4..].split(';').next().unwrap();
-        if ["crate::", "super::", "self::"].iter().any(|root| tree.starts_with(root)) {
+        let is_ours = ["crate::", "super::", "self::"].iter().any(|root| tree.starts_with(root));
+        if is_ours && exports == is_public {
             paths.extend(leaves(tree));
         }
     }
+    paths
+}
+
+/// Returns a path in a module as one from the crate's root.
+fn absolute(module: &[String], path: &str) -> Vec<String> {
+    let parts: Vec<&str> = path.split("::").collect();
+    let up = parts.iter().take_while(|part| **part == "super").count();
+    let (base, rest): (&[String], _) = match parts[0] {
+        "crate" => (&[], &parts[1..]),
+        "self" => (module, &parts[1..]),
+        _ => (&module[..module.len().saturating_sub(up)], &parts[up..]),
+    };
+    base.iter().map(String::as_str).chain(rest.iter().copied()).map(str::to_owned).collect()
+}
+
+/// Returns what a module exports again: its path there, and the path that it comes from.
+fn exported_by(module: &[String], text: &str) -> Vec<(Vec<String>, Vec<String>)> {
+    let paths = imports(&code_of(text), true);
+    let exported = paths.iter().map(|path| absolute(module, path));
+    exported.map(|from| ([module, &from[from.len() - 1..]].concat(), from)).collect()
+}
+
+/// Returns the path at which an item is, where `path` names it through modules that export it again.
+fn origin(
+    path: &[String],
+    exported: &BTreeMap<Vec<String>, Vec<String>>,
+    is_module: impl Fn(&[String]) -> bool,
+) -> Vec<String> {
+    let mut path = path.to_vec();
+    // A function can have the name of a module; what is inside of the module does not come from the function.
+    let export = |path: &[String]| {
+        let mut lengths = (1..=path.len()).rev().filter(|length| *length == path.len() || !is_module(&path[..*length]));
+        lengths.find_map(|length| Some((exported.get(&path[..length])?, length)))
+    };
+    // Each step leads to another module; a circle of exports would not compile.
+    while let Some((from, length)) = export(&path) {
+        if path.starts_with(from) {
+            break;
+        }
+        path = [from, &path[length..]].concat();
+    }
+    path
+}
+
+/// Returns what a module uses of the crate, but for its tests, as paths from its root.
+fn used_by(module: &[String], text: &str) -> Vec<Vec<String>> {
+    let code = code_of(text);
+    let mut paths = imports(&code, false);
     for root in ["crate::", "super::"] {
         for (at, _) in code.match_indices(root) {
             let is_path = |letter: &char| letter.is_alphanumeric() || matches!(letter, '_' | ':');
             paths.push(code[at..].chars().take_while(is_path).collect());
         }
     }
-    let absolute = |path: String| {
-        let parts: Vec<&str> = path.split("::").collect();
-        let up = parts.iter().take_while(|part| **part == "super").count();
-        let (base, rest): (&[String], _) = match parts[0] {
-            "crate" => (&[], &parts[1..]),
-            "self" => (module, &parts[1..]),
-            _ => (&module[..module.len().saturating_sub(up)], &parts[up..]),
-        };
-        base.iter().map(String::as_str).chain(rest.iter().copied()).map(str::to_owned).collect()
-    };
-    paths.into_iter().map(absolute).collect()
+    paths.iter().map(|path| absolute(module, path)).collect()
 }
 
 #[test]
@@ -283,10 +327,14 @@ fn files_of_a_room_use_each_other_without_a_circle() {
     let home = |path: &[String]| {
         (1..=path.len()).rev().map(|length| path[..length].to_vec()).find(|path| modules.contains_key(path))
     };
+    let texts: BTreeMap<&Vec<String>, String> =
+        modules.iter().map(|(module, file)| (module, fs::read_to_string(file).unwrap())).collect();
+    let exported: BTreeMap<_, _> = texts.iter().flat_map(|(module, text)| exported_by(module, text)).collect();
     let mut uses: BTreeMap<Vec<String>, BTreeSet<Vec<String>>> = BTreeMap::new();
-    for (module, file) in &modules {
-        let used = used_by(module, &fs::read_to_string(file).unwrap());
-        let used = used.iter().filter_map(|path| home(path));
+    for (module, text) in &texts {
+        let module = *module;
+        let used = used_by(module, text);
+        let used = used.iter().filter_map(|path| home(&origin(path, &exported, |path| modules.contains_key(path))));
         // What a folder has in common stands in its `mod.rs`.
         let is_family = |other: &Vec<String>| other.starts_with(module) || module.starts_with(other);
         uses.insert(module.clone(), used.filter(|other| !is_family(other)).collect());

@@ -57,14 +57,14 @@ impl Ask {
         if self.is_on_stdin { MAX_INPUT_BYTES } else { MAX_ARGUMENT_BYTES }
     }
 
-    /// Asks the agent and returns what it answers, without a code fence around it: text that nobody has looked at.
+    /// Asks the agent and returns its answer, without a code fence around it. The answer is unchecked text.
     ///
     /// The agent and all that it has started end after `limit`, and when this process does. Its hooks find
     /// `SHIFTLOG_HOOK=off`.
     ///
     /// # Errors
     ///
-    /// If the agent is not installed, fails, says nothing, or needs longer; the reason is what it said last.
+    /// If the agent is not installed, fails, prints nothing, or needs longer; the reason is its last output.
     pub fn answer(&self, question: &str, model: Option<&str>, limit: Duration) -> Result<String> {
         let failed =
             |reason: String| Error::other(format!("cannot ask {}", self.name)).because(without_secrets(&reason));
@@ -105,7 +105,7 @@ impl Ask {
         child::find_program(self.program)
     }
 
-    /// Returns the answer that is in what an agent printed.
+    /// Returns the answer from the output of an agent.
     fn parse(&self, printed: &str) -> Result<String, String> {
         let answer = match self.answer_key {
             None => printed.to_owned(),
@@ -129,7 +129,7 @@ impl Ask {
     }
 }
 
-/// Returns what an agent says of its failure without secrets, such as the key that was refused: it gets into a log, too.
+/// Returns an agent's error message without secrets, such as the key that was refused: the message also gets into a log.
 fn without_secrets(reason: &str) -> String {
     match Redactor::new(&Settings::default()) {
         Ok(redactor) => {
@@ -141,7 +141,7 @@ fn without_secrets(reason: &str) -> String {
     }
 }
 
-/// Returns what is in a code fence, if all of a text is in one.
+/// Returns the text inside a code fence, if the whole text is in one.
 fn without_fence(text: &str) -> &str {
     let inner =
         text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")).and_then(|rest| rest.split_once('\n'));

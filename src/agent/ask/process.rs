@@ -12,7 +12,7 @@ use crate::git::child::{self, Streams};
 
 /// The longest answer, in bytes.
 const MAX_ANSWER_BYTES: u64 = 1 << 20;
-/// The most that an agent may tell beside it.
+/// The largest output on stderr that is read, in bytes.
 const MAX_STDERR_BYTES: u64 = 64 << 20;
 
 /// How an agent ended, and what it printed.

@@ -11,8 +11,8 @@ use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::instructions::{HomeFolder, Instructions, Place};
 use super::place::{self, home};
 use super::{
-    Agent, Ask, Content, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, Wording, ask, permission,
-    tool,
+    Agent, Ask, Content, Found, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording, ask,
+    permission, tool,
 };
 use crate::error::Result;
 use crate::outside;
@@ -201,8 +201,8 @@ impl Agent for Claude {
         &["CLAUDECODE", "CLAUDE_CODE_SESSION_ID"]
     }
 
-    fn tools(&self) -> &'static tool::Words {
-        &tool::Words {
+    fn tools(&self) -> &'static tool::ToolNames {
+        &tool::ToolNames {
             editors: &["MultiEdit", "NotebookEdit"],
             path: &["notebook_path"],
             new: &["new_source"],
@@ -210,8 +210,8 @@ impl Agent for Claude {
         }
     }
 
-    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
-        payload.has_transcript_in("/.claude/projects/").then_some(Sign::Place)
+    fn recognizes(&self, payload: &Payload, _: &str) -> Option<Recognition> {
+        payload.has_transcript_in("/.claude/projects/").then_some(Recognition::Place)
     }
 
     fn permission(&self, worktree: &Path) -> Permission {

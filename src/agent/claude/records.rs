@@ -76,9 +76,10 @@ pub fn first_string(path: &Path, key: &str) -> Option<String> {
 /// How much older than a fork the first words are that it repeats, at least. Records of one moment are not in order.
 const FORK_AGE: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
 
-/// Returns the length of what a transcript repeats of the session that it was forked from; `None` if it repeats nothing.
+/// Returns the length of the part of a transcript that is copied from the session it was forked from; `None` if there is no
+/// such part.
 ///
-/// Nothing in it says so. But a fork begins with records of its own, and the words that it repeats are older than those.
+/// No record marks the copy. But a fork begins with new records, and the copied records are older than these.
 pub fn repeated_bytes(mut transcript: impl std::io::BufRead) -> Option<u64> {
     let (mut begun, mut at, mut end) = (None, 0, None);
     let mut line = Vec::new();

@@ -1,9 +1,9 @@
-//! Cline: one document of JSON per session, written anew each time.
+//! Cline: one JSON document per session, which is rewritten as a whole.
 //!
 //! Release 3 is a program of its own, seen in real data: `~/.cline/data/sessions/<id>/<id>.messages.json` with the messages,
-//! `<id>.json` beside it with where it ran, hooks whose `taskId` is that of a run and no session's. Older releases, which were
-//! editor extensions, have a list of messages in a folder for each task; what is known of them is from reference alone, so what
-//! does not fit is passed over. How messages read is in `task`.
+//! `<id>.json` in the same folder with its directory, and hooks whose `taskId` is the id of a run, not of a session. Older
+//! releases, which were editor extensions, have a list of messages in a folder for each task. Only documentation of them was
+//! seen, so data in another form is skipped. How messages read is in `task`.
 
 mod task;
 
@@ -26,7 +26,7 @@ pub struct Cline;
 
 /// The file of an older release's task that has all that was said.
 const FILE: &str = "api_conversation_history.json";
-/// How the file of a session ends that has all that was said.
+/// The end of the name of the file with all messages of a session.
 const ENDING: &str = ".messages.json";
 
 /// The instruction files that it reads: its own, and those of others that it takes over.
@@ -130,7 +130,7 @@ impl Agent for Cline {
             ("TaskStart", Event::SessionStart),
             ("TaskResume", Event::SessionStart),
             ("TaskCancel", Event::SessionEnd),
-            // As release 3 calls them in payloads.
+            // The names of release 3 in payloads.
             ("agent_start", Event::SessionStart),
             ("tool_result", Event::AfterTool),
         ]
@@ -148,8 +148,8 @@ impl Agent for Cline {
         }
     }
 
-    fn tools(&self) -> &'static tool::Words {
-        &tool::Words {
+    fn tools(&self) -> &'static tool::ToolNames {
+        &tool::ToolNames {
             shells: &["run_commands"],
             editors: &["replace_in_file", "editor"],
             command: &["commands"],
@@ -172,7 +172,7 @@ impl Agent for Cline {
     }
 }
 
-/// Returns a hook's script. Cline waits for an answer, and for somebody to read what it says.
+/// Returns a hook's script. Cline waits until the script has read its input and has printed an answer.
 fn script_for(commands: &Commands<'_>, event: &str) -> String {
     let command = (commands.shell)(event);
     format!(
@@ -189,7 +189,7 @@ fn sessions() -> Option<PathBuf> {
     Some(place::home()?.join(".cline/data/sessions"))
 }
 
-/// Says whether a session ran in a directory or below it, as the file beside its messages tells.
+/// Says whether a session ran in a directory or below it, according to the file with its directory.
 fn has_run_in(transcript: &Path, directory: &Path) -> bool {
     let name = transcript.file_name().and_then(|name| name.to_str()?.strip_suffix(ENDING)).unwrap_or_default();
     let companion = std::fs::read(transcript.with_file_name(format!("{name}.json"))).unwrap_or_default();
@@ -204,7 +204,7 @@ fn begun(transcript: &[u8]) -> Option<String> {
     Some(jiff::Timestamp::from_second(begun?).ok()?.to_string())
 }
 
-/// Returns a member of what the first answer that has it tells of its model.
+/// Returns a member of `modelInfo`, from the first message that has it.
 fn model_info(transcript: &[u8], key: &str) -> Option<String> {
     let mut found = None;
     document::each(transcript, MESSAGES, |record: &Value<'_>, _| {

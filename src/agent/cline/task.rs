@@ -174,7 +174,7 @@ fn result(block: &Value<'_>) -> (String, bool) {
     (words, is_error)
 }
 
-/// Returns the words in front of a tool call that is marked up in them, and the call.
+/// Returns the text before a tool call that is written as tags in an answer, and the call.
 fn marked_up(words: &str) -> (&str, Option<(&'static str, serde_json::Value)>) {
     for name in TOOLS {
         let Some(body) = prompt::inside(words, name) else { continue };

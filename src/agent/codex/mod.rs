@@ -18,7 +18,8 @@ use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, field, string, text};
 use super::place;
 use super::{
-    Agent, Ask, Content, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, Wording, ask, payload, tool,
+    Agent, Ask, Content, Found, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording, ask, payload,
+    tool,
 };
 use crate::error::{Error, Result};
 use crate::outside;
@@ -41,7 +42,7 @@ const HANDLERS: &[Handler] = &[
 const MAX_BYTES: u64 = 1 << 30;
 const DAY_SECS: i64 = 24 * 60 * 60;
 
-/// How it is asked headlessly.
+/// The command line that runs one prompt without a terminal.
 const ASK: Ask = Ask {
     name: "codex",
     program: "codex",
@@ -216,19 +217,19 @@ impl Agent for Codex {
         &payload::Keys { session: &["thread-id"], ..payload::NONE }
     }
 
-    fn tools(&self) -> &'static tool::Words {
-        &tool::Words {
+    fn tools(&self) -> &'static tool::ToolNames {
+        &tool::ToolNames {
             shells: &["local_shell", "shell_command", "exec_command", "functions.exec_command"],
             patchers: &["functions.apply_patch"],
             ..tool::NONE
         }
     }
 
-    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
+    fn recognizes(&self, payload: &Payload, _: &str) -> Option<Recognition> {
         let is_alike = || payload.has("turn_id") && payload.has("model");
         match payload.has_transcript_in("/.codex/") {
-            true => Some(Sign::Place),
-            false => is_alike().then_some(Sign::Manner),
+            true => Some(Recognition::Place),
+            false => is_alike().then_some(Recognition::Manner),
         }
     }
 
@@ -280,7 +281,7 @@ fn id_of(path: &Path) -> Option<String> {
     outside::is_plain_id(id).then(|| id.to_owned())
 }
 
-/// Returns where a rollout goes below `sessions`: it is named by the local time at which it was begun.
+/// Returns the path of a rollout below `sessions`, which is built from the local time at which the session began.
 fn file_name(session_id: &str, transcript: &[u8]) -> Option<String> {
     let time = json::find(transcript, |record| meta(record).and_then(|meta| string(meta, "timestamp")))?;
     let begun: jiff::Timestamp = time.parse().ok()?;

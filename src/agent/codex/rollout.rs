@@ -20,13 +20,13 @@ const NOISE: &[&str] = &[
     "<apps_instructions>",
     "# AGENTS.md instructions",
 ];
-/// An editor puts what is open in front of the words.
+/// The heading that an editor puts between its list of open files and the prompt.
 const REQUEST: &str = "## My request for Codex:";
 
 /// The state of parsing a rollout.
 #[derive(Default)]
 pub struct Rollout {
-    /// Whether prompts and answers are told as events.
+    /// Whether the rollout has prompts and answers as `event_msg` records.
     has_events: bool,
     model: Option<String>,
     /// The calls whose edits are known from their input.

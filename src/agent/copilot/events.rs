@@ -16,7 +16,7 @@ const TYPED: &[&str] = &["user", "other"];
 /// The state of parsing an event stream.
 #[derive(Default)]
 pub struct Events {
-    /// Whether its beginning was seen: what a shutdown counts is counted from there.
+    /// Whether parsing began at the start of the session: the counts of a shutdown event start there.
     is_whole: bool,
     model: Option<String>,
     /// The tool calls that were told already: a request is told once more when it is carried out.
@@ -58,7 +58,7 @@ pub fn context<'v>(event: &'v Value<'v>) -> Option<&'v Value<'v>> {
 }
 
 impl Events {
-    /// Reads an event and adds what it says.
+    /// Reads an event and adds its messages.
     pub fn read(&mut self, event: &Value<'_>, span: Range<usize>, messages: &mut Vec<Message>) {
         let (Some(kind), Some(data)) = (text(event, "type"), field(event, "data")) else { return };
         let mut message = Message::new(Role::System, span.clone());
@@ -82,7 +82,7 @@ impl Events {
         }
     }
 
-    /// Takes in the model that an event names, and says whether it is news.
+    /// Sets the model that an event names, and says whether it has changed.
     fn learn(&mut self, kind: &str, data: &Value<'_>) -> bool {
         let named = match kind {
             "session.start" | "session.resume" => text(data, "selectedModel"),
@@ -176,7 +176,7 @@ impl Events {
         }
     }
 
-    /// Returns what all models together have used, without what was told before.
+    /// Returns the tokens in the metrics of a shutdown that no earlier event reported.
     fn rest(&self, metrics: &Value<'_>) -> Tokens {
         let models = metrics.as_object().into_iter().flat_map(|models| models.iter());
         let sum = models
@@ -192,7 +192,7 @@ impl Events {
     }
 }
 
-/// Returns a prompt: what was typed, and what was given with it.
+/// Returns a prompt: the typed text and the attachments.
 fn prompt(data: &Value<'_>) -> Vec<Part> {
     let words = string(data, "content").filter(|words| !words.trim().is_empty());
     let given = list(data, "attachments").iter().filter_map(|each| string(each, "type"));

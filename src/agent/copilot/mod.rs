@@ -16,7 +16,7 @@ use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, string, text};
 use super::place;
 use super::{
-    Agent, Ask, Content, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, Wording, ask, payload,
+    Agent, Ask, Content, Found, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording, ask, payload,
     permission,
 };
 use crate::error::Result;
@@ -151,7 +151,7 @@ impl Agent for Copilot {
         &payload::Keys { input: &["toolArgs"], ..payload::NONE }
     }
 
-    fn signs(&self, payload: &Payload, declared: &str) -> Option<Sign> {
+    fn recognizes(&self, payload: &Payload, declared: &str) -> Option<Recognition> {
         // Claude Code always names the transcript; Copilot CLI runs its hooks, but tells a time instead.
         let is_without_transcript = || {
             declared == Claude::HERE.name()
@@ -167,8 +167,8 @@ impl Agent for Copilot {
         ];
         let is_alike = || OWN.iter().any(|key| payload.has(key)) || is_without_transcript();
         match payload.has_transcript_in("/.copilot/session-state/") {
-            true => Some(Sign::Place),
-            false => is_alike().then_some(Sign::Manner),
+            true => Some(Recognition::Place),
+            false => is_alike().then_some(Recognition::Manner),
         }
     }
 
@@ -222,7 +222,7 @@ fn powershell(program: &str, event: &str) -> String {
     format!("if (Get-Command '{program}' -ErrorAction SilentlyContinue) {{ & '{program}' copilot {event} }}; exit 0")
 }
 
-/// Returns what Copilot keeps beside a session's events: where it ran, as its picker shows it.
+/// Returns the text of the file that Copilot keeps beside the events of a session: the directory, as its picker shows it.
 fn workspace(session_id: &str, transcript: &[u8], directory: &Path) -> String {
     let quoted = |text: &str| Value::from(text).to_string();
     let mut lines = format!("id: {session_id}\ncwd: {}\n", quoted(&directory.to_string_lossy()));

@@ -1,7 +1,7 @@
 //! Cursor: the editor and its command line, which keep the same chat in different ways.
 //!
 //! Both write a transcript of lines, without times, models and what tools answered. The command line also has a database
-//! for each chat, and only that can be taken up again: where there is one, it is what is recorded; see `store`.
+//! for each chat, and only a chat with a database can be resumed. If there is a database, it is recorded; see `store`.
 //!
 //! Seen in real data: the transcript of lines. Only in written data: the database, the hooks' payloads. From reference
 //! alone: which events the hooks' file may have, the folders of the chats. Not read: the editor's `state.vscdb`, which is
@@ -23,8 +23,8 @@ use super::hooks::{Handler, HookFile, Layout, Shape};
 use super::instructions::{HomeFolder, Instructions, Place};
 use super::place;
 use super::{
-    Agent, Ask, Content, Event, Found, Parser, Payload, Recorded, Restoration, Sign, ask, payload, settings, sqlite,
-    tool,
+    Agent, Ask, Content, Event, Found, Parser, Payload, Recognition, Recorded, Restoration, ask, payload, settings,
+    sqlite, tool,
 };
 use crate::error::{Error, Kind, Result};
 use crate::hex::hex;
@@ -219,8 +219,8 @@ impl Agent for Cursor {
         &payload::Keys { session: &["conversation_id"], model: &["model_id"], ..payload::NONE }
     }
 
-    fn tools(&self) -> &'static tool::Words {
-        &tool::Words {
+    fn tools(&self) -> &'static tool::ToolNames {
+        &tool::ToolNames {
             shells: &["run_terminal_cmd"],
             editors: &["search_replace", "edit_notebook"],
             path: &["target_file", "target_notebook"],
@@ -228,8 +228,8 @@ impl Agent for Cursor {
         }
     }
 
-    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
-        (payload.has("cursor_version") || payload.has_transcript_in("/.cursor/")).then_some(Sign::Name)
+    fn recognizes(&self, payload: &Payload, _: &str) -> Option<Recognition> {
+        (payload.has("cursor_version") || payload.has_transcript_in("/.cursor/")).then_some(Recognition::Name)
     }
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
@@ -265,7 +265,7 @@ fn stored(session_id: &str) -> Option<PathBuf> {
     folders.map(|folder| folder.join(session_id).join(STORE)).find(|store| store.is_file())
 }
 
-/// Returns the transcript of a chat in a project's folder; releases differ in whether it has a folder of its own.
+/// Returns the transcript of a chat in a project's folder; in some releases each chat has its own folder.
 fn transcript_in(project: &Path, session_id: &str) -> Option<PathBuf> {
     let folder = project.join("agent-transcripts");
     let file = format!("{session_id}.jsonl");

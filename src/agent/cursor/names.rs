@@ -9,7 +9,7 @@ use crate::hex::unhex;
 /// The name of a blob.
 pub type Id = [u8; 32];
 pub type Ids = HashSet<Id>;
-/// Names in an order; where one stands in it is the number of its line.
+/// Blob names in order: the index of a name is its line number.
 pub type Names = IndexSet<Id>;
 
 /// The bytes before the name of a message in a root: a tag and a length.
@@ -21,7 +21,7 @@ pub fn run(data: &[u8]) -> impl Iterator<Item = Id> {
     data.chunks_exact(NAMED_BYTES).map_while(|chunk| chunk.strip_prefix(NAMED)?.try_into().ok())
 }
 
-/// Returns the name that stands in hex.
+/// Parses a name in hex.
 pub fn id(text: &str) -> Option<Id> {
     unhex(text)?.try_into().ok()
 }

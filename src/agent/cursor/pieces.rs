@@ -174,7 +174,7 @@ pub fn cut_text(text: &str, names: &Names) -> Value {
     Value::Array(pieces)
 }
 
-/// How a blob is named.
+/// The form in which a blob names other blobs.
 #[derive(Clone, Copy)]
 pub enum Form {
     Bytes,

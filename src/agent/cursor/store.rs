@@ -1,9 +1,9 @@
 //! The database of a chat: blobs named by their SHA-256, and a root that says in which order they belong.
 //!
-//! As lines, each message is one, as it is in its blob, in the order in which the root leads to them. The last line has
-//! what holds them together: the blobs that name others, with the others' line numbers in place of their names, and the
-//! table `meta`. So the lines have no digests, which redaction would change, and the names are made anew from what is
-//! there. Blobs that nothing leads to, such as earlier roots, are left out.
+//! As lines, each message is one line with the content of its blob, in the order of the root. The last line has the blobs
+//! that name others, with line numbers instead of names, and the table `meta`. So the lines have no digests, which redaction
+//! would make wrong, and the names are computed when the database is restored. Blobs that cannot be reached from the root,
+//! such as earlier roots, are left out.
 
 use std::time::Instant;
 
@@ -217,7 +217,7 @@ impl<'d> Walk<'d> {
         Ok(())
     }
 
-    /// Visits those that a blob names, and then it. A root is none of the messages, also when there are none yet.
+    /// Visits the blobs that a blob names, and then the blob itself. A root is no message, even if there are no messages yet.
     fn visit_node(&mut self, id: Id, data: Vec<u8>, children: &[Id], depth: usize) -> Result<()> {
         self.seen.insert(id);
         for child in children {
@@ -289,7 +289,7 @@ fn rebuilt(lines: &[u8]) -> Option<(Blobs, Meta)> {
     Some((blobs, meta))
 }
 
-/// Returns what stands before the last line, and that.
+/// Splits lines into those before the last one, and the last one.
 fn last_line(lines: &[u8]) -> Option<(&[u8], &[u8])> {
     let lines = lines.strip_suffix(b"\n")?;
     Some(lines.split_at(complete_lines(lines)))

@@ -1,8 +1,9 @@
-//! Transcripts that are one JSON document, written anew each time: as lines, so that only what is new is stored.
+//! Transcripts that are one JSON document, which the agent rewrites as a whole: as lines, so that only new messages are
+//! stored.
 //!
-//! The first line says how the document was written, then each element of its list has a line, and what is around the
-//! list comes last. Only whitespace between tokens changes; no number or string is spelt anew. [`from_lines`] gives the
-//! document back byte for byte; where that cannot be, it stays in one piece.
+//! The first line says how the document was written, then each element of its list has a line, and the rest of the
+//! document is the last line. Only whitespace between tokens changes; numbers and strings keep their spelling.
+//! [`from_lines`] restores the document byte for byte; a document for which it could not is stored in one piece.
 
 mod spelling;
 
@@ -31,7 +32,8 @@ pub fn to_lines(document: &[u8], list: &str) -> Vec<u8> {
     taken_apart(document, list).filter(is_same).unwrap_or_else(|| in_one_piece(document))
 }
 
-fn in_one_piece(document: &[u8]) -> Vec<u8> {
+/// Returns a document behind a line of ours, unchanged, with a line end after it.
+pub fn in_one_piece(document: &[u8]) -> Vec<u8> {
     let head = json!({ "shiftlog": "document" });
     [format!("{head}\n").as_bytes(), document, b"\n"].concat()
 }
@@ -80,20 +82,20 @@ fn values_of<'l>(members: &Members<'l>, list: &str) -> impl DoubleEndedIterator<
     members.0.iter().filter(move |(key, _)| key.get() == name).map(|(_, value)| *value)
 }
 
-/// Returns what stands before and after a value that is a part of another.
+/// Returns the text before and after a value that is a part of another.
 fn split<'l>(whole: &'l RawValue, part: &RawValue) -> (&'l [u8], &'l [u8]) {
     let start = part.get().as_ptr() as usize - whole.get().as_ptr() as usize;
     let (before, rest) = whole.get().as_bytes().split_at(start);
     (before, &rest[part.get().len()..])
 }
 
-/// Returns the first line of a document that is to be written with this indentation (0 for none) and this end. What
-/// follows are the elements of its list, each JSON in one line, and what is around it, where the list is empty.
+/// Returns the first line of a document that is to be written with this indentation (0 for none) and this end. It is
+/// followed by the elements of the list, each as JSON in one line, and by the document with an empty list.
 pub fn first_line_of(list: &str, indent: usize, end: &str) -> String {
     format!("{}\n", json!({ "shiftlog": "document", "list": list, "indent": indent, "end": end }))
 }
 
-/// Returns the length of such lines without the one about what is around the list, if they end with it.
+/// Returns the length of such lines without the last one, if that is the document with an empty list.
 pub fn lines_that_stay(lines: &[u8], list: &str) -> usize {
     let before = without_last_line(lines);
     let last = serde_json::from_slice(lines[before..].trim_ascii()).ok();
@@ -105,6 +107,12 @@ pub fn lines_that_stay(lines: &[u8], list: &str) -> usize {
 pub fn is_lines(text: &[u8]) -> bool {
     let end = text.find_byte(b'\n').unwrap_or(text.len());
     header(&text[..end]).is_some()
+}
+
+/// Says whether a text is such lines with a line for each element of the list.
+pub fn has_line_for_each(text: &[u8]) -> bool {
+    let end = text.find_byte(b'\n').unwrap_or(text.len());
+    header(&text[..end]).is_some_and(|head| head.get("list").is_some())
 }
 
 /// Returns the document that lines were made of; a text that is none of ours is returned as it is.
@@ -148,7 +156,7 @@ fn put_together(lines: &[u8], put: Put<'_>) -> Option<()> {
     put(head.get("end")?.as_str()?.as_bytes())
 }
 
-/// Returns what stands in an object before and after an empty list; where one comes twice, the last one counts.
+/// Returns the text of an object before and after an empty list. Of several with one name the last counts.
 fn around<'l>(line: &'l RawValue, list: &str) -> Option<(&'l [u8], &'l [u8])> {
     let members: Members<'_> = serde_json::from_str(line.get()).ok()?;
     let value = values_of(&members, list).next_back()?;
@@ -168,8 +176,8 @@ fn indent(document: &[u8]) -> usize {
     }
 }
 
-/// Visits the elements of a document's list and then what is around them, in such lines or in the document itself; with
-/// the place of each in the text.
+/// Visits the elements of a document's list and then the document around them, in such lines or in the document itself;
+/// with the place of each in the text.
 pub fn each(text: &[u8], list: &str, mut visit: impl FnMut(&Record<'_>, Range<usize>)) {
     let mut visit_all = |record: &Record<'_>, span: Range<usize>| {
         let elements = if list.is_empty() { record.as_array() } else { Some(json::list(record, list)) };

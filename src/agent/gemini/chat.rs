@@ -31,7 +31,7 @@ pub struct Chat {
     /// Whether it is read from its beginning.
     is_whole: bool,
     said: HashMap<String, Said>,
-    /// The ids of what was said, in order.
+    /// The ids of the messages, in order.
     ids: Vec<String>,
     count: usize,
 }
@@ -42,7 +42,7 @@ struct Told {
     messages: Vec<(usize, Message)>,
     /// The places of the messages with words, by number.
     worded: HashMap<usize, Vec<usize>>,
-    /// For each rewind: how many messages there were, and the first number that was taken back.
+    /// For each rewind: the number of messages before it, and the number of the first message that it removes.
     taken_back: Vec<(usize, usize)>,
 }
 
@@ -61,7 +61,7 @@ impl Told {
         }
     }
 
-    /// Returns the messages, those marked that were taken back after they were told.
+    /// Returns the messages, and marks those that a later rewind removed.
     fn finish(self) -> Vec<Message> {
         let (mut messages, mut taken_back) = (self.messages, self.taken_back);
         let mut from = usize::MAX;
@@ -109,7 +109,7 @@ impl Chat {
         }
     }
 
-    /// Reads a message; of one that was there before, what is new in it.
+    /// Reads a message; of a message that was read before, only its new parts.
     fn read(&mut self, record: &Value<'_>, span: Range<usize>, told: &mut Told) {
         let (Some(kind), Some(id)) = (text(record, "type"), string(record, "id")) else { return };
         // A message is written once more with the calls it made, when they are over. If that comes first in an increment,
@@ -205,7 +205,7 @@ fn is_over(call: &Value<'_>) -> bool {
     has_failed(call) || text(call, "status") == Some("success") || !list(call, "result").is_empty()
 }
 
-/// Returns what a tool answered the model, else what was shown of it.
+/// Returns the result that a tool gave the model, or else the result that was shown to the user.
 fn output(call: &Value<'_>) -> String {
     let of_part = |part: &Value<'_>| {
         let response = at(part, &["functionResponse", "response"])?;

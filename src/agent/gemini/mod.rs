@@ -20,7 +20,7 @@ use super::instructions::{HomeFolder, Instructions, Place};
 use super::json::{self, string, text};
 use super::place;
 use super::{
-    Agent, Ask, Content, Event, Found, Parser, Payload, Permission, Recorded, Restoration, Sign, Wording, ask,
+    Agent, Ask, Content, Event, Found, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording, ask,
     document, permission, tool,
 };
 use crate::error::{Error, Kind, Result};
@@ -209,12 +209,12 @@ impl Agent for Gemini {
         &[("AfterTool", Event::AfterTool)]
     }
 
-    fn tools(&self) -> &'static tool::Words {
-        &tool::Words { shells: &["run_shell_command"], ..tool::NONE }
+    fn tools(&self) -> &'static tool::ToolNames {
+        &tool::ToolNames { shells: &["run_shell_command"], ..tool::NONE }
     }
 
-    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
-        payload.has_transcript_in("/.gemini/tmp/").then_some(Sign::Place)
+    fn recognizes(&self, payload: &Payload, _: &str) -> Option<Recognition> {
+        payload.has_transcript_in("/.gemini/tmp/").then_some(Recognition::Place)
     }
 
     fn permission(&self, worktree: &Path) -> Permission {
@@ -253,7 +253,7 @@ impl Agent for Gemini {
     }
 }
 
-/// A file that is longer than this has more than the beginning of a session.
+/// The largest file that may hold only a session's header, in bytes.
 const LONGEST_STUB: u64 = 128 * 1024;
 
 impl Gemini {

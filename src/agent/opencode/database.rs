@@ -18,7 +18,7 @@ use super::pieces;
 use crate::error::{Error, Kind, Result};
 use crate::{outside, path};
 
-/// How deep a row may be nested: what is around it in a message comes on top, and all of it must be readable.
+/// How deep a row may be nested. The message around it adds some levels, and the JSON parser must accept the sum.
 const MAX_ROW_DEPTH: usize = 120;
 
 /// A session as a store has it.
@@ -57,16 +57,16 @@ struct Messages<'s> {
     session_id: &'s str,
     /// When reading ends.
     deadline: Option<Instant>,
-    /// Their ids, in order.
+    /// The ids of the messages, in order.
     ids: Vec<Vec<u8>>,
-    /// In JSON, one after the other, the messages' own rows, and then their parts.
+    /// JSON text: all message rows, then all part rows.
     text: String,
-    /// Where in it each message's own row is.
+    /// The range of each message row in `text`.
     infos: Vec<Range<usize>>,
 }
 
 impl Messages<'_> {
-    /// Reads the messages without their parts; returns what was added to prompts later.
+    /// Reads the messages without their parts; returns the summaries that were added to prompts later.
     fn read(&mut self, database: &Connection) -> Result<Map<String, Value>> {
         let mut summaries = Map::new();
         let query = "SELECT id, data FROM message WHERE session_id = ?1 ORDER BY time_created, id";
@@ -83,7 +83,7 @@ impl Messages<'_> {
         Ok(summaries)
     }
 
-    /// Reads the parts, and returns the lines of each message with its own.
+    /// Reads the parts of the messages, and returns the lines of all messages.
     fn with_parts(mut self, database: &Connection) -> Result<String> {
         let query = "SELECT message_id, id, data FROM part WHERE session_id = ?1";
         let ids = std::mem::take(&mut self.ids);
@@ -138,7 +138,7 @@ pub fn info(row: Map<String, Value>) -> Value {
     Value::Object(info)
 }
 
-/// Returns the summary of what came of a prompt, which OpenCode adds to the prompt's row later.
+/// Returns the summary of the answer to a prompt, which OpenCode adds to the prompt's row later.
 fn summary_of(data: &[u8]) -> Option<Value> {
     let parsed = data.contains_str("\"summary\"").then(|| record::parse(&data.to_str_lossy())).flatten()?;
     let Value::Object(mut message) = parsed else { return None };
@@ -204,7 +204,7 @@ struct Ids {
     message: IsThere,
 }
 
-/// Whether a member is there, whatever it is.
+/// Whether a member exists, with any value.
 #[derive(Default)]
 struct IsThere(bool);
 

@@ -1,8 +1,9 @@
-//! OpenCode and Kilo, which is made from it: sessions in a database (or, in older releases, in small files), and a plugin in place of hooks.
+//! OpenCode and Kilo, which is made from it: sessions in a database (or, in older releases, in small files), and a plugin
+//! instead of hooks.
 //!
-//! A session has no file of its own. Its path here is the store's with the session's id behind it, and what is recorded
-//! is what `opencode export` prints, in lines for each message; see `store`, `database` and `pieces`. How a message reads is
-//! in `messages`.
+//! Sessions share a store. The path of a session is the path of the store followed by the session's id. The transcript is
+//! the output of `opencode export`, as lines for each message; see `store`, `database` and `pieces`. Messages are parsed in
+//! `messages`.
 //!
 //! Seen in real data: the tables `session`, `message` and `part`, the files of messages and parts, texts, tool calls and
 //! tokens. Only in written data: the tables as a whole, the files of sessions, the export, reasoning, injected texts, what
@@ -151,8 +152,14 @@ impl Agent for OpenCode {
         Some("messages")
     }
 
+    fn lines(&self, native: Vec<u8>) -> Vec<u8> {
+        let lines = document::to_lines(&native, "messages");
+        // An export can have members that look like our marks.
+        if store::export(&lines) == native { lines } else { document::in_one_piece(&native) }
+    }
+
     fn native<'t>(&self, transcript: &'t [u8]) -> Cow<'t, [u8]> {
-        Cow::Owned(store::export(document::from_lines(transcript)))
+        Cow::Owned(store::export(transcript))
     }
 
     fn stored_bytes(&self, transcript: &Path) -> Option<u64> {

@@ -1,13 +1,18 @@
-//! A message of OpenCode as lines of its own: its beginning, and what each end of a step adds.
+//! A message of OpenCode as several lines: one for its beginning, and one more for each end of a step.
 //!
 //! OpenCode writes tokens, cost and the end of a step into a message after the tools of the step have answered. A commit
 //! that a tool makes is recorded before that. If the message were one line, that line would change then, and the record of
 //! the next commit would repeat its words. So the lines of a message only grow in number.
 
+use std::borrow::Cow;
+
+use indexmap::IndexMap;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::super::json as record;
+use crate::path::Members;
 
 /// The member of a line that continues the message of the line before.
 pub const MARK: &str = "shiftlog";
@@ -24,10 +29,14 @@ pub fn add_lines(lines: &mut String, info: &str, parts: &[&str]) {
     ends.push(parts.len());
     let beginning = beginning_of(&whole);
     let ids = || whole.iter().filter(|(name, _)| ["id", "sessionID", "role"].contains(&name.as_str()));
-    let later = whole.iter().filter(|(name, value)| beginning.get(*name) != Some(value));
-    let later: Map<String, Value> = ids().chain(later).map(|(name, value)| (name.clone(), value.clone())).collect();
+    let changed = whole.iter().filter(|(name, value)| beginning.get(*name) != Some(value));
+    let mut later: Map<String, Value> =
+        ids().chain(changed).map(|(name, value)| (name.clone(), value.clone())).collect();
     let own: Map<String, Value> = ids().map(|(name, value)| (name.clone(), value.clone())).collect();
     let has_more = later.len() > own.len();
+    if has_more && !order_after(&beginning, &later).into_iter().eq(whole.keys()) {
+        later.clone_from(&whole);
+    }
     add_line(lines, &Value::Object(beginning).to_string(), &parts[..ends[0]], false);
     let count = ends.len() - 1;
     for (number, range) in ends.windows(2).enumerate() {
@@ -69,6 +78,14 @@ fn beginning_of(info: &Map<String, Value>) -> Map<String, Value> {
     beginning
 }
 
+/// Returns the names of a message's members after [`MessageLine::add`] has added a line to it.
+fn order_after<'m>(info: &'m Map<String, Value>, more: &'m Map<String, Value>) -> Vec<&'m String> {
+    if info.keys().all(|name| more.contains_key(name)) {
+        return more.keys().collect();
+    }
+    info.keys().chain(more.keys().filter(|name| !info.contains_key(*name))).collect()
+}
+
 fn is_end_of_step(part: &str) -> bool {
     #[derive(Deserialize)]
     struct Kind<'p> {
@@ -79,31 +96,97 @@ fn is_end_of_step(part: &str) -> bool {
     part.contains(END) && serde_json::from_str(part).is_ok_and(|Kind { kind }| kind == END)
 }
 
-/// Puts the lines of each message together again, as elements of a document's list. Says whether there were any.
-pub fn put_together(messages: &mut Vec<Value>) -> bool {
-    let before = messages.len();
-    let mut whole: Vec<Value> = Vec::with_capacity(before);
-    for mut message in messages.drain(..) {
-        let last = whole.last_mut().filter(|last| {
-            message.get(MARK).is_some_and(|mark| mark == CONTINUES) && last["info"]["id"] == message["info"]["id"]
+/// One line of a message. Its values stay as they are spelled.
+pub struct MessageLine<'t> {
+    members: IndexMap<&'t str, &'t RawValue>,
+    info: IndexMap<&'t str, &'t RawValue>,
+    parts: Vec<&'t RawValue>,
+}
+
+impl<'t> MessageLine<'t> {
+    /// Parses a line; `None` if it is no object with `info` and `parts`.
+    pub fn parse(text: &'t str) -> Option<Self> {
+        let members = members(text)?;
+        let info = self::members(members.get("\"info\"")?.get())?;
+        let parts = serde_json::from_str(members.get("\"parts\"")?.get()).ok()?;
+        Some(MessageLine { members, info, parts })
+    }
+
+    fn parse_continuing(text: &'t str) -> Option<Self> {
+        let line = text.contains(CONTINUES).then(|| MessageLine::parse(text)).flatten()?;
+        let mark = line.members.get("\"shiftlog\"")?;
+        (mark.get() == "\"continues\"").then_some(line)
+    }
+
+    /// Returns the id of the message, as JSON.
+    pub fn id(&self) -> Option<&'t str> {
+        self.info.get("\"id\"").map(|id| id.get())
+    }
+
+    /// Sets a member of `info`, whose name is JSON.
+    pub fn set(&mut self, name: &'t str, value: &'t RawValue) {
+        self.info.insert(name, value);
+    }
+
+    /// Adds a line that continues this one. If its `info` has all members of this one, it also has their order.
+    fn add(&mut self, more: MessageLine<'t>) {
+        if self.info.keys().all(|name| more.info.contains_key(name)) {
+            self.info = more.info;
+        } else {
+            self.info.extend(more.info);
+        }
+        self.parts.extend(more.parts);
+    }
+
+    /// Returns the line as text, without a line end.
+    pub fn text(&self) -> String {
+        let info = object(&self.info.iter().map(|(name, value)| (*name, value.get())).collect::<Vec<_>>());
+        let parts: Vec<&str> = self.parts.iter().map(|part| part.get()).collect();
+        let parts = format!("[{}]", parts.join(","));
+        let members = self.members.iter().map(|(name, value)| match *name {
+            "\"info\"" => (*name, &*info),
+            "\"parts\"" => (*name, &*parts),
+            _ => (*name, value.get()),
         });
-        let Some(last) = last else {
-            whole.push(message);
+        object(&members.collect::<Vec<_>>())
+    }
+}
+
+/// Returns the members of an object by their names, which are JSON. Of several with one name the last counts.
+pub fn members(object: &str) -> Option<IndexMap<&str, &RawValue>> {
+    let members: Members<'_> = serde_json::from_str(object).ok()?;
+    Some(members.0.into_iter().map(|(name, value)| (name.get(), value)).collect())
+}
+
+/// Returns an object with these members as text. Their names are JSON.
+pub fn object(members: &[(&str, &str)]) -> String {
+    let members: Vec<String> = members.iter().map(|(name, value)| format!("{name}:{value}")).collect();
+    format!("{{{}}}", members.join(","))
+}
+
+/// Joins the lines of each message: the opposite of [`add_lines`].
+pub fn put_together<'t>(lines: &[&'t str]) -> Vec<Cow<'t, str>> {
+    let mut whole = Vec::with_capacity(lines.len());
+    let mut rest = lines;
+    while let [first, after @ ..] = rest {
+        rest = after;
+        let next = after.first().and_then(|line| MessageLine::parse_continuing(line));
+        let Some(mut message) = next.and_then(|_| MessageLine::parse(first)) else {
+            whole.push(Cow::Borrowed(*first));
             continue;
         };
-        if let (Some(info), Some(Value::Object(more))) =
-            (last.get_mut("info").and_then(Value::as_object_mut), message.get_mut("info").map(Value::take))
-        {
-            info.extend(more);
+        let id = message.id();
+        while let [line, after @ ..] = rest {
+            let Some(more) = MessageLine::parse_continuing(line).filter(|more| id.is_some() && more.id() == id) else {
+                break;
+            };
+            message.add(more);
+            rest = after;
         }
-        if let (Some(parts), Some(Value::Array(more))) =
-            (last.get_mut("parts").and_then(Value::as_array_mut), message.get_mut("parts").map(Value::take))
-        {
-            parts.extend(more);
-        }
+        let is_alone = rest.len() == after.len();
+        whole.push(if is_alone { Cow::Borrowed(*first) } else { Cow::Owned(message.text()) });
     }
-    *messages = whole;
-    messages.len() < before
+    whole
 }
 
 #[cfg(test)]
@@ -149,11 +232,31 @@ mod tests {
         let other = json!({ "info": { "id": "u", "role": "user" }, "parts": [] });
         for parts in [&[][..], &[TEXT, CALL], &[TEXT, CALL, END, PATCH], &[TEXT, END, CALL, END]] {
             let text = format!("{other}\n{}{other}\n", lines(&info(true), parts));
-            let mut messages: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-            assert!(put_together(&mut messages), "{text}");
+            let lines: Vec<&str> = text.lines().collect();
+            let messages = put_together(&lines);
+            assert!(messages.len() < lines.len(), "{text}");
+            let messages: Vec<Value> = messages.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
             let parts: Vec<Value> = parts.iter().map(|part| serde_json::from_str(part).unwrap()).collect();
             let info: Value = serde_json::from_str(&info(true)).unwrap();
             assert_eq!(messages, [other.clone(), json!({ "info": info, "parts": parts }), other.clone()]);
+        }
+    }
+
+    #[test]
+    fn the_members_of_a_message_keep_their_order() {
+        let (id, own) = (r#""id":"m","sessionID":"s","role":"assistant""#, r#""time":{"created":1,"completed":2}"#);
+        let finish = r#""finish":"stop""#;
+        for info in [
+            format!(r#"{{{id},{own},"cost":0.50,{finish}}}"#),
+            format!(r#"{{{id},{finish},"agent":"build","cost":1,{own}}}"#),
+            format!(r#"{{{own},"cost":1,{finish},{id}}}"#),
+            format!(r#"{{{finish},{id}}}"#),
+            format!("{{{id},{own}}}"),
+        ] {
+            let text = lines(&info, &[TEXT, END]);
+            let whole: Value = serde_json::from_str(&info).unwrap();
+            let expected = format!("{{\"info\":{whole},\"parts\":[{TEXT},{END}]}}");
+            assert_eq!(put_together(&text.lines().collect::<Vec<_>>()), [expected], "{text}");
         }
     }
 

@@ -4,16 +4,18 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use bstr::ByteSlice as _;
+use indexmap::IndexMap;
 use rusqlite::Connection;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::super::{document, json as record, place, sqlite};
+use super::super::{document, place, sqlite};
 use super::database::{self, Session};
-use super::pieces;
+use super::pieces::{self, MessageLine};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 
-/// The member with what was added after it was said; see [`Store::read`].
+/// The member with the summaries that OpenCode added to prompts later; see [`Store::read`].
 const LATER: &str = pieces::MARK;
 
 /// A place with sessions.
@@ -40,7 +42,7 @@ impl Store {
         stores
     }
 
-    /// Takes a session's path apart: the store, and the session's id.
+    /// Splits the path of a session into the store and the session's id.
     pub fn of(transcript: &Path) -> Option<(Store, String)> {
         let store = transcript.parent()?;
         let session_id = transcript.file_name()?.to_str().filter(|id| outside::is_plain_id(id))?.to_owned();
@@ -150,9 +152,9 @@ impl Store {
         }
     }
 
-    /// Returns a session as lines: what was said first stays as it is while the session grows.
+    /// Returns a session as lines. The first lines stay unchanged while the session grows.
     ///
-    /// What is added to a prompt after the answer, a summary of what came of it, goes to the end for that.
+    /// Therefore a summary that OpenCode adds to a prompt after the answer is in the last line.
     ///
     /// # Errors
     ///
@@ -176,31 +178,43 @@ impl Store {
     }
 }
 
-/// Returns a document as OpenCode exports it: what [`Store::read`] has put at its end, or in lines of its own, goes back
-/// where it was.
-pub fn export(document: Vec<u8>) -> Vec<u8> {
-    if !document.contains_str("\"shiftlog\"") {
-        return document;
+/// Returns a session as OpenCode exports it, from the lines of [`Store::read`]: summaries and the ends of steps go back to
+/// their messages.
+pub fn export(transcript: &[u8]) -> Vec<u8> {
+    let text = transcript.to_str().ok().filter(|_| document::has_line_for_each(transcript));
+    match text.and_then(whole) {
+        Some(lines) => document::from_lines(lines.as_bytes()),
+        None => document::from_lines(transcript),
     }
-    let Some(mut value) = record::parse(&document.to_str_lossy()) else { return document };
-    let later = value.as_object_mut().and_then(|object| object.shift_remove(LATER));
-    let summaries = later.as_ref().and_then(|later| later.get("summaries")?.as_object());
-    let mut none = Vec::new();
-    let messages = value.get_mut("messages").and_then(Value::as_array_mut).unwrap_or(&mut none);
-    if !pieces::put_together(messages) && summaries.is_none() {
-        return document;
-    }
-    let mut summaries = summaries.cloned().unwrap_or_default();
-    for message in messages {
-        let Some(info) = message.get_mut("info").and_then(Value::as_object_mut) else { continue };
-        let id = info.get("id").and_then(Value::as_str).unwrap_or_default();
-        if let Some(summary) = summaries.remove(id) {
-            info.insert("summary".into(), summary);
+}
+
+/// Returns the lines of a document that has a line for each whole message.
+fn whole(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.split('\n').map(str::trim_ascii).filter(|line| !line.is_empty()).collect();
+    let (first, lines) = lines.split_first()?;
+    let mut lines = pieces::put_together(lines);
+    if let Some(mut around) = lines.last().cloned().as_deref().and_then(pieces::members)
+        && around.get("\"messages\"").is_some_and(|list| list.get() == "[]")
+        && let Some(summaries) = around.shift_remove("\"shiftlog\"").and_then(|later| summaries_of(later.get()))
+    {
+        lines.pop();
+        for line in &mut lines {
+            let text = line.clone();
+            let Some(mut message) = MessageLine::parse(&text) else { continue };
+            if let Some(summary) = message.id().and_then(|id| summaries.get(id)) {
+                message.set("\"summary\"", summary);
+                *line = message.text().into();
+            }
         }
+        let around: Vec<(&str, &str)> = around.iter().map(|(name, value)| (*name, value.get())).collect();
+        lines.push(pieces::object(&around).into());
     }
-    let mut bytes = serde_json::to_vec_pretty(&value).unwrap_or_default();
-    bytes.push(b'\n');
-    bytes
+    Some(format!("{first}\n{}\n", lines.join("\n")))
+}
+
+/// Returns the summaries of prompts by the ids of their messages, which are JSON.
+fn summaries_of(later: &str) -> Option<IndexMap<&str, &RawValue>> {
+    pieces::members(pieces::members(later)?.get("\"summaries\"")?.get())
 }
 
 fn from_files(root: &Path, session_id: &str) -> Session {

@@ -1,9 +1,9 @@
-//! What VS Code writes of a conversation, in every form: the event stream that hooks name, and the chat store, which is
-//! one document or a log of changes to it.
+//! The forms in which VS Code writes a conversation: the event stream that hooks name, and the chat store, which is one
+//! document or a log of changes to it.
 //!
-//! A change can concern what was said before, so the log is played again, and a request told when a stretch of lines is
-//! through. In a stretch that begins in the middle of a log the requests before it are unknown: what is changed in them is
-//! told without their prompts.
+//! A change can concern an earlier request, so the log is replayed, and the messages of a request are returned when all given
+//! lines are read. If these begin in the middle of a log, the earlier requests are unknown: changes to them are returned
+//! without their prompts.
 
 use std::ops::Range;
 
@@ -81,7 +81,7 @@ impl Chat {
         }
     }
 
-    /// Returns what there is to tell of the requests.
+    /// Returns the messages of the requests that changed.
     fn tell(&mut self, end: &Range<usize>) -> Vec<Message> {
         let mut messages = Vec::new();
         for request in &mut self.requests {
@@ -101,7 +101,7 @@ impl Chat {
         messages
     }
 
-    /// Takes in the model that a state has chosen.
+    /// Sets the model that is selected in a state.
     fn select(&mut self, state: &Value) {
         let chosen = state["inputState"]["selectedModel"]["identifier"].as_str();
         self.selected = request::model(&Value::Null, chosen).or_else(|| self.selected.take());
@@ -151,7 +151,7 @@ impl Chat {
         list.as_array().into_iter().flatten().for_each(|value| self.append(value.clone(), span));
     }
 
-    /// Adds a request; one that was there before is the same still.
+    /// Appends a request. Replaces an earlier one with the same id.
     fn append(&mut self, value: Value, span: &Range<usize>) {
         let last = self.requests.iter().rev().find(|request| !request.is_gone);
         let index = match last {

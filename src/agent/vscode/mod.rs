@@ -1,4 +1,4 @@
-//! Copilot Chat in VS Code: two stores of what was said, and the hook file of Copilot CLI.
+//! Copilot Chat in VS Code: two stores of conversations, and the hook file of Copilot CLI.
 //!
 //! Read `chat` for how both stores read. VS Code runs `.github/hooks/shiftlog.json` as Copilot CLI does, and its payloads
 //! tell that it is VS Code. Seen in real data: payloads around a tool call, event streams, the chat store as a document and
@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::hooks::HookFile;
 use super::instructions::{Instructions, Place};
 use super::place;
-use super::{Agent, Found, Parser, Payload, Recorded, Restoration, Sign, copilot, tool};
+use super::{Agent, Found, Parser, Payload, Recognition, Recorded, Restoration, copilot, tool};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 
@@ -101,18 +101,18 @@ impl Agent for VsCode {
             .hint(format!("git shiftlog show --full --session={} --format=markdown", session.session_id)))
     }
 
-    fn tools(&self) -> &'static tool::Words {
-        &tool::Words {
+    fn tools(&self) -> &'static tool::ToolNames {
+        &tool::ToolNames {
             shells: &["run_in_terminal", "runTerminalCommand"],
             editors: &["insert_edit_into_file", "replace_string_in_file", "multi_replace_string_in_file"],
             ..tool::NONE
         }
     }
 
-    fn signs(&self, payload: &Payload, _: &str) -> Option<Sign> {
+    fn recognizes(&self, payload: &Payload, _: &str) -> Option<Recognition> {
         let is_in = |part| payload.has_transcript_in(part);
         let is_its_call = || payload.call_id().is_some_and(|id| id.contains("__vscode-"));
-        (is_in("GitHub.copilot-chat") || is_in("/workspaceStorage/") || is_its_call()).then_some(Sign::Name)
+        (is_in("GitHub.copilot-chat") || is_in("/workspaceStorage/") || is_its_call()).then_some(Recognition::Name)
     }
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
@@ -161,7 +161,7 @@ fn folder(workspace: &Path) -> Option<String> {
     place::path_of_uri(uri)
 }
 
-/// Returns what was written lately in a workspace. A chat that has a transcript for hooks is told by that.
+/// Returns the chats that were written lately in a workspace. If a chat has a transcript for hooks, that is returned.
 fn recent_in(workspace: &Path, seconds: i64) -> Vec<Found> {
     let streams = place::recent_sessions(&workspace.join(TRANSCRIPTS), "jsonl", seconds);
     let is_streamed = |chat: &Found| {

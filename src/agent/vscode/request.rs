@@ -23,14 +23,14 @@ pub struct Told {
     notices: usize,
 }
 
-/// A tool call, by whichever part of a request tells it.
+/// A tool call, from any part of a request that has it.
 struct Call {
     id: String,
     name: String,
     input: Value,
 }
 
-/// Returns what a request says beyond what was told of it.
+/// Returns the messages of a request that were not returned before.
 pub fn read(request: &Value, selected: Option<&str>, told: &mut Told, span: &Range<usize>) -> Vec<Message> {
     let model = model(request, selected);
     let mut messages = Vec::new();
@@ -91,7 +91,7 @@ pub fn read(request: &Value, selected: Option<&str>, told: &mut Told, span: &Ran
     messages
 }
 
-/// Returns the model that answered, which stands in several places.
+/// Returns the model that answered, from the first member that names it.
 pub fn model(request: &Value, selected: Option<&str>) -> Option<String> {
     let result = &request["result"];
     let details = || result["details"].as_str()?.split(" • ").next();
@@ -99,7 +99,7 @@ pub fn model(request: &Value, selected: Option<&str>) -> Option<String> {
     named.into_iter().flatten().find_map(known_model)
 }
 
-/// Returns the name of a model; none if it stands for whichever is free.
+/// Returns the name of a model; `None` for the automatic choice.
 fn known_model(name: &str) -> Option<String> {
     let name = name.trim();
     let name = name.strip_prefix("copilot/").unwrap_or(name);

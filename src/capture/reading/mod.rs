@@ -1,4 +1,4 @@
-//! Comparing a transcript with what the archive has of it, and storing the new part.
+//! Comparing a transcript with its stored part in the archive, and storing the new part.
 //!
 //! Read [`Reading::open`]: it opens the transcript and finds how much of it is stored (`resume`). Then
 //! [`Reading::survey`] counts the new part and [`Reading::store`] archives it. A transcript is read in chunks, so that
@@ -45,7 +45,7 @@ const PARSED_BYTES: usize = 64 << 10;
 /// The redactor, or the reason why there is none; without one nothing is stored.
 pub type Redaction = Rc<Result<Redactor>>;
 
-/// A session, and what is needed to read its transcript.
+/// A session, and the data for reading its transcript.
 #[derive(Clone, Copy)]
 pub struct SessionContext<'s, 'a> {
     /// The archive to compare with.
@@ -90,7 +90,7 @@ pub struct ResultLine {
 struct NamedCommit {
     /// The number that its first digits are.
     short_id: u32,
-    /// Whether it stands where `git commit` tells the id of the commit that it made: `[main 4e1c2aa] subject`.
+    /// Whether the id is where `git commit` prints that of its new commit: `[main 4e1c2aa] subject`.
     is_made: bool,
 }
 
@@ -197,8 +197,8 @@ impl<'a> Reading<'a> {
     /// prefix that ends at a line end counts as stored. If the agent's file is gone, the stored transcript is read in
     /// its place.
     ///
-    /// If words of the session were purged and `progress` is lost, nothing tells the purged words from those that were
-    /// never stored: then all of the file counts as stored, and [`Reading::skipped`] says so.
+    /// If words of the session were purged and `progress` is lost, purged words cannot be distinguished from words that
+    /// were never stored. Then all of the file counts as stored, and [`Reading::skipped`] returns a warning.
     ///
     /// # Errors
     ///
@@ -397,7 +397,7 @@ fn short_id(word: &str) -> Option<u32> {
     u32::from_str_radix(word.get(..SHORT_ID_DIGITS).filter(|_| is_id)?, 16).ok()
 }
 
-/// Returns the last commit ids that a text may name: before them stands whatever else the command printed.
+/// Returns the last commit ids that a text may name. Other output of the command comes before them.
 fn named_in(text: &str) -> Vec<NamedCommit> {
     let named = text.lines().rev().flat_map(|line| {
         let made = made_in(line);
@@ -408,7 +408,7 @@ fn named_in(text: &str) -> Vec<NamedCommit> {
 }
 
 /// Returns the commit of a line such as `[main 4e1c2aa] subject`, also with `(root-commit)` before the id, or of one such as
-/// `Commit 4e1c2aa subject`, by which an agent tells of a commit that it has made itself.
+/// `Commit 4e1c2aa subject`, which an agent prints for a commit that it has made itself.
 fn made_in(line: &str) -> Option<u32> {
     let line = line.trim_start();
     if let Some((id, _)) = line.strip_prefix("Commit ").and_then(|told| told.split_once(' ')) {

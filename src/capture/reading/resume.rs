@@ -73,7 +73,7 @@ impl<'a> Reading<'a> {
         Ok(State::new(&repo.common_dir()).is_purged(&self.key) || purged.concern(repo, &self.key, &[])?)
     }
 
-    /// Takes the file as it is now for stored, without storing it: only lines that are added from now on are new. The
+    /// Marks the present content of the file as stored, without storing it: only lines added later are new. The
     /// stored transcript ends with the newest segment, if its transcript can be read.
     ///
     /// # Errors

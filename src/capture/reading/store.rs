@@ -137,7 +137,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Updates `progress` to what is written.
+    /// Updates `progress` to the stored length.
     pub fn update(&self, progress: &mut Progress) {
         let is_fully_kept = self.kept_bytes == self.parent_bytes;
         let segment = self.parent.map(|id| id.to_string());
@@ -162,5 +162,5 @@ impl Reading<'_> {
 
 /// Returns a hash as [`Progress::xxh3`] has it.
 pub(super) fn hex_of(xxh3: &XxHash3_64) -> String {
-    format!("{:016x}", xxh3.finish())
+    hex(&xxh3.finish().to_be_bytes())
 }

@@ -181,7 +181,7 @@ fn attach(repo: &Repository, options: &Options, words: &[OsString]) -> Result<Ou
         if !is_new {
             cli::warning(&format!("'{}' is attached to {short} already", outside::line(&one.evidence.name)));
             outcome = Outcome::No;
-        } else if !options.writing.quiet {
+        } else if !options.writing.is_quiet() {
             tell_attached("attached", &one.evidence, &short)?;
         }
     }
@@ -243,5 +243,5 @@ fn remove(repo: &Repository, options: &Options, words: &[String]) -> Result<()> 
     if !evidence::remove(repo, &notes_ref, commit_id, &evidence, Instant::now() + TIMEOUT)? {
         return Err(Error::new(Kind::Missing, format!("'{notes_ref}' does not have it; it was received")));
     }
-    if options.writing.quiet { Ok(()) } else { cli::print(&format!("dropped {what}\n")) }
+    if options.writing.is_quiet() { Ok(()) } else { cli::print(&format!("dropped {what}\n")) }
 }

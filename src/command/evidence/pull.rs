@@ -76,7 +76,7 @@ pub fn pull(repo: &Repository, options: &super::Options, words: &[String]) -> Re
     let fatal = |failure: apex::Failure| failure.to_error();
     let directory = here.clone();
     let interruption = Interruption::catch(move || apex::remove_unfinished(&directory))?;
-    let mut progress = Progress::new(!options.writing.quiet && !options.json);
+    let mut progress = Progress::new(!options.writing.is_quiet() && !options.json);
     let mut pull = Pull::new(repo, &here, wanted).map_err(fatal)?;
     let listing = pull.list(|count| progress.tell("Listing logs", count, 0)).map_err(fatal)?;
     if commit_id.is_some() && listing.after() > MAX_ATTACHED {
@@ -139,7 +139,7 @@ fn tell(options: &super::Options, pulled: &[Pulled]) -> Result<()> {
         let mut object = json!({ "version": 1, "id": log.id });
         match &log.kept {
             Kept::Saved { file, size, is_new } => {
-                if *is_new && !options.json && !options.writing.quiet {
+                if *is_new && !options.json && !options.writing.is_quiet() {
                     text += &format!("fetched {file}, {}\n", pretty::size(*size));
                 }
                 object["state"] = if *is_new { "fetched" } else { "there" }.into();
@@ -188,7 +188,7 @@ fn attach(
     let is_new = evidence::attach(repo, &notes_ref, commit_id, &observed, Instant::now() + TIMEOUT)?;
     let short = repo.abbreviate(commit_id);
     for (one, _) in observed.iter().zip(is_new).filter(|(_, is_new)| *is_new) {
-        if !options.writing.quiet && !options.json {
+        if !options.writing.is_quiet() && !options.json {
             tell_attached("attached", &one.evidence, &short)?;
         }
     }

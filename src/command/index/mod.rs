@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::cli::{self, Outcome};
+use crate::cli::{self, Outcome, Quiet};
 use crate::error::{Error, Kind, Result};
 use crate::index::Project;
 
@@ -57,9 +57,8 @@ pub struct Options {
     /// With 'status', print one JSON object
     #[arg(long)]
     json: bool,
-    /// Say nothing when it is done
-    #[arg(short = 'q', long)]
-    quiet: bool,
+    #[command(flatten)]
+    quiet: Quiet,
     /// The action; for 'keys' and 'get' also a path, and a revision
     #[arg(value_name = "action", num_args = 0..=3)]
     words: Vec<String>,
@@ -122,7 +121,7 @@ impl Options {
 
 fn init(project: &Project, options: &Options) -> Result<Outcome> {
     let written = project.create(options.dry_run)?;
-    if !options.quiet || options.dry_run {
+    if !options.quiet.is_on || options.dry_run {
         let verb = if options.dry_run { "would write" } else { "wrote" };
         let lines: String = written.iter().map(|path| format!("{verb} {path}\n")).collect();
         cli::print(if lines.is_empty() { "nothing to do\n" } else { &lines })?;

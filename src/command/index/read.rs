@@ -24,7 +24,7 @@ pub fn validate(project: &Project, options: &Options) -> Result<Outcome> {
         wrong.extend(lost_locations(project)?);
     }
     let lines: String = wrong.iter().map(|reason| outside::line(reason) + "\n").collect();
-    if !options.quiet {
+    if !options.quiet.is_on {
         cli::print(&lines)?;
     }
     Ok(if wrong.is_empty() { Outcome::Done } else { Outcome::No })

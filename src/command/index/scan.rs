@@ -44,7 +44,7 @@ pub fn scan(project: &Project, options: &Options) -> Result<Outcome> {
 fn scan_with(repo: &Repository, project: &Project, options: &Options, ask: &'static Ask) -> Result<Outcome> {
     let plan = Plan::new(repo, project, ask)?;
     if plan.is_empty() {
-        if !options.quiet {
+        if !options.quiet.is_on {
             cli::print("nothing to do\n")?;
         }
         return Ok(Outcome::Done);
@@ -67,7 +67,7 @@ fn scan_with(repo: &Repository, project: &Project, options: &Options, ask: &'sta
     if has_questions && !options.yes && cli::confirm("Send it?")? == Some(false) {
         return Ok(Outcome::No);
     }
-    let mut progress = cli::Progress::new(!options.quiet);
+    let mut progress = cli::Progress::new(!options.quiet.is_on);
     let limit = Duration::from_secs(options.timeout);
     let before = Tree::take(repo)?;
     let ran = plan.run(options.model.as_deref(), limit, |done, total| progress.tell("Asking", done, total));
@@ -76,7 +76,7 @@ fn scan_with(repo: &Repository, project: &Project, options: &Options, ask: &'sta
         cli::warning(&told);
     }
     let changed = ran?;
-    if !options.quiet {
+    if !options.quiet.is_on {
         let lines: String = changed.iter().map(|root| format!("wrote {}/{root}.json\n", index::DIRECTORY)).collect();
         cli::print(if lines.is_empty() { "the index stays as it is\n" } else { &lines })?;
     }

@@ -30,7 +30,7 @@ pub fn watch(project: &Project, options: &Options) -> Result<Outcome> {
 }
 
 fn say(text: &str, options: &Options) {
-    if !options.quiet {
+    if !options.quiet.is_on {
         // The index is brought up to date even if nobody reads the output.
         let _ = cli::print(text);
     }
@@ -43,6 +43,6 @@ fn start(project: &Project, options: &Options, agent: &str) -> Result<Child> {
     scan.args(["index", "scan", "--yes", "--agent", agent, "--path"]).arg(project.top());
     scan.args(options.model.iter().flat_map(|model| ["--model", model]));
     scan.args(["--timeout", &options.timeout.to_string()]);
-    scan.args(options.quiet.then_some("--quiet"));
+    scan.args(options.quiet.is_on.then_some("--quiet"));
     scan.stdin(Stdio::null()).spawn().map_err(cannot)
 }

@@ -83,7 +83,7 @@ fn may_move(options: &Options, work: &Work, planned: &Report) -> Result<bool> {
     if moved.is_empty() || !planned.drift.is_empty() {
         return Ok(true);
     }
-    if !options.json {
+    if !options.json.is_on {
         cli::print(&format!(
             "These folders of skills become archived skills, and a backup is kept:\n{}",
             moved.concat()
@@ -93,7 +93,7 @@ fn may_move(options: &Options, work: &Work, planned: &Report) -> Result<bool> {
 }
 
 fn took_in(options: &Options, work: &Work, report: &Report, told: &[String]) -> Result<Outcome> {
-    if !options.json && report.drift.is_empty() {
+    if !options.json.is_on && report.drift.is_empty() {
         cli::print(&told.iter().map(|line| format!("{line}\n")).collect::<String>())?;
     }
     tell::report(options, work, report, true)

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use super::told;
-use crate::cli::{self, Outcome, Printing};
+use crate::cli::{self, Json, Outcome, Printing};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
 use crate::rules::{self, NewRule, Place, Report, Targets, Work};
@@ -29,9 +29,8 @@ pub struct Options {
     /// Name each file
     #[arg(short = 'v', long)]
     verbose: bool,
-    /// Print one JSON object a line
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
     #[command(flatten)]
     printing: Printing,
     /// Limit the command to this agent
@@ -122,10 +121,10 @@ impl Options {
         Some(match (self.command.as_str(), words.as_slice()) {
             ("show", [] | [_]) => {
                 let revision = words.first().copied().unwrap_or("HEAD");
-                cli::repository().and_then(|repo| told::show(&repo, &self.printing, self.json, revision))
+                cli::repository().and_then(|repo| told::show(&repo, &self.printing, self.json.is_on, revision))
             }
             ("diff", [old, new]) => {
-                cli::repository().and_then(|repo| told::diff(&repo, &self.printing, self.json, [old, new]))
+                cli::repository().and_then(|repo| told::diff(&repo, &self.printing, self.json.is_on, [old, new]))
             }
             ("diff", _) => usage("two revisions are needed"),
             _ => usage("'show' takes one revision"),
@@ -226,7 +225,7 @@ impl Options {
     fn clean(&self, work: &Work) -> Result<Outcome> {
         let planned = self.work(true)?.clean()?;
         if planned.changes.is_empty() && planned.drift.is_empty() {
-            if self.json {
+            if self.json.is_on {
                 return self.done(work, &planned, false);
             }
             cli::print("Nothing to clean -- no generated files or managed skills found.\n")?;
@@ -235,7 +234,7 @@ impl Options {
         if self.dry_run || !planned.drift.is_empty() {
             return self.done(work, &planned, false);
         }
-        if !self.yes && !self.json {
+        if !self.yes && !self.json.is_on {
             let lines: String = planned.lines(&work.place).iter().map(|line| format!("{line}\n")).collect();
             cli::print(&lines)?;
             if !ask::agrees("Remove what is generated, and restore what was there?")? {

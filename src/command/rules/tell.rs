@@ -22,7 +22,7 @@ fn print_lines(lines: &[String]) -> Result<()> {
 /// Prints the state of a store.
 pub fn status(options: &Options, work: &Work) -> Result<Outcome> {
     let overview = work.overview()?;
-    if options.json {
+    if options.json.is_on {
         print_json(overview.value)?;
     } else {
         print_lines(&overview.lines())?;
@@ -36,7 +36,7 @@ pub fn status(options: &Options, work: &Work) -> Result<Outcome> {
 /// Prints the names of archived skills.
 pub fn archived(options: &Options, work: &Work) -> Result<Outcome> {
     let names = work.archived()?;
-    if options.json {
+    if options.json.is_on {
         print_json(json!({ "archived_skills": names }))?;
     } else {
         print_lines(&names)?;
@@ -48,7 +48,7 @@ pub fn archived(options: &Options, work: &Work) -> Result<Outcome> {
 pub fn diff(options: &Options, report: &Report) -> Result<Outcome> {
     let place = options.place()?;
     let diff = report.diff(&place);
-    if options.json {
+    if options.json.is_on {
         let mut value = report.to_json();
         value["diff"] = json!(diff);
         print_json(value)?;
@@ -72,7 +72,7 @@ pub fn check(options: &Options, work: &Work) -> Result<Outcome> {
         };
         (problem, change.path.as_path())
     }));
-    if options.json {
+    if options.json.is_on {
         let list: Vec<Value> =
             problems.iter().map(|(problem, path)| json!({ "path": path, "problem": problem })).collect();
         print_json(json!({ "ok": problems.is_empty(), "problems": list }))?;
@@ -85,7 +85,7 @@ pub fn check(options: &Options, work: &Work) -> Result<Outcome> {
 
 /// Prints the changes; if generated files were edited, prints these and exits with 3.
 pub fn report(options: &Options, work: &Work, report: &Report, is_sync: bool) -> Result<Outcome> {
-    if options.json {
+    if options.json.is_on {
         print_json(report.to_json())?;
     } else if report.drift.is_empty() {
         if options.diff {

@@ -12,12 +12,12 @@ use clap::Parser;
 use self::session::{Group, parents, print};
 use super::change::{self, Change};
 use super::target::{self, Named};
-use crate::cli::{self, Outcome, Printing, Screen};
+use crate::cli::{self, Json, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Depth, Origin, SubAgent, TurnRange};
-use crate::record::{Conversation, Evidence, Lack, Note, Reader, Words};
+use crate::record::{Conversation, Evidence, MissingWords, Note, Reader, Words};
 use crate::told::Changes;
 use crate::transcript::{about, turns};
 
@@ -34,14 +34,13 @@ pub struct Options {
     /// Print the transcript's bytes exactly
     #[arg(long, conflicts_with_all = ["json", "format", "show_signature", "stat", "patch"])]
     raw: bool,
-    /// Print one JSON object a line
-    #[arg(long, conflicts_with_all = ["format", "show_signature", "stat", "patch"])]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
     /// Print in this format (medium or markdown)
-    #[arg(long, value_name = "format")]
+    #[arg(long, value_name = "format", conflicts_with = "json")]
     format: Option<Layout>,
     /// Say who wrote and signed each record, and who only carried it
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     show_signature: bool,
     /// Show only these turns
     #[arg(long, value_name = "n..m", value_parser = turn_range, conflicts_with_all = ["raw", "json"])]
@@ -244,7 +243,7 @@ impl Shown<'_> {
         let words = if self.options.raw { Words::All } else { Words::Shown };
         let (mut has_shown, mut has_words) = (false, false);
         let session = self.options.session.as_deref();
-        let is_folding = !self.options.raw && !self.options.json;
+        let is_folding = !self.options.raw && !self.options.json.is_on;
         let parents = if is_folding { parents(&note.summaries()) } else { HashSet::new() };
         let mut group: Option<Group> = None;
         reader.each_conversation(&note, session, self.options.full, words, |mut conversation| {
@@ -252,7 +251,7 @@ impl Shown<'_> {
             if about.as_ref().is_some_and(|about| !about.contains(&true)) {
                 return Ok(ControlFlow::Continue(()));
             }
-            if let Some(about) = about.as_ref().filter(|_| self.options.json) {
+            if let Some(about) = about.as_ref().filter(|_| self.options.json.is_on) {
                 let mut is_about = about.iter();
                 conversation.messages.retain(|_| is_about.next() == Some(&true));
             }
@@ -263,7 +262,7 @@ impl Shown<'_> {
             self.has_problems |= is_flawed;
             // With '--raw', missing words are a failure.
             self.has_problems |= self.options.raw && conversation.lack.is_some();
-            self.lacks_words |= conversation.lack == Some(Lack::NotFetched);
+            self.lacks_words |= conversation.lack == Some(MissingWords::NotFetched);
             has_words |= !is_removed;
             if let Some(group) = group.as_mut().filter(|group| group.has(&conversation)) {
                 group.sub_agents.push(SubAgent::new(conversation, self.options.depth().is_whole()));
@@ -317,7 +316,7 @@ impl Shown<'_> {
         }
         let (printing, repo, dates) = (&self.options.printing, self.repo, &self.dates);
         let screen = self.screen.get_or_insert_with(|| printing.priced_screen(repo, dates.clone()));
-        let (evidence, is_json, end) = (&self.evidence, self.options.json, printing.end());
+        let (evidence, is_json, end) = (&self.evidence, self.options.json.is_on, printing.end());
         screen.write(|out, style| match is_json {
             true => write!(out, "{}{end}", outside::json(&pretty::observed_object(commit, evidence))),
             false => pretty::write_commit(out, commit, style),
@@ -327,7 +326,7 @@ impl Shown<'_> {
 
     /// Prints the evidence of the present commit.
     fn print_evidence(&mut self, reader: &Reader<'_>) -> Result<()> {
-        let Some(screen) = self.screen.as_mut().filter(|_| !self.options.json) else { return Ok(()) };
+        let Some(screen) = self.screen.as_mut().filter(|_| !self.options.json.is_on) else { return Ok(()) };
         let is_whole = self.options.evidence == Some(Amount::Full) || self.options.verbose > 0;
         crate::command::observed::print(screen, reader, &self.evidence, is_whole)
     }
@@ -377,7 +376,7 @@ impl Shown<'_> {
         let continues = continues.and_then(|summary| reader.continued(commit.commit_id, summary));
         group.continues = continues.map(|(id, prompt)| (repo.abbreviate(id), prompt));
         let summary = &group.conversation.summary;
-        if let Some(rules) = summary.rules.as_ref().filter(|_| !self.options.raw && !self.options.json) {
+        if let Some(rules) = summary.rules.as_ref().filter(|_| !self.options.raw && !self.options.json.is_on) {
             let before = reader.told_before(commit.commit_id, &summary.key.agent);
             group.told_before =
                 before.map(|(id, before)| (repo.abbreviate(id), Changes::between(&before.files(), &rules.files())));
@@ -401,7 +400,7 @@ impl Shown<'_> {
         let Options { raw, json, full, session, .. } = self.options;
         let key = group.conversation.summary.key.clone();
         // Objects and bytes of one session are wanted alone.
-        if *raw || key.parent_id().is_some() || (*json && session.is_some()) || (session.is_none() && !full) {
+        if *raw || key.parent_id().is_some() || (json.is_on && session.is_some()) || (session.is_none() && !full) {
             return Ok(Vec::new());
         }
         let mut found = reader.sub_agents_until(commit_id, &key)?;
@@ -412,7 +411,7 @@ impl Shown<'_> {
         for (other, key) in found {
             let Some(mut sessions) = reader.sessions(other)? else { continue };
             reader.each_of_session(&mut sessions, &key, *full, |conversation| {
-                match json {
+                match json.is_on {
                     true => others.push(conversation),
                     false => sub_agents.push(SubAgent::new(conversation, self.options.depth().is_whole())),
                 }

@@ -56,7 +56,7 @@ pub(super) fn print(
     evidence: &[Evidence],
 ) -> Result<()> {
     let Group { conversation, about, sub_agents, continues, origin, told_before } = group;
-    if options.raw || options.json {
+    if options.raw || options.json.is_on {
         let notice = conversation.summary.newer_notice();
         conversation.problems.iter().chain(&notice).for_each(|words| cli::warning(words));
     }
@@ -74,7 +74,7 @@ pub(super) fn print(
             // Bytes on their way into a file stay as they are; a terminal would act on some of them.
             return if is_screen { outside::write_text(out, &raw) } else { out.write_all(&raw) };
         }
-        if options.json {
+        if options.json.is_on {
             return pretty::write_conversation_object(out, commit, conversation, evidence)
                 .and_then(|()| write!(out, "{}", options.printing.end()));
         }

@@ -16,7 +16,7 @@ use crate::capture::state::write_private;
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Order, REMOTES_PREFIX, Range, Replaced, Repository, fault_point};
 use crate::notes::{self, Changed};
-use crate::record::tombstone::{self, Became, Tombstones};
+use crate::record::tombstone::{self, Replacement, Tombstones};
 use crate::record::{EARLIER_REF, Note, kept};
 use crate::share::sync;
 use crate::transcript::SessionKey;
@@ -29,7 +29,7 @@ pub(super) struct Journal {
     /// The tips of our refs, and the ids in their reflogs.
     tips: BTreeSet<String>,
     /// The replacements of purged segments.
-    segments: BTreeMap<String, Became>,
+    segments: BTreeMap<String, Replacement>,
     /// The file names of purged sessions.
     barred: BTreeSet<String>,
     /// The sessions with purged words, as agent and id.
@@ -104,7 +104,7 @@ impl Journal {
     }
 
     pub(super) fn marks(&self, repo: &Repository) -> Tombstones {
-        let segment = |(hex, became): (&String, &Became)| Some((repo.parse_id(hex)?, became.clone()));
+        let segment = |(hex, became): (&String, &Replacement)| Some((repo.parse_id(hex)?, became.clone()));
         Tombstones {
             segments: self.segments.iter().filter_map(segment).collect(),
             sessions: self.barred.iter().cloned().collect(),

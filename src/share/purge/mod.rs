@@ -21,8 +21,8 @@ use crate::git::date::Time;
 use crate::git::{ObjectId, Repository};
 use crate::notes;
 use crate::progress::Tell;
-use crate::record::bars::Bars;
-use crate::record::tombstone::{Became, Mark, Tombstones};
+use crate::record::foreign_marks::ForeignMarks;
+use crate::record::tombstone::{Mark, Replacement, Tombstones};
 use crate::record::{EARLIER_REF, Evidence, Note, Record, Unit, cleaned_line};
 use crate::redact::Redactor;
 use crate::told::Told;
@@ -133,7 +133,7 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) 
     if let Target::Received { .. } = target {
         // Segments that we lack may still be fetched.
         for segment_id in wanted {
-            plan.marks.segments.entry(segment_id).or_insert_with(Became::nothing);
+            plan.marks.segments.entry(segment_id).or_insert_with(Replacement::nothing);
         }
     }
     if let Target::Matches(redactor) = target {
@@ -278,7 +278,7 @@ impl Plan {
 
 /// Returns the purge marks of others; see [`AcceptedMarks`].
 fn received(repo: &Repository, only_signed: bool) -> Result<AcceptedMarks> {
-    let bars = Bars::read(repo, &Tombstones::read(repo)?);
+    let bars = ForeignMarks::read(repo, &Tombstones::read(repo)?);
     let listing = Archive::new(repo).listing(archive::REF)?;
     let segments: HashSet<ObjectId> = listing.iter().map(|(_, id)| *id).collect();
     let sessions: HashSet<String> =
@@ -333,7 +333,7 @@ impl Plan {
     fn mark_absent(&mut self, stored: &HashSet<ObjectId>, through: ObjectId, record: &Record) -> bool {
         let is_absent = !stored.contains(&through);
         if is_absent {
-            self.marks.segments.insert(through, Became::nothing());
+            self.marks.segments.insert(through, Replacement::nothing());
             self.sessions.insert(record.key());
         }
         is_absent
@@ -357,7 +357,7 @@ impl Plan {
             let is_old = || self.earlier_before.is_some_and(|end| time().is_some_and(|time| time.seconds < end));
             let is_unnamed = !after.contains(&segment_id) && (before.contains(&segment_id) || is_old());
             if is_unnamed && !self.marks.segments.contains_key(&segment_id) {
-                self.marks.segments.insert(segment_id, Became::nothing());
+                self.marks.segments.insert(segment_id, Replacement::nothing());
                 self.dropped += 1;
             }
         }

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use crate::archive::{Archive, Header, hex, text};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
-use crate::record::tombstone::Became;
+use crate::record::tombstone::Replacement;
 use crate::redact::Redactor;
 use crate::transcript::{SessionKey, line_ends};
 
@@ -22,7 +22,7 @@ pub struct Rewritten {
     /// The session.
     pub session: Option<SessionKey>,
     /// The replacements.
-    pub became: HashMap<ObjectId, Became>,
+    pub became: HashMap<ObjectId, Replacement>,
     /// The segments that lose words of their own.
     pub cut: HashSet<ObjectId>,
 }
@@ -195,7 +195,7 @@ pub fn rewrite(
             (Some(archive.write(&new_header, &new_body)?), bytes, digest)
         };
         let (became, sha256) = (new_id.map(|id| id.to_string()), hex(&digest.clone().finalize()));
-        rewritten.became.insert(segment_id, Became { shiftlog: 1, became, bytes, sha256 });
+        rewritten.became.insert(segment_id, Replacement { shiftlog: 1, became, bytes, sha256 });
         segments.insert(segment_id, RewrittenSegment { segment_id: new_id, bytes, digest, is_same: false, ranges });
     }
     Ok(rewritten)

@@ -17,10 +17,10 @@ use super::check::{self, Holds};
 use crate::archive::{self, Archive};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, Fetch, ObjectId, Push, Repository};
-use crate::notes;
-use crate::record::bars::Bars;
+use crate::record::foreign_marks::ForeignMarks;
 use crate::record::tombstone::{self, Tombstones};
 use crate::record::{Note, Unit, remember_words};
+use crate::{hex, notes};
 
 /// How often a push is tried when others are faster.
 const MAX_ATTEMPTS: u32 = 40;
@@ -175,7 +175,7 @@ impl<'r> Syncer<'r> {
                     }
                 }
             }
-            let bars = Bars::read(self.repo, &Tombstones::read(self.repo)?);
+            let bars = ForeignMarks::read(self.repo, &Tombstones::read(self.repo)?);
             synced.has_purged = hides_ours(self.repo, &bars)?;
             let mut pushes = Vec::new();
             for shared in
@@ -348,7 +348,7 @@ impl<'r> Syncer<'r> {
     /// Returns the commit to push to a ref that names `there` on the remote; `None` if there is nothing to push.
     ///
     /// What purge marks of others name is not pushed. If our tree has any of it, our history is not pushed either.
-    fn outgoing(&self, shared: &Shared, there: Option<ObjectId>, bars: &Bars) -> Result<Option<ObjectId>> {
+    fn outgoing(&self, shared: &Shared, there: Option<ObjectId>, bars: &ForeignMarks) -> Result<Option<ObjectId>> {
         let Some(ours) = self.repo.tip(&shared.name)? else { return Ok(None) };
         let theirs = there.and(self.repo.tip(&shared.tracking)?);
         if shared.holds == Holds::Marks {
@@ -373,7 +373,7 @@ impl<'r> Syncer<'r> {
     }
 
     /// Returns the archive tree `base` with the segments of `ours` that no mark names; `None` if marks name none of them.
-    fn segments_without(&self, base: ObjectId, ours: ObjectId, bars: &Bars) -> Result<Option<ObjectId>> {
+    fn segments_without(&self, base: ObjectId, ours: ObjectId, bars: &ForeignMarks) -> Result<Option<ObjectId>> {
         let archive = Archive::new(self.repo);
         let mut new = archive.added(base, ours)?;
         let count = new.len();
@@ -382,7 +382,7 @@ impl<'r> Syncer<'r> {
     }
 
     /// Does the same for notes.
-    fn notes_without(&self, base: ObjectId, ours: ObjectId, bars: &Bars) -> Result<Option<ObjectId>> {
+    fn notes_without(&self, base: ObjectId, ours: ObjectId, bars: &ForeignMarks) -> Result<Option<ObjectId>> {
         let mut outgoing = Vec::new();
         let mut is_hit = false;
         for annotated_id in notes::changed(self.repo, base, ours)? {
@@ -431,7 +431,7 @@ impl<'r> Syncer<'r> {
 }
 
 /// Says whether purge marks of others name something in our archive.
-fn hides_ours(repo: &Repository, bars: &Bars) -> Result<bool> {
+fn hides_ours(repo: &Repository, bars: &ForeignMarks) -> Result<bool> {
     if bars.is_empty() {
         return Ok(false);
     }
@@ -445,7 +445,7 @@ pub(super) fn notes_name(notes_ref: &str) -> Cow<'static, str> {
     if notes_ref == notes::DEFAULT_REF {
         "notes".into()
     } else {
-        format!("notes-{:016x}", twox_hash::XxHash3_64::oneshot(notes_ref.as_bytes())).into()
+        format!("notes-{}", hex::xxh3(notes_ref.as_bytes())).into()
     }
 }
 

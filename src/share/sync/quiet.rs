@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use super::{Level, Plan, Syncer, notes_name};
-use crate::archive;
 use crate::capture::State;
 use crate::capture::state::write_private;
 use crate::error::Result;
 use crate::git::{Asking, Repository};
 use crate::share::purge;
+use crate::{archive, hex};
 
 /// How long a background push may take.
 const QUIET_TIMEOUT: Duration = Duration::from_secs(600);
@@ -54,7 +54,7 @@ pub fn push_quietly(repo: &Repository, notes_ref: &str, remote: &str) {
 
 /// Takes the lock for a background push to a remote; `None` if another process holds it.
 fn only_one(state: &State, remote: &str) -> Option<std::fs::File> {
-    let name = format!("pushing-{:016x}", twox_hash::XxHash3_64::oneshot(remote.as_bytes()));
+    let name = format!("pushing-{}", hex::xxh3(remote.as_bytes()));
     let path = state.root().join(name);
     if !path.exists() {
         write_private(&path, b"").ok()?;

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use shiftlog::agent::{self, Agent};
 
 use super::{come_back, fake_program, files_below, fixture, survive_payloads, told};
+use crate::format::assert_read_alike;
 use crate::support::{Scratch, feed};
 
 const ID: &str = "ses_1bf8a86b1ffeNAd6lVyuCurdUt";
@@ -85,6 +86,7 @@ fn every_session_parses_and_comes_back() {
             assert!(restored == export, "{} is what OpenCode exports", path.display());
         }
     }
+    assert_eq!(assert_read_alike(&scratch, "HEAD").len(), stored.len());
     let empty = scratch.root().join("empty.db");
     Connection::open(&empty).unwrap().execute_batch(TABLES).unwrap();
     assert!(opencode().read(&empty.join(ID)).is_err(), "a database without the session");

@@ -1,4 +1,4 @@
-//! Records without words that nobody has damaged: their notes were shared alone.
+//! Records without words whose notes were shared without the archive. They are not damaged.
 
 use super::{Reader, Record};
 use crate::archive::{self, Archive};
@@ -9,26 +9,26 @@ const WORDLESS: &str = "shiftlog/wordless";
 
 /// Why no words of a record are here although nothing is damaged.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Lack {
+pub enum MissingWords {
     /// No remote has them, as far as is known.
     NotShared,
     /// A remote has them, or was not asked yet.
     NotFetched,
 }
 
-impl Lack {
+impl MissingWords {
     /// Returns the sentence for people.
     pub fn sentence(self) -> &'static str {
         match self {
-            Lack::NotShared => "transcript not shared by its author",
-            Lack::NotFetched => "transcript not fetched",
+            MissingWords::NotShared => "transcript not shared by its author",
+            MissingWords::NotFetched => "transcript not fetched",
         }
     }
 }
 
 impl Reader<'_> {
     /// Returns why no words of a record are here; `None` if some are, or should be.
-    pub(super) fn lack(&self, record: &Record, is_full: bool) -> Option<Lack> {
+    pub(super) fn lack(&self, record: &Record, is_full: bool) -> Option<MissingWords> {
         let repo = self.repo();
         let through = repo.parse_id(&record.through)?;
         if repo.has_object(through) || repo.remotes().is_empty() || self.mark_on(record, is_full).is_some() {
@@ -41,9 +41,9 @@ impl Reader<'_> {
             .any(|name| archive.lists(&name, &key))
         {
             // What is listed is here, but in a partial clone.
-            return repo.is_partial().then_some(Lack::NotFetched);
+            return repo.is_partial().then_some(MissingWords::NotFetched);
         }
-        Some(if may_be_fetched(repo) { Lack::NotFetched } else { Lack::NotShared })
+        Some(if may_be_fetched(repo) { MissingWords::NotFetched } else { MissingWords::NotShared })
     }
 }
 

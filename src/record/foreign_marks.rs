@@ -1,4 +1,4 @@
-//! Purge marks of other people, fetched from remotes: they hide what they name, and change nothing until the user
+//! Purge marks of other people, fetched from remotes. They hide sessions and segments, and change nothing until the user
 //! accepts them.
 //!
 //! They stay in the refs that they were fetched to, separate from our own marks (see `tombstone`). Nothing in our refs
@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::OnceLock;
 
-use super::tombstone::{Became, MAX_MARK_BYTES, Mark, Tombstones, mark_of_path};
+use super::tombstone::{MAX_MARK_BYTES, Mark, Replacement, Tombstones, mark_of_path};
 use super::{Evidence, Record};
 use crate::archive::{self, Archive};
 use crate::error::Result;
@@ -21,26 +21,26 @@ const MAX_READ: usize = 1_000_000;
 
 /// The purge marks of other people.
 #[derive(Clone, Debug, Default)]
-pub struct Bars {
+pub struct ForeignMarks {
     /// Each mark with the refs that have it, and its blob there.
     marks: HashMap<Mark, Vec<(String, ObjectId)>>,
-    /// The text shown in place of what each mark names; computed when first needed.
+    /// The text that replaces a hidden record, for each mark; computed when first needed.
     texts: OnceLock<BTreeMap<Mark, String>>,
 }
 
 /// The author of a mark.
 #[derive(Clone, Debug)]
-pub struct Maker {
+pub struct MarkAuthor {
     /// The commit that added the mark; `None` if it was not found within [`MAX_READ`] marks.
     pub commit: Option<Box<Commit>>,
     /// The signature of that commit.
     pub signature: Signature,
 }
 
-impl Bars {
+impl ForeignMarks {
     /// Reads the marks that were fetched from remotes and are not among ours. Skips refs that cannot be read.
     pub fn read(repo: &Repository, ours: &Tombstones) -> Self {
-        let mut bars = Bars::default();
+        let mut bars = ForeignMarks::default();
         for name in repo.fetched_refs("purged") {
             let Ok(Some(tip)) = repo.tip(&name) else { continue };
             let mut found = Vec::new();
@@ -118,7 +118,7 @@ impl Bars {
         }
         let replacement = |blob_id: ObjectId| -> Option<SessionKey> {
             let text = repo.read_blob(blob_id, MAX_MARK_BYTES).ok()?;
-            let became: Became = serde_json::from_slice(&text).ok()?;
+            let became: Replacement = serde_json::from_slice(&text).ok()?;
             let header = Archive::new(repo).header(repo.parse_id(&became.became?)?).ok()?;
             Some(SessionKey::new(&header.agent, &header.session))
         };
@@ -138,7 +138,7 @@ impl Bars {
     /// # Errors
     ///
     /// If the history of a ref cannot be read.
-    pub fn makers(&self, repo: &Repository, wanted: &[Mark]) -> Result<BTreeMap<Mark, Maker>> {
+    pub fn makers(&self, repo: &Repository, wanted: &[Mark]) -> Result<BTreeMap<Mark, MarkAuthor>> {
         let mut brought: HashMap<Mark, Vec<ObjectId>> = HashMap::new();
         let found = wanted.iter().filter_map(|mark| self.marks.get(mark)).flatten();
         let refs: HashSet<&String> = found.map(|(name, _)| name).collect();
@@ -157,15 +157,15 @@ impl Bars {
                 .flatten()
                 .map(|id| (*id, signatures.get(id).cloned().unwrap_or_else(Signature::none)));
             let maker = match signed.max_by_key(|(_, signature)| signature.state) {
-                Some((id, signature)) => Maker { commit: Some(Box::new(repo.commit(id)?)), signature },
-                None => Maker { commit: None, signature: Signature::none() },
+                Some((id, signature)) => MarkAuthor { commit: Some(Box::new(repo.commit(id)?)), signature },
+                None => MarkAuthor { commit: None, signature: Signature::none() },
             };
             makers.insert(mark.clone(), maker);
         }
         Ok(makers)
     }
 
-    /// Returns the text shown in place of what a mark names: `removed by <name> <<address>> on <date>`, and whether the
+    /// Returns the text that replaces a record hidden by a mark: `removed by <name> <<address>> on <date>`, and whether the
     /// mark is signed.
     pub fn removed_by(&self, repo: &Repository, mark: &Mark) -> String {
         let texts = self.texts.get_or_init(|| {
@@ -177,14 +177,14 @@ impl Bars {
     }
 }
 
-impl Maker {
+impl MarkAuthor {
     /// Says whether the mark has a good signature by a trusted key.
     pub fn is_trusted(&self) -> bool {
         self.signature.state == State::Good
     }
 }
 
-impl std::fmt::Display for Maker {
+impl std::fmt::Display for MarkAuthor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Some(commit) = &self.commit else { return write!(f, "removed by somebody") };
         let author = &commit.author;

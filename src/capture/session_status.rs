@@ -1,5 +1,5 @@
-//! The present state: what sessions have said since they were last recorded on a commit, and what is pending. Stores
-//! and records nothing.
+//! The present state: the words of sessions since they were last recorded on a commit, and pending captures. Stores and
+//! records nothing.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -22,7 +22,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// A session that is running, or that has words which no commit has.
 #[derive(Debug)]
-pub struct Standing {
+pub struct SessionStatus {
     /// The session.
     pub key: SessionKey,
     /// The top of the working tree that the session works in, if known.
@@ -51,7 +51,7 @@ pub struct PendingFile {
 }
 
 /// Returns the sessions that a commit made now would examine, by agent and id.
-pub fn standing(repo: &Repository) -> Vec<Standing> {
+pub fn session_statuses(repo: &Repository) -> Vec<SessionStatus> {
     let state = State::new(&repo.common_dir());
     let mut sessions = state.sessions();
     sessions.extend(recent_unreported(&state, repo.worktree(), &sessions));
@@ -69,7 +69,7 @@ pub fn standing(repo: &Repository) -> Vec<Standing> {
         let is_going_on = is_going_on(&live, now);
         if is_going_on || bytes > 0 || problem.is_some() {
             let (key, worktree, seen) = (live.key(), live.worktree, live.seen);
-            found.push(Standing { key, worktree, is_going_on, seen, tally, bytes, problem });
+            found.push(SessionStatus { key, worktree, is_going_on, seen, tally, bytes, problem });
         }
     }
     found.sort_by(|a, b| a.key.cmp(&b.key));

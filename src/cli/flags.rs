@@ -1,0 +1,48 @@
+//! Options that many commands have, each with its help.
+
+use super::full_notes_ref;
+use crate::git::Repository;
+
+/// The option for another notes ref.
+#[derive(Clone, Debug, clap::Args)]
+pub struct NotesRef {
+    /// Use this notes ref
+    #[arg(id = "ref", long = "ref", value_name = "notes-ref")]
+    name: Option<String>,
+}
+
+impl NotesRef {
+    /// Returns the name as the user typed it; `None` if there is none.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Returns the full name of the ref, or that of the configured or usual one.
+    pub fn full_name(&self, repo: &Repository) -> String {
+        full_notes_ref(repo, self.name())
+    }
+}
+
+/// The option for JSON lines.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Json {
+    /// Print one JSON object a line
+    #[arg(id = "json", long = "json")]
+    pub is_on: bool,
+}
+
+/// The option of a command that acts, for silence after success.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Quiet {
+    /// Say nothing when it is done
+    #[arg(id = "quiet", short = 'q', long = "quiet")]
+    pub is_on: bool,
+}
+
+/// The option of a command that answers, for an exit status alone.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Silent {
+    /// Print nothing; only the exit status tells
+    #[arg(id = "quiet", short = 'q', long = "quiet")]
+    pub is_on: bool,
+}
