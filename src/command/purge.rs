@@ -171,8 +171,9 @@ fn is_everything(repo: &Repository, options: &Options, plan: &purge::Plan) -> Re
     }
     let segments = Archive::new(repo).listing(archive::REF)?.len();
     // Words that follow the last commit of a session are on no commit: a selection of all commits does not name them. What
-    // an earlier tool recorded has its words in the notes.
-    Ok(segments > 0 && plan.dropped == segments || plan.notes > 0 && plan.notes_left == 0)
+    // an earlier tool recorded has its words in the notes. What others have removed is listed by them.
+    let is_every_note = plan.notes > 0 && plan.notes_left == 0 && !options.received;
+    Ok(segments > 0 && plan.dropped == segments || is_every_note)
 }
 
 /// Says whether a pattern fits nearly any text: it matches most letters, or what is between two.
