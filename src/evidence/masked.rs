@@ -12,7 +12,7 @@ const MIN_TOKEN_BYTES: usize = 16;
 pub struct Masked<'m> {
     out: &'m mut dyn Write,
     token: &'m [u8],
-    /// What was not written yet: it can be the beginning of the token.
+    /// The end of the text, which is held back: the token may begin in it.
     held: Vec<u8>,
 }
 

@@ -19,7 +19,7 @@ pub struct Tree {
     files: BTreeMap<PathBuf, Stat>,
 }
 
-/// What tells that a file has changed, without reading it: type and mode, size, and time in nanoseconds.
+/// The properties that differ once a file has changed: its type and mode, its size, and its time in nanoseconds.
 type Stat = (u32, u64, i64, i64);
 
 impl Tree {

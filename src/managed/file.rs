@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 
 const EXCLUDE_MARK: &str = "# git-shiftlog: settings of agents that are private to this clone";
 
-/// What the name of a file ends with until it is written.
+/// The suffix of a file's name while the file is being written.
 const UNFINISHED: &str = ".shiftlog-new";
 /// The longest name of a file.
 const MAX_NAME_BYTES: usize = 255;

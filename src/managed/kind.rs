@@ -1,6 +1,6 @@
 //! The kinds of files that we edit.
 
-/// What a file is, and so how our part is taken out of it after the user has edited it.
+/// The kind of a file. It decides how our part is removed after the user has edited the file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum FileKind {
     /// A hook of Git.
