@@ -6,7 +6,7 @@ use crate::cli::{Outcome, Printing};
 use crate::error::Result;
 use crate::git::date;
 use crate::pretty::{MachineFormat, write_machine};
-use crate::record::Reader;
+use crate::record::{Reader, redaction};
 use crate::replay::Evidence;
 
 /// The options that choose such a format.
@@ -50,12 +50,13 @@ pub fn print(
 ) -> Result<Outcome> {
     let mut screen = printing.screen(reader.repo(), date::Format::default());
     let is_screen = screen.is_screen;
+    let redactor = redaction::redactor(reader.repo())?;
     let how = if format == MachineFormat::Incremental { How::AsFound } else { how };
     let mut is_found = false;
     blaming.each(reader, asked, how, |lines, found| {
         is_found |= found.iter().any(|found| found.evidence != Evidence::None);
         screen.write(|out, _| {
-            write_machine(out, &lines, &found, format, is_screen)?;
+            write_machine(out, &lines, &found, format, &redactor, is_screen)?;
             // A program that asks for groups as they are found waits for each.
             if how == How::AsFound { out.flush() } else { Ok(()) }
         })

@@ -1,14 +1,13 @@
 //! The text of evidence: from the archive, or from its file.
 
-use std::fs::File;
-use std::io::Read as _;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use sha2::{Digest as _, Sha256};
 
 use crate::archive::{Archive, text};
 use crate::error::{Error, Kind, Result};
-use crate::git::Repository;
+use crate::git::{Repository, private};
 use crate::hex::hex;
 use crate::record::Evidence;
 
@@ -50,14 +49,11 @@ fn file_text(repo: &Repository, evidence: &Evidence) -> Result<Vec<u8>, &'static
         return Err("its digest is not known");
     }
     let path = path_of(repo, &evidence.name).ok_or("it is not in this working tree")?;
-    // A note of somebody else can name a named pipe, and opening one waits for a writer.
-    let metadata = path.metadata().map_err(|_| "the file is not here")?;
-    if !metadata.is_file() || metadata.len() != evidence.size {
-        return Err("the file has changed");
-    }
-    let file = File::open(path).map_err(|_| "the file is not here")?;
-    let mut text = Vec::new();
-    file.take(evidence.size).read_to_end(&mut text).map_err(|_| "the file cannot be read")?;
+    let text = private::read(&path, evidence.size).map_err(|error| match error.kind() {
+        ErrorKind::FileTooLarge | ErrorKind::Other => "the file has changed",
+        ErrorKind::NotFound => "the file is not here",
+        _ => "the file cannot be read",
+    })?;
     if hex(&Sha256::digest(&text)) != evidence.sha256 {
         return Err("the file has changed");
     }

@@ -1,7 +1,7 @@
 //! Files of our own in the repository's directory, readable by their owner, or by the group of a shared repository.
 
 use std::fs::{File, OpenOptions, Permissions};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -129,6 +129,41 @@ pub fn open_no_link(path: &Path) -> std::io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
 }
 
+/// Reads a file of at most `max_bytes` that a user or a repository names. A symbolic link is followed.
+///
+/// # Errors
+///
+/// If it is no regular file, is larger, or cannot be read.
+pub fn read(path: &Path, max_bytes: u64) -> std::io::Result<Vec<u8>> {
+    // To open a named pipe without this waits for a writer.
+    let flags = rustix::fs::OFlags::NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+    read_open(file, max_bytes)
+}
+
+/// Does the same with an open file.
+///
+/// The length that the system tells decides nothing: that of a device is 0, and a file can grow while it is read.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_open(file: File, max_bytes: u64) -> std::io::Result<Vec<u8>> {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    if metadata.len() <= max_bytes {
+        file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    }
+    if metadata.len() > max_bytes || bytes.len() as u64 > max_bytes {
+        let why = format!("it is too large (at most {max_bytes} bytes)");
+        return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, why));
+    }
+    Ok(bytes)
+}
+
 /// Writes a file in one step: readers see the old one or the new one, never a part.
 ///
 /// # Errors
@@ -163,4 +198,33 @@ fn put(path: &Path, bytes: &[u8], is_synced: bool) -> Result<()> {
     super::fault_point("file-written");
     file.persist(path).map_err(|error| Error::io("write", path, error.error))?;
     Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+mod tests {
+    use std::io::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn a_named_file_is_regular_and_no_larger_than_was_said() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        std::fs::write(&file, "12345").unwrap();
+        assert_eq!(read(&file, 5).unwrap(), b"12345");
+        assert_eq!(read(&file, 4).unwrap_err().kind(), ErrorKind::FileTooLarge);
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert_eq!(read(&link, 5).unwrap(), b"12345");
+        // A table of prices from /dev/zero took all memory, one from a named pipe waited for ever.
+        let pipe = directory.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+        for other in [pipe.as_path(), Path::new("/dev/zero"), directory.path()] {
+            let error = read(other, 5).unwrap_err();
+            assert_eq!(error.to_string(), "it is not a regular file", "{}", other.display());
+        }
+        // The length of such a file is told as 0.
+        assert_eq!(read(Path::new("/proc/self/status"), 5).unwrap_err().kind(), ErrorKind::FileTooLarge);
+    }
 }

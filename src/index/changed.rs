@@ -163,12 +163,7 @@ fn file_id(repo: &Repository, path: &Path) -> Option<String> {
 /// Returns the content of a file as text; `None` if it is gone, too large or binary.
 pub fn content(project: &Project, path: &str) -> Option<String> {
     let file = private::open_no_link(&project.top().join(path)).ok()?;
-    let metadata = file.metadata().ok()?;
-    if !metadata.is_file() || metadata.len() > MAX_FILE_BYTES {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).ok()?;
+    let bytes = private::read_open(file, MAX_FILE_BYTES).ok()?;
     // As Git tells binary files.
     let is_binary = bytes.iter().take(8000).any(|byte| *byte == 0);
     (!is_binary).then(|| String::from_utf8_lossy(&bytes).into_owned())

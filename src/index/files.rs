@@ -200,10 +200,7 @@ pub fn find(directory: &Path) -> Option<PathBuf> {
 /// if there is none.
 pub fn read_history(project: &Project, name: &str) -> Option<Vec<u8>> {
     let file = private::open_no_link(&project.history().join(name)).ok()?;
-    let is_ours = file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_HISTORY_BYTES);
-    let mut text = Vec::new();
-    let read = is_ours.then(|| file.take(MAX_HISTORY_BYTES).read_to_end(&mut text))?;
-    read.ok().map(|_| text)
+    private::read_open(file, MAX_HISTORY_BYTES).ok()
 }
 
 /// Reads a file of the index in `directory`: opened once, a regular file, not through a symbolic link.
@@ -219,16 +216,10 @@ pub fn read(directory: &Path, root: &str) -> Result<String, String> {
         std::io::ErrorKind::NotFound => "is missing",
         _ => "cannot be opened",
     })?;
-    let metadata = file.metadata().map_err(|_| "cannot be read")?;
-    if !metadata.is_file() {
-        return Err("is not a regular file".into());
-    }
-    let too_large = || format!("is too large (max {MAX_FILE_BYTES} bytes)");
-    if metadata.len() > MAX_FILE_BYTES {
-        return Err(too_large());
-    }
-    let mut text = String::new();
-    let read = file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text);
-    read.map_err(|_| "cannot be read as JSON: it is not UTF-8")?;
-    if text.len() as u64 > MAX_FILE_BYTES { Err(too_large()) } else { Ok(text) }
+    let text = private::read_open(file, MAX_FILE_BYTES).map_err(|error| match error.kind() {
+        std::io::ErrorKind::FileTooLarge => format!("is too large (max {MAX_FILE_BYTES} bytes)"),
+        std::io::ErrorKind::Other => "is not a regular file".to_owned(),
+        _ => "cannot be read".to_owned(),
+    })?;
+    String::from_utf8(text).map_err(|_| "cannot be read as JSON: it is not UTF-8".into())
 }

@@ -7,6 +7,8 @@ use bstr::ByteSlice as _;
 
 use crate::path::{Document, Segment};
 
+use crate::git::private;
+
 /// How far from its line a keyword is looked for, in lines.
 const NEAR: usize = 20;
 /// The largest file that is looked at.
@@ -104,11 +106,11 @@ fn read(top: &Path, file: &str) -> Result<Vec<u8>, &'static str> {
     if is_inside().is_none() {
         return Err("there is no such file");
     }
-    match path.metadata() {
-        Ok(metadata) if !metadata.is_file() => Err("it is no file"),
-        Ok(metadata) if metadata.len() > MAX_FILE_BYTES => Err("the file is too large"),
-        _ => std::fs::read(&path).map_err(|_| "the file cannot be read"),
-    }
+    private::read(&path, MAX_FILE_BYTES).map_err(|error| match error.kind() {
+        std::io::ErrorKind::FileTooLarge => "the file is too large",
+        std::io::ErrorKind::Other => "it is no file",
+        _ => "the file cannot be read",
+    })
 }
 
 /// A text and where its lines begin.

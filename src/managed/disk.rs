@@ -88,6 +88,23 @@ pub fn is_directory(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
+/// Says whether two paths lead to the same thing, be it through links.
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    match (fs::metadata(one), fs::metadata(other)) {
+        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        _ => false,
+    }
+}
+
+/// Returns the rest of a path below a directory, which the path may name in another way.
+pub fn below(top: &Path, path: &Path) -> Option<PathBuf> {
+    if let Ok(rest) = path.strip_prefix(top) {
+        return Some(rest.to_owned());
+    }
+    let above = path.ancestors().skip(1).find(|above| is_same(above, top))?;
+    path.strip_prefix(above).ok().map(Path::to_owned)
+}
+
 /// Returns where a file is that may be kept elsewhere: where a link leads, else the path itself.
 ///
 /// # Errors
@@ -144,6 +161,23 @@ pub fn tree(top: &Path) -> Result<BTreeMap<PathBuf, Node>> {
         }
     }
     Ok(found)
+}
+
+/// Returns a path below a directory that is not UTF-8, relative to the directory; `None` if there is none.
+pub fn odd_name(top: &Path) -> Option<PathBuf> {
+    let mut directories = vec![PathBuf::new()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(top.join(&directory)).into_iter().flatten().flatten() {
+            let path = directory.join(entry.file_name());
+            if path.to_str().is_none() {
+                return Some(path);
+            }
+            if is_directory(&top.join(&path)) && path.components().count() <= MAX_DEPTH {
+                directories.push(path);
+            }
+        }
+    }
+    None
 }
 
 /// When a file was changed last.

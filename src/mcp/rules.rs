@@ -1,5 +1,7 @@
 //! The tools for rules: each is a command of `git shiftlog rules` that asks nothing.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::{Map, Value, json};
 
 use super::{Answer, Context, Refusal, Server};
@@ -7,7 +9,7 @@ use crate::error::Error;
 use crate::git::date::Time;
 use crate::git::{Repository, locate};
 use crate::outside;
-use crate::rules::{NewRule, Options, Place, Report, Scope, Targets, Work, has_store, words as words_of};
+use crate::rules::{FOLDERS, NewRule, Options, Place, Report, Scope, Targets, Work, has_store, words as words_of};
 
 /// The longest text of a rule that a call may bring.
 const MAX_TEXT_BYTES: usize = 1 << 20;
@@ -23,7 +25,7 @@ type Arguments = Map<String, Value>;
 impl Server {
     /// Returns the place of the store: that of the home, else that of the repository.
     fn rules_place(&self) -> Result<Place, Refusal> {
-        let home = std::env::var_os("HOME").map(std::path::PathBuf::from).ok_or("HOME is not set")?;
+        let home = std::env::var_os("HOME").map(PathBuf::from).ok_or("HOME is not set")?;
         let of_home = Place::of_home(&home).map_err(|error| error.to_string())?;
         if has_store(&of_home) {
             return Ok(of_home);
@@ -142,25 +144,48 @@ pub fn set_config(context: &Context<'_>, arguments: &Arguments) -> Result<Answer
     let work = work(context, arguments)?;
     let (key, value) = (word(arguments, "key"), word(arguments, "value"));
     if key.ends_with(".paths") {
-        let top = (work.place.scope == Scope::Home).then(|| work.place.base.clone());
-        let here = context.server.directory.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default();
-        let repository = locate(&here).and_then(|location| location.worktree?.canonicalize().ok());
-        let allowed: Vec<_> = top.into_iter().chain(repository).collect();
+        let known = work.overview().map_err(refusal)?.value;
         for path in words_of(value) {
-            // A pattern such as '~/**/*.md' would reach all that the user has written.
-            let absolute = work.place.absolute(&path);
-            let is_for_agents = absolute.file_name().is_some_and(|name| name == "AGENTS.md" || name == "CLAUDE.md");
-            if !(is_for_agents || absolute.is_dir()) || !allowed.iter().any(|top| absolute.starts_with(top)) {
+            if !may_set(context, &work, &known, &path) {
                 let path = outside::line(&path);
                 return Err(format!(
-                    "'{path}' is no AGENTS.md, CLAUDE.md or folder in the home or in the repository; the user can set it with \
-                     'git shiftlog rules set'"
+                    "'{path}' is no AGENTS.md, CLAUDE.md or folder in the folders of agents or in the repository; the user can \
+                     set it with 'git shiftlog rules set'"
                 ));
             }
         }
     }
     let report = work.set(key, value).map_err(refusal)?;
     answer(&work, report, &format!("{key} is set; sync_rules uses it"))
+}
+
+/// Says whether an agent may have a path set: one that the user has set, or a place for agents that no link leads to.
+/// `known` has the settings.
+fn may_set(context: &Context<'_>, work: &Work, known: &Value, path: &str) -> bool {
+    let place = &work.place;
+    let absolute = place.absolute(path);
+    let mut set = ["agents_md_paths", "claude_md_paths"].iter().filter_map(|key| known[key].as_array()).flatten();
+    if set.any(|known| known.as_str().is_some_and(|known| known == path || place.absolute(known) == absolute)) {
+        return true;
+    }
+    let here = context.server.directory.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default();
+    let repository = locate(&here).and_then(|location| location.worktree?.canonicalize().ok());
+    // A home that is a repository is a home.
+    let is_home = |top: &PathBuf| place.home.canonicalize().is_ok_and(|home| home.starts_with(top));
+    let folders = FOLDERS.iter().filter(|_| place.scope == Scope::Home).map(|folder| place.base.join(folder));
+    let mut tops = folders.map(|top| (place.base.clone(), top));
+    let repository = repository.filter(|top| !is_home(top)).map(|top| (top.clone(), top));
+    let is_in = |(base, top): (PathBuf, PathBuf)| {
+        let Ok(below) = absolute.strip_prefix(&base) else { return false };
+        let is_link = |above: &Path| base.join(above).symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        let is_gits = |part: &std::ffi::OsStr| part.eq_ignore_ascii_case(".git");
+        absolute.starts_with(top)
+            && !below.iter().any(is_gits)
+            && !below.ancestors().any(|above| above != Path::new("") && is_link(above))
+    };
+    // A pattern such as '~/**/*.md' would reach all that the user has written.
+    let is_for_agents = absolute.file_name().is_some_and(|name| name == "AGENTS.md" || name == "CLAUDE.md");
+    (is_for_agents || absolute.is_dir()) && (repository.is_some_and(is_in) || tops.any(is_in))
 }
 
 /// `sync_reconfigure`.
@@ -214,7 +239,7 @@ pub fn clean(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Ref
     let work = work(context, arguments)?;
     let report = work.clean().map_err(refusal)?;
     let said = match report.changes.is_empty() {
-        true => "Nothing to clean -- no generated files or managed skills found.".to_owned(),
+        true => report.nothing_to_clean().to_owned(),
         false => report.lines(&work.place).into_iter().take(MAX_CHANGES).collect::<Vec<_>>().join("\n"),
     };
     answer(&work, report, &said)

@@ -66,6 +66,9 @@ pub fn adopt(store: &mut Store, registry: &Registry, wishes: &Wishes, drift: &[D
                 if registry.get(&wanted.path).is_none_or(|entry| entry.digest != was_written) {
                     continue;
                 }
+                if block::open(&bytes).is_some() {
+                    continue;
+                }
                 let current = block::split(&bytes).map_or(&bytes[..], |split| split.block);
                 let Some(found) = edits_in(pieces, current, store.manifest.agents_md_header()) else { continue };
                 let fits = |(part, value): (&Part, &Value)| edits.get(part).is_none_or(|known| known == value);

@@ -34,6 +34,9 @@ pub fn changes(steps: &[Step]) -> Vec<Change> {
 /// The steps of one operation, with what is known when they are done.
 #[derive(Debug, Deserialize, Serialize)]
 struct Journal {
+    /// The base of the place whose steps these are.
+    #[serde(default)]
+    base: PathBuf,
     steps: Vec<Step>,
     /// The registry when all steps are taken.
     registry: Registry,
@@ -63,9 +66,23 @@ pub fn lock(place: &Place) -> Result<private::Lock> {
     if let Some(bytes) = file::read(&path)? {
         let journal: Journal = serde_json::from_slice(&bytes)
             .map_err(|error| Error::new(Kind::Corrupt, format!("cannot read '{}'", path.display())).because(error))?;
+        if !disk::is_same(&journal.base, &place.base) {
+            return Err(set_aside(place, &path, &journal));
+        }
         finish(place, &journal)?;
     }
     Ok(lock)
+}
+
+/// Puts a journal aside that came here with the store: its steps are about files of another place. Returns what is to be told.
+fn set_aside(place: &Place, path: &Path, journal: &Journal) -> Error {
+    let aside = place.state.join("journal-elsewhere.json");
+    if let Err(error) = std::fs::rename(path, &aside) {
+        return Error::io("move", path, error);
+    }
+    let base = crate::outside::line(&journal.base.display().to_string());
+    Error::other(format!("a command was interrupted in '{base}', and is not finished here"))
+        .hint(format!("what it was about to write is in '{}'; the next command goes on without it", aside.display()))
 }
 
 /// Says whether a process that was killed has left something to finish.
@@ -90,7 +107,7 @@ pub fn carry_out(
     }
     backup.write()?;
     fault_point("rules-backed-up");
-    let journal = Journal { steps, registry, previous };
+    let journal = Journal { base: place.base.clone(), steps, registry, previous };
     let bytes =
         serde_json::to_vec(&journal).map_err(|error| Error::other("cannot write the journal").because(error))?;
     private::write_synced(&journal_path(place), &bytes)?;
@@ -138,7 +155,7 @@ fn finish(place: &Place, journal: &Journal) -> Result<Vec<PathBuf>> {
     let before = journal.previous.entries.iter().filter(|(path, _)| is_left_out(path));
     registry.entries.extend(before.map(|(path, entry)| (path.clone(), entry.clone())));
     fault_point("rules-stepped");
-    private::write(&Registry::path(place), &registry.to_bytes())?;
+    private::write(&Registry::path(place), &registry.to_bytes(place))?;
     fault_point("rules-registered");
     private::remove(&journal_path(place))?;
     failed.map_or(Ok(changed), Err)
@@ -152,7 +169,7 @@ fn has_users(step: &Step) -> Result<bool> {
         (Step::Write { .. }, Node::File { bytes, .. }) => {
             // What was generated and edited since is known to be that.
             let is_generated = [false, true].iter().any(|has_front| generate::is_generated(bytes, *has_front));
-            !step.has_written(bytes) && !is_generated && block::split(bytes).is_none()
+            !step.has_written(bytes) && !is_generated && !block::is_in(bytes)
         }
         (Step::Write { .. }, _) => true,
         (Step::Link { target, .. }, node) => *node != Node::Link(target.clone()),
@@ -176,7 +193,7 @@ mod tests {
         fs::create_dir_all(home.join("skills/s")).unwrap();
         fs::create_dir_all(&place.state).unwrap();
         fs::write(home.join("skills/s/SKILL.md"), "mine\n").unwrap();
-        let (path, kept) = (home.join("skills/s"), home.join("backup/s"));
+        let (path, kept) = (home.join("skills/s"), place.backups.join("1/files/s"));
         let write = Step::write(path.join("SKILL.md"), b"ours\n", None, &Node::Absent).unwrap();
         // A directory is where the file should be.
         let steps = vec![
@@ -186,10 +203,10 @@ mod tests {
         ];
         let original = Original::Directory { kept: kept.clone() };
         let entry = Entry { owned: Owned::Tree, target: "claude".into(), digest: String::new(), original };
-        let mut registry = Registry { version: 1, ..Registry::default() };
+        let mut registry = Registry::empty();
         registry.entries.insert(path.clone(), entry.clone());
-        let previous = Registry { version: 1, ..Registry::default() };
-        assert!(finish(&place, &Journal { steps, registry, previous }).is_err());
+        let previous = Registry::empty();
+        assert!(finish(&place, &Journal { base: home, steps, registry, previous }).is_err());
         assert_eq!(fs::read_to_string(kept.join("SKILL.md")).unwrap(), "mine\n");
         assert_eq!(Registry::read(&place).unwrap().get(&path), Some(&entry), "'clean' finds it");
     }

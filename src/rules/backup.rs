@@ -121,7 +121,7 @@ impl Backup {
             json!({ "path": saved.path, "file": kept, "original": saved.is_original })
         };
         let files: Vec<Value> = self.saved.iter().map(file).collect();
-        json!({ "created": self.id, "command": self.command, "files": files })
+        json!({ "created": self.id, "command": self.command, "base": self.base, "files": files })
     }
 }
 

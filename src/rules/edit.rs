@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::manifest::check_id;
 use super::store::{Skill, Store};
-use super::want;
+use super::{glob, want};
 use crate::error::{Error, Kind, Result};
 use crate::managed::Step;
 use crate::managed::disk;
@@ -108,16 +108,18 @@ impl Store {
         Ok(())
     }
 
-    /// Sets one of the values that can be set. Lists are separated by commas.
+    /// Sets one of the values that can be set. Lists are separated by commas. `follows` says that paths may lead elsewhere by
+    /// symbolic links.
     ///
     /// # Errors
     ///
-    /// If there is no such value.
-    pub(super) fn set(&mut self, key: &str, value: &str) -> Result<()> {
+    /// If there is no such value, or a path leads elsewhere.
+    pub(super) fn set(&mut self, key: &str, value: &str, follows: bool) -> Result<()> {
         let Some((group, name)) = KEYS.contains(&key).then(|| key.split_once('.')).flatten() else {
             let key = crate::outside::line(key);
             return Err(Error::other(format!("unsupported key '{key}'. Supported: {}", KEYS.join(", "))));
         };
+        let given = value;
         let value = match name {
             "paths" => json!(words(value)),
             _ if super::block::has_marker(value) => {
@@ -126,6 +128,15 @@ impl Store {
             _ => json!(value),
         };
         if name == "paths" {
+            let leads_out = |path: &&String| {
+                let absolute = self.place.absolute(path);
+                !follows && !glob::is_pattern(path) && self.place.leads_out(&absolute)
+            };
+            if let Some(path) = words(given).iter().find(leads_out) {
+                let path = crate::outside::line(path);
+                return Err(Error::other(format!("'{path}' leads elsewhere by a symbolic link"))
+                    .hint("name the place that it leads to, or add --follow"));
+            }
             self.unnamed = want::named(self);
         }
         self.manifest.set(group, name, value);

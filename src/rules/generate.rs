@@ -6,10 +6,12 @@ use std::ops::Range;
 
 use bstr::ByteSlice as _;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use super::Scope;
 use super::manifest::Rule;
 use crate::git::date::Time;
+use crate::hex::hex;
 
 /// The line that tells that a file is generated.
 pub const MARK: &str = "# Generated from ~/.ai-agent/ -- do not edit directly";
@@ -204,6 +206,18 @@ pub fn stable(bytes: &[u8]) -> Vec<u8> {
         }
     }
     kept
+}
+
+/// Returns where the beginning of a text ends that has this digest, as [`stable`] has it; `None` if there is none.
+pub fn end_of(bytes: &[u8], digest: &str) -> Option<usize> {
+    let mut hasher = Sha256::new();
+    stable_lines(bytes).into_iter().map(|line| (line.end, &bytes[line])).find_map(|(end, line)| {
+        match line.strip_suffix(b"\r\n") {
+            Some(words) => hasher.update([words, b"\n"].concat()),
+            None => hasher.update(line),
+        }
+        (hex(&hasher.clone().finalize()) == digest).then_some(end)
+    })
 }
 
 /// Returns where the lines of a text are, but for those two.

@@ -122,6 +122,11 @@ fn users_text(survey: &mut Survey, place: &Place, path: &Path, has_front: bool) 
             return None;
         }
     };
+    if block::open(&bytes).is_some() {
+        let shown = place.shown(path);
+        survey.warnings.push(format!("'{shown}' has a block of ours without its last line, and is left out"));
+        return None;
+    }
     let users = block::without(&bytes);
     if generate::is_generated(&users, has_front) || users.trim().is_empty() {
         return None;

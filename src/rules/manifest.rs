@@ -1,5 +1,10 @@
 //! `manifest.json`: read leniently, written exactly, with keys that are not ours kept where they are.
 
+mod numbers;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+mod tests;
+
 use serde_json::{Map, Value, json};
 
 use super::places::{INSTRUCTION_TARGETS, RULE_TARGETS};
@@ -130,7 +135,7 @@ impl Manifest {
     ///
     /// If it is not a JSON object, or says something that would be misunderstood.
     pub fn parse(text: &str) -> Result<Self> {
-        let value: Value = serde_json::from_str(text).map_err(|error| Error::other("it is not JSON").because(error))?;
+        let value = numbers::parse(text).map_err(|error| Error::other("it is not JSON").because(error))?;
         let Value::Object(value) = value else { return Err(Error::other("it is not a JSON object")) };
         let manifest = Manifest { value };
         if !matches!(manifest.at(&["rules"]), Value::Array(_) | Value::Null) {
@@ -148,7 +153,7 @@ impl Manifest {
     pub fn to_text(&self, now: Time) -> Result<String> {
         let mut value = self.value.clone();
         value.insert("updated".into(), json!(day(now)));
-        let text = serde_json::to_string_pretty(&value).unwrap_or_default() + "\n";
+        let text = numbers::to_text(&value) + "\n";
         if text.len() > MAX_MANIFEST_BYTES { Err(too_large()) } else { Ok(text) }
     }
 
@@ -187,7 +192,7 @@ impl Manifest {
             }
             rules.push(Rule {
                 imported_from: entry["imported_from"].as_str().unwrap_or("manual").to_owned(),
-                cursor: entry["cursor"].clone(),
+                cursor: numbers::shown(&entry["cursor"]),
                 exclude: strings(&entry["exclude"]),
                 id,
                 file,
@@ -259,12 +264,12 @@ impl Manifest {
 
     /// Returns the heading of `AGENTS.md`.
     pub fn agents_md_header(&self) -> &str {
-        self.at(&["agents_md", "header"]).as_str().unwrap_or("# AGENTS Rules")
+        numbers::text(self.at(&["agents_md", "header"])).unwrap_or("# AGENTS Rules")
     }
 
     /// Returns the text below that heading.
     pub fn agents_md_preamble(&self) -> &str {
-        self.at(&["agents_md", "preamble"]).as_str().unwrap_or_default()
+        numbers::text(self.at(&["agents_md", "preamble"])).unwrap_or_default()
     }
 
     /// Returns the name of the directory of skills.
@@ -417,81 +422,10 @@ pub fn check_id(what: &str, word: &str) -> Result<()> {
 }
 
 fn strings(value: &Value) -> Vec<String> {
-    value.as_array().into_iter().flatten().filter_map(|item| item.as_str().map(str::to_owned)).collect()
+    value.as_array().into_iter().flatten().filter_map(|item| numbers::text(item).map(str::to_owned)).collect()
 }
 
 /// Returns a day in UTC.
 pub fn day(now: Time) -> String {
     now.to_rfc3339().chars().take(10).collect()
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
-mod tests {
-    use super::*;
-
-    fn names(targets: &[Target]) -> Vec<&str> {
-        targets.iter().map(|target| target.name.as_str()).collect()
-    }
-
-    #[test]
-    fn a_manifest_is_written_as_it_was_read_but_for_the_day() {
-        let text = "{\n  \"x-mine\": [],\n  \"version\": \"1.0\",\n  \"updated\": \"2025-01-01\",\n  \"rules\": [\n    {\n      \"id\": \"zwölf\\\"\"\n    }\n  ]\n}\n"
-            .replace("zwölf\\\"", "zw").replace("\"x-mine\": []", "\"x-mine\": \"ü\"");
-        let manifest = Manifest::parse(&text).unwrap();
-        let now = Time { seconds: 1_767_323_047, offset: 0 };
-        assert_eq!(manifest.to_text(now).unwrap(), text.replace("2025-01-01", "2026-01-02"));
-    }
-
-    #[test]
-    fn targets_are_read_leniently_and_wrong_ones_named() {
-        let (instructions, rules) = Manifest::parse(
-            r#"{"active_targets":{"rules":["kiro","gemini","agents-md",{"name":"cursor"},"claude","cursor"]}}"#,
-        )
-        .unwrap()
-        .targets();
-        assert_eq!(names(&instructions), ["cursor", "codex", "claude", "gemini"]);
-        assert_eq!(names(&rules), ["kiro", "cursor"]);
-        let (instructions, _) = Manifest::parse(
-            r#"{"active_targets":{"instructions":[{"name":"claude","mode":"block"}],"rules":["agents-md"]}}"#,
-        )
-        .unwrap()
-        .targets();
-        assert_eq!(instructions, [Target { name: "claude".into(), is_block: Some(true) }]);
-        let skills = |entry: &str| {
-            Manifest::parse(&format!(r#"{{"active_targets":{{"skills":[{entry}]}}}}"#)).unwrap().skill_targets()
-        };
-        let plain = SkillTarget { name: "claude".into(), mode: SyncMode::Symlink, conflict: Conflict::Overwrite };
-        assert_eq!(skills(r#""claude""#).unwrap(), [plain]);
-        for (entry, message) in [
-            (r#"{"sync_mode":"copy"}"#, r#"skill target missing 'name': {"sync_mode":"copy"}"#),
-            (r#"{"name":"x","sync_mode":"X"}"#, "invalid sync_mode 'X' for target 'x'. Valid: symlink, copy"),
-            (
-                r#"{"name":"x","conflict_strategy":"X"}"#,
-                "invalid conflict_strategy 'X' for target 'x'. Valid: overwrite, archive",
-            ),
-            ("7", "invalid skill target entry: 7"),
-        ] {
-            assert_eq!(skills(entry).unwrap_err().to_string(), message);
-        }
-    }
-
-    #[test]
-    fn no_name_leads_out_of_the_store() {
-        for (id, file) in [
-            ("../../x", "x.md"),
-            ("a/b", "x.md"),
-            ("", "x.md"),
-            (".x", "x.md"),
-            ("a", "../x.md"),
-            ("a", "x"),
-            ("a", "/etc/x.md"),
-        ] {
-            let text = json!({ "rules": [{ "id": id, "file": file }] }).to_string();
-            assert!(Manifest::parse(&text).is_err(), "{id} {file}");
-        }
-        assert!(Manifest::parse(r#"{"rules":[{"id":"a"},{"id":"a"}]}"#).is_err());
-        assert!(Manifest::parse(&"[".repeat(100_000)).is_err());
-        assert!(!is_id(&"a".repeat(101)) && is_id(&"a".repeat(100)));
-    }
 }

@@ -28,12 +28,12 @@ mod tree;
 mod want;
 mod work;
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 pub use self::edit::words;
 pub use self::import::{Choice, Found};
 pub use self::manifest::{Conflict, Manifest, Rule, SkillTarget, SyncMode};
-pub use self::places::{INSTRUCTION_TARGETS, RULE_TARGETS, SKILL_TARGETS};
+pub use self::places::{FOLDERS, INSTRUCTION_TARGETS, RULE_TARGETS, SKILL_TARGETS};
 pub use self::report::{Change, Drift, Overview, Report};
 pub use self::store::Store;
 pub use self::work::{NewRule, Options, Targets, Work, has_store};
@@ -139,6 +139,40 @@ impl Place {
         self.scope == Scope::Home || path.strip_prefix(&self.base).is_ok_and(is_own)
     }
 
+    /// Says whether a symbolic link on the way to a path below the base leads out of the base, or nowhere.
+    fn leads_out(&self, path: &Path) -> bool {
+        let Ok(below) = path.strip_prefix(&self.base) else { return false };
+        let mut here = self.base.clone();
+        below.iter().any(|part| {
+            here.push(part);
+            let is_link = here.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+            let base = self.base.canonicalize();
+            is_link && !here.canonicalize().is_ok_and(|end| base.is_ok_and(|base| end.starts_with(base)))
+        })
+    }
+
+    /// Returns the absolute path that a registry has written down, if it is this place's: below the base, whatever the base was
+    /// called then, or elsewhere if this place has written the registry, which `is_here` says.
+    fn own(&self, written: &Path, is_here: bool) -> Option<PathBuf> {
+        let path = match disk::below(&self.base, &self.base.join(written)) {
+            Some(rest) => self.base.join(rest),
+            None if is_here => written.to_owned(),
+            None => return None,
+        };
+        (is_plain(&path) && self.allows(&path) && !path.starts_with(self.store())).then_some(path)
+    }
+
+    /// Returns the absolute path of something that a registry says is kept, if it is in this place's backups.
+    fn own_backup(&self, written: &Path) -> Option<PathBuf> {
+        let kept = self.backups.join(disk::below(&self.backups, &self.backups.join(written))?);
+        let is_inside = match (kept.parent()?.canonicalize(), self.backups.canonicalize()) {
+            (Ok(above), Ok(backups)) => above.starts_with(backups),
+            // What is not there leads nowhere.
+            _ => true,
+        };
+        (is_plain(&kept) && is_inside).then_some(kept)
+    }
+
     /// Returns the absolute path that a configured one means: `~` is the home, a relative one begins at the base.
     pub fn absolute(&self, configured: &str) -> PathBuf {
         glob::absolute(self, configured)
@@ -164,6 +198,11 @@ fn check_base(base: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Says whether a path leads only down.
+fn is_plain(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
+}
+
 /// Says whether a word can name a rule or a skill: `[A-Za-z0-9][A-Za-z0-9._-]{0,99}`. Such a word is one component of a path.
 pub fn is_id(word: &str) -> bool {
     let is_inner = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
@@ -173,10 +212,16 @@ pub fn is_id(word: &str) -> bool {
 
 /// Returns the names of the directories in a directory that can be skills, sorted. Links to directories count.
 fn folders(directory: &Path) -> Vec<String> {
+    all_folders(directory).0
+}
+
+/// Returns the names of the directories in a directory: those that can be skills, and the others, but for hidden ones.
+fn all_folders(directory: &Path) -> (Vec<String>, Vec<String>) {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.path().is_dir());
-    let mut names: Vec<String> = folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.retain(|name| is_id(name));
+    let mut names: Vec<String> = folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
-    names
+    let (ids, mut others): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| is_id(name));
+    others.retain(|name| !name.starts_with('.'));
+    (ids, others)
 }

@@ -4,12 +4,17 @@
 //! newer releases read, as documentation named them in November 2026: that of the agents, and for Kiro and Antigravity pages of
 //! others.
 
+use std::path::Path;
+
 /// The agents that can get instructions.
 pub const INSTRUCTION_TARGETS: &[&str] = &["cursor", "codex", "claude", "gemini"];
 /// The agents that can get rules.
 pub const RULE_TARGETS: &[&str] = &["cursor", "codex", "kiro"];
 /// The agents that can get skills.
 pub const SKILL_TARGETS: &[&str] = &["cursor", "codex", "claude", "gemini", "antigravity"];
+
+/// The folders of agents, below a home.
+pub const FOLDERS: &[&str] = &[".agents", ".claude", ".codex", ".cursor", ".gemini", ".kiro"];
 
 /// How a rule looks in a directory of rules.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -47,7 +52,7 @@ const SIGNS: &[&str] =
     &[".codex/model-instructions.md", ".codex/skills", ".gemini/antigravity/skills", ".kiro/steering/conventions.md"];
 
 /// Returns the profile that fits a home without a store: the places of today, unless those of the earlier tool are in use.
-pub fn fitting_profile(base: &std::path::Path) -> &'static str {
+pub fn fitting_profile(base: &Path) -> &'static str {
     if SIGNS.iter().any(|sign| base.join(sign).exists()) { "ai-sync" } else { "current" }
 }
 
@@ -89,4 +94,14 @@ pub fn skills(agent: &str, is_current: bool, is_repository: bool) -> Option<&'st
         "antigravity" => Some(".gemini/antigravity/skills"),
         _ => None,
     }
+}
+
+/// Says whether a path below the base is that of a skill of an agent.
+pub fn is_skill(below: &Path) -> bool {
+    let is_in =
+        |directory: Option<&str>| directory.is_some_and(|directory| below.parent() == Some(Path::new(directory)));
+    let kinds = [(false, false), (true, false), (false, true)];
+    SKILL_TARGETS
+        .iter()
+        .any(|agent| kinds.iter().any(|(is_current, is_repo)| is_in(skills(agent, *is_current, *is_repo))))
 }

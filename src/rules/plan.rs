@@ -5,6 +5,7 @@
 mod skills;
 mod take_back;
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
@@ -99,6 +100,12 @@ impl<'o> Planner<'o> {
         for wanted in &wishes.wanted {
             let has_final = matches!(wanted.what, What::Text { .. });
             let Some(path) = self.real(&wanted.path, has_final) else { continue };
+            if self.registry.is_elsewhere(&self.store.place, &path) {
+                let shown = self.store.place.shown(&path);
+                self.warnings
+                    .push(format!("    Warning: '{shown}' belongs to what this is a copy of, and is left as it is"));
+                continue;
+            }
             if !self.wanted.insert(path.clone()) {
                 let (one, other) = (self.store.place.shown(&wanted.path), self.store.place.shown(&path));
                 self.warnings
@@ -219,6 +226,26 @@ impl<'o> Planner<'o> {
         Some(path.to_owned()).filter(|path| has_final && is_link(path))
     }
 
+    /// Splits a file at the block of ours; `None` if it has none. `entry` is what is known of the file. Where the end of the
+    /// block is gone, the text with the digest of the block is the block; if there is none, the block goes on to the end, and
+    /// what was behind it is the original.
+    fn split<'b>(&self, path: &Path, bytes: &'b [u8], entry: Option<&Entry>) -> Option<block::Split<'b>> {
+        let original = || {
+            let original = entry.map_or_else(|| self.earlier_original(path, false), |entry| Ok(entry.original.clone()));
+            original.and_then(|original| self.bytes_of(&original)).unwrap_or_default()
+        };
+        let entry = entry.filter(|entry| entry.owned == Owned::Block);
+        // The user can have changed the first line of the block, too.
+        let changed = || block::any(bytes).filter(|_| entry.is_some() && block::any(&original()).is_none());
+        let mut split = block::split(bytes).or_else(|| block::open(bytes)).or_else(changed)?;
+        if split.is_open {
+            let end = entry.and_then(|entry| generate::end_of(split.block, &entry.digest));
+            split.after = Cow::Owned(end.map_or_else(original, |end| split.block[end..].to_vec()));
+            split.block = &split.block[..end.unwrap_or(split.block.len())];
+        }
+        Some(split)
+    }
+
     /// Plans one generated text.
     fn text(
         &mut self,
@@ -241,7 +268,9 @@ impl<'o> Planner<'o> {
         }
         let current: &[u8] = if let Node::File { bytes, .. } = &node { bytes } else { b"" };
         let owned = self.registry.get(&path).cloned();
-        let users = block::without(current);
+        let split = self.split(&path, current, owned.as_ref());
+        let is_open = split.as_ref().is_some_and(|split| split.is_open);
+        let users = split.as_ref().map_or_else(|| current.to_vec(), |split| split.users());
         let is_imported = self.registry.imported.get(&path).is_some_and(|known| *known == digest(&users));
         let wants_block = is_block.unwrap_or_else(|| {
             !is_imported
@@ -252,13 +281,14 @@ impl<'o> Planner<'o> {
                 }
         });
         let is_generated = generate::is_generated(current, has_front);
-        let has_block = block::split(current).is_some();
+        let has_block = split.is_some();
         // What we have written and what the earlier tool has written is replaced; anything else is somebody's edit.
-        let generated = block::split(current).map_or(current, |split| split.block);
+        let generated = split.as_ref().map_or(current, |split| split.block);
         let new = stable_digest(text.as_bytes());
         let is_equal = generate::stable(generated) == generate::stable(text.as_bytes());
         let there = if is_equal { new.clone() } else { stable_digest(generated) };
         let is_disturbed = match &owned {
+            _ if is_open => true,
             Some(entry) if entry.owned == Owned::Block && !has_block => {
                 !is_generated && !users.trim().is_empty() && !wants_block
             }
@@ -289,16 +319,15 @@ impl<'o> Planner<'o> {
             (None, Node::File { .. }) if is_generated => self.earlier_original(&path, has_front)?,
             (None, _) => self.keep(&path, &node, true),
         };
-        let after = if wants_block {
-            let base = match is_generated || owned.as_ref().is_some_and(|entry| entry.owned == Owned::Whole) {
-                true if !has_block => self.bytes_of(&original)?,
-                _ => current.to_vec(),
-            };
-            block::with(&base, text)
-        } else {
-            text.as_bytes().to_vec()
+        let after = match &split {
+            _ if !wants_block => text.as_bytes().to_vec(),
+            Some(split) => split.with(text),
+            None if is_generated || owned.as_ref().is_some_and(|entry| entry.owned == Owned::Whole) => {
+                block::on_top(&self.bytes_of(&original)?, text)
+            }
+            None => block::on_top(current, text),
         };
-        let is_same = has_block == wants_block && there == new && matches!(node, Node::File { .. });
+        let is_same = has_block == wants_block && !is_open && there == new && matches!(node, Node::File { .. });
         if !is_same {
             // What nobody has written down, or others have written, can have an edit of the user's in it.
             let is_unknown = match owned {

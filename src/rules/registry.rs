@@ -1,6 +1,6 @@
 //! The registry of everything that was written, with the first original of each path.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -43,6 +43,17 @@ pub enum Original {
     Directory { kept: PathBuf },
 }
 
+impl Original {
+    /// Returns the original with another path of what is kept of it; `None` if there is none.
+    fn map_kept(self, change: impl Fn(PathBuf) -> Option<PathBuf>) -> Option<Self> {
+        Some(match self {
+            Original::File { kept, mode } => Original::File { kept: change(kept)?, mode },
+            Original::Directory { kept } => Original::Directory { kept: change(kept)? },
+            other => other,
+        })
+    }
+}
+
 /// A path that we have written.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Entry {
@@ -55,11 +66,24 @@ pub struct Entry {
     pub original: Original,
 }
 
+/// The version of the format. Version 1 had absolute paths, and did not say whose.
+const VERSION: u32 = 2;
+
 /// The registry of a store.
+///
+/// In memory all paths are absolute. In the file those below the base are relative to it, and those of backups to the
+/// directory of backups, so that a store that is moved or copied with its base speaks of its own files. Other paths belong to
+/// the base that the file names; what another base has written elsewhere is left alone.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Registry {
-    /// The version of the format: 1.
-    pub version: u32,
+    /// The version of the format.
+    version: u32,
+    /// The base of the place that wrote the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    base: Option<PathBuf>,
+    /// The bases that this one is a copy of. Nothing is written there.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    elsewhere: BTreeSet<PathBuf>,
     /// Our files, links and copies, by path.
     #[serde(default)]
     pub entries: BTreeMap<PathBuf, Entry>,
@@ -72,9 +96,17 @@ pub struct Registry {
     /// The links that the user let us write through, and where they led.
     #[serde(default)]
     pub followed: BTreeMap<PathBuf, PathBuf>,
+    /// The paths that the file names and that are not this place's.
+    #[serde(skip)]
+    pub dropped: Vec<PathBuf>,
 }
 
 impl Registry {
+    /// Returns the registry of a store that has written nothing.
+    pub fn empty() -> Self {
+        Registry { version: VERSION, ..Registry::default() }
+    }
+
     /// Returns the file.
     pub fn path(place: &Place) -> PathBuf {
         place.state.join("registry.json")
@@ -87,20 +119,68 @@ impl Registry {
     /// If it is there but is none of ours.
     pub fn read(place: &Place) -> Result<Self> {
         let path = Self::path(place);
-        let Some(text) = disk::text(&path)? else { return Ok(Registry { version: 1, ..Registry::default() }) };
+        let Some(text) = disk::text(&path)? else { return Ok(Registry::empty()) };
         let corrupt = || {
             let how = "if you move the file away, what is generated is found again, and originals are looked for in the backups";
             Error::new(Kind::Corrupt, format!("cannot read '{}'", path.display())).hint(how)
         };
         let registry: Registry = serde_json::from_str(&text).map_err(|error| corrupt().because(error))?;
-        if registry.version == 1 { Ok(registry) } else { Err(corrupt().because("it is of a newer version")) }
+        match registry.version {
+            1 | VERSION => Ok(registry.at(place)),
+            _ => Err(corrupt().because("it is of a newer version")),
+        }
+    }
+
+    /// Returns what a file says about a place: absolute paths, without those that are not the place's.
+    fn at(self, place: &Place) -> Self {
+        let is_here = self.base.as_ref().is_some_and(|base| disk::is_same(base, &place.base));
+        let own = |path: &Path| place.own(path, is_here);
+        let mut here = Registry { elsewhere: self.elsewhere, ..Registry::empty() };
+        here.elsewhere.extend(self.base.filter(|base| !is_here && base.is_absolute() && disk::is_directory(base)));
+        here.elsewhere.retain(|base| !disk::is_same(base, &place.base));
+        for (path, entry) in self.entries {
+            match (own(&path), entry.original.map_kept(|kept| place.own_backup(&kept))) {
+                (Some(path), Some(original)) => drop(here.entries.insert(path, Entry { original, ..entry })),
+                _ => here.dropped.push(path),
+            }
+        }
+        here.directories = self.directories.iter().filter_map(|path| own(path)).collect();
+        let imported = self.imported.into_iter().filter_map(|(path, digest)| Some((own(&path)?, digest)));
+        here.imported = imported.collect();
+        here.followed = self.followed.iter().filter_map(|(path, end)| Some((own(path)?, own(end)?))).collect();
+        here
     }
 
     /// Returns the registry as it is written.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = serde_json::to_vec(self).unwrap_or_default();
+    pub fn to_bytes(&self, place: &Place) -> Vec<u8> {
+        let below = |top: &Path, path: &Path| match path.strip_prefix(top) {
+            Ok(rest) if rest != Path::new("") => rest.to_owned(),
+            _ => path.to_owned(),
+        };
+        let of_base = |path: &PathBuf| below(&place.base, path);
+        let entry = |(path, entry): (&PathBuf, &Entry)| {
+            let original = entry.original.clone().map_kept(|kept| Some(below(&place.backups, &kept)))?;
+            Some((of_base(path), Entry { original, ..entry.clone() }))
+        };
+        let written = Registry {
+            version: VERSION,
+            base: Some(place.base.clone()),
+            elsewhere: self.elsewhere.clone(),
+            entries: self.entries.iter().filter_map(entry).collect(),
+            directories: self.directories.iter().map(of_base).collect(),
+            imported: self.imported.iter().map(|(path, digest)| (of_base(path), digest.clone())).collect(),
+            followed: self.followed.iter().map(|(path, end)| (of_base(path), of_base(end))).collect(),
+            dropped: Vec::new(),
+        };
+        let mut bytes = serde_json::to_vec(&written).unwrap_or_default();
         bytes.push(b'\n');
         bytes
+    }
+
+    /// Says whether a path is below a base that this one is a copy of.
+    pub fn is_elsewhere(&self, place: &Place, path: &Path) -> bool {
+        let is_own = |base: &PathBuf| path.starts_with(&place.base) && place.base.starts_with(base);
+        self.elsewhere.iter().any(|base| path.starts_with(base) && !is_own(base))
     }
 
     /// Returns what is known of a path.

@@ -54,6 +54,14 @@ impl Report {
         format!("  {instructions} instruction targets, {rules} rule targets, {skills} skill targets synced.{dry_run}")
     }
 
+    /// Returns the line that says that there is nothing to clean, as far as anything is known.
+    pub fn nothing_to_clean(&self) -> &'static str {
+        match self.warnings.is_empty() {
+            true => "Nothing to clean -- no generated files or managed skills found.",
+            false => "Nothing to clean -- nothing else is known to be generated.",
+        }
+    }
+
     /// Returns a line for each change.
     pub fn lines(&self, place: &Place) -> Vec<String> {
         let change = |change: &Change| format!("  {:<8}{}", change.action, place.shown(&change.path));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::generate::Written;
 use super::manifest::Manifest;
 use super::tree::{META, tree_steps, whole_tree};
-use super::{Place, Scope, folders};
+use super::{Place, STORE, Scope, all_folders, folders};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
 use crate::managed::Step;
@@ -32,6 +32,8 @@ pub struct Store {
     pub(super) read: Option<String>,
     /// The skills, by name.
     pub(super) skills: Vec<Skill>,
+    /// The names of folders beside the skills that no skill can have.
+    pub(super) misnamed: Vec<String>,
     /// The names of archived skills.
     pub(super) archived: Vec<String>,
     /// Texts of rules that are not written yet.
@@ -73,7 +75,9 @@ impl Store {
     fn find_skills(&mut self) -> Result<()> {
         let directory = self.skills_directory();
         let skill = |name: String| Skill { now: directory.join(&name), name };
-        self.skills = folders(&directory).into_iter().map(skill).collect();
+        let (names, misnamed) = all_folders(&directory);
+        self.skills = names.into_iter().map(skill).collect();
+        self.misnamed = misnamed;
         self.archived = folders(&self.archive());
         self.skills.iter().try_for_each(|skill| self.place.check_inside(&skill.now))
     }
@@ -85,6 +89,7 @@ impl Store {
             manifest,
             read: None,
             skills: Vec::new(),
+            misnamed: Vec::new(),
             archived: Vec::new(),
             texts: BTreeMap::new(),
             steps: Vec::new(),
@@ -115,9 +120,13 @@ impl Store {
         self.skills.iter().map(|skill| skill.name.clone()).collect()
     }
 
-    /// Says whether a path is in the store.
+    /// Says whether a path is in the store, whatever it calls the home.
     pub(super) fn has(&self, path: &Path) -> bool {
-        path.starts_with(self.place.store())
+        let is_store = |above: &Path| {
+            let is_named = above.file_name().is_some_and(|name| name == STORE);
+            is_named && above.parent().is_some_and(|base| disk::is_same(base, &self.place.base))
+        };
+        path.starts_with(self.place.store()) || path.is_absolute() && path.ancestors().any(is_store)
     }
 
     /// Reads the texts of all rules.

@@ -43,7 +43,7 @@ impl Random {
 }
 
 /// Everything below a directory but the store: kind, mode, time and content.
-fn tree(top: &Path, has_store: bool) -> BTreeMap<PathBuf, (u32, [i64; 2], Vec<u8>)> {
+fn tree(top: &Path, has_store: bool) -> Tree {
     let (mut found, mut directories) = (BTreeMap::new(), vec![top.to_owned()]);
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(&directory).unwrap() {
@@ -107,6 +107,8 @@ const TEXTS: &[&[u8]] = &[
     b"\xff\xfe no text",
     b"---\ndescription: a: b\nalwaysApply: false\n---\n\nbody\n",
     b"\xef\xbb\xbfwith a mark\n",
+    b"above\n<!-- git-shiftlog rules: begin -->\nmine\n<!-- git-shiftlog rules: end -->\nbelow\n",
+    b"<!-- git-shiftlog rules: begin -->\nmine, without an end\n",
     b"before\n\n# style\n\n```\n# no heading\n```\n",
 ];
 
@@ -333,13 +335,29 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
+/// Copies a home as it is, to beside it.
+fn copy(home: &Path, beside: &Path) {
+    assert!(std::process::Command::new("cp").arg("-a").args([home, beside]).status().unwrap().success());
+}
+
+type Tree = BTreeMap<PathBuf, (u32, [i64; 2], Vec<u8>)>;
+
+fn assert_same(expected: &Tree, left: &Tree) {
+    let differ: Vec<&PathBuf> =
+        expected.keys().chain(left.keys()).filter(|path| expected.get(*path) != left.get(*path)).collect();
+    let told = |path: &&PathBuf| format!("{path:?}: {:?}, {:?}", expected.get(*path), left.get(*path));
+    assert!(differ.is_empty(), "{}", differ.iter().map(told).collect::<Vec<_>>().join("\n"));
+}
+
 #[test]
 fn clean_restores_the_first_tree_after_any_commands_on_any_home() {
     let first = number("SHIFTLOG_RULES_FIRST").unwrap_or(1);
     let count = number("SHIFTLOG_RULES_SEQUENCES").unwrap_or(SEQUENCES);
     for seed in first..first + count {
         let root = tempfile::tempdir().unwrap();
-        let home = root.path().canonicalize().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let (home, beside) = (root.join("home"), root.join("beside"));
+        fs::create_dir(&home).unwrap();
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         fill(&home, &mut random);
         make_old(&home);
@@ -356,17 +374,23 @@ fn clean_restores_the_first_tree_after_any_commands_on_any_home() {
                 let now = Time { seconds: 1_767_323_047 + i64::try_from(at).unwrap(), offset: 0 };
                 told.push(step(&home, &mut random, now, false));
             }
+            copy(&home, &beside);
+            let copied = tree(&beside, true);
             let work =
                 Work::new(Place::of_home(&home).unwrap(), Options::at(Time { seconds: 1_767_400_000, offset: 0 }))
                     .unwrap();
             let report = work.clean().unwrap();
             assert_eq!(report.drift, []);
-            let left = tree(&home, false);
-            let differ: Vec<&PathBuf> =
-                expected.keys().chain(left.keys()).filter(|path| expected.get(*path) != left.get(*path)).collect();
-            let told = |path: &&PathBuf| format!("{path:?}: {:?}, {:?}", expected.get(*path), left.get(*path));
-            assert!(differ.is_empty(), "{}", differ.iter().map(told).collect::<Vec<_>>().join("\n"));
+            assert_same(&expected, &tree(&home, false));
             assert_eq!(work.clean().unwrap().changes, [], "there is nothing left to clean");
+            assert_same(&copied, &tree(&beside, true));
+            // The copy takes back what is its own.
+            let cleaned = tree(&home, true);
+            let work = Work { place: Place::of_home(&beside).unwrap(), ..work };
+            for outcome in [work.sync(), work.clean()] {
+                told.push(format!("beside: {outcome:?}"));
+                assert_same(&cleaned, &tree(&home, true));
+            }
         }));
         assert!(outcome.is_ok(), "sequence {seed}:\n{}", told.join("\n"));
     }
@@ -389,12 +413,16 @@ fn edit(home: &Path, random: &mut Random, words: &str) -> Option<String> {
         true => text.replace("# Run: git shiftlog rules sync", "# Run: python3 sync_agent_rules.py sync"),
         false => text,
     };
+    let is_opened = random.one_in(4);
+    let text = if is_opened { text.replace(block::END, "") } else { text };
     fs::write(&path, [&text, words.as_bytes(), b"\n"].concat()).unwrap();
     let is_lost = random.one_in(4);
     if is_lost {
         let _ = fs::remove_file(home.join(STORE).join("shiftlog/registry.json"));
     }
-    Some(format!("{file} edited, as by the earlier tool: {is_taken_over}, registry lost: {is_lost}"))
+    Some(format!(
+        "{file} edited, as by the earlier tool: {is_taken_over}, without ends of blocks: {is_opened}, registry lost: {is_lost}"
+    ))
 }
 
 #[test]

@@ -151,6 +151,12 @@ pub fn wishes(store: &Store, only: Option<&str>, now: Time) -> Result<Wishes> {
             None => {}
         }
     }
+    if !skill_targets.is_empty() {
+        wishes.warnings.extend(store.misnamed.iter().map(|name| {
+            let name = crate::outside::line(name);
+            format!("    Warning: skill '{name}' is left out: a name is letters, digits, '.', '_' and '-', and begins with a letter or a digit")
+        }));
+    }
     for target in &skill_targets {
         let Some(agent) = known(&target.name) else { continue };
         let Some(directory) = places::skills(agent, is_current, is_repository) else { continue };

@@ -25,6 +25,9 @@ use crate::managed::disk::{self, Node};
 /// The agents that an operation can be limited to.
 const AGENTS: &[&str] = &["cursor", "codex", "claude", "gemini", "kiro", "antigravity"];
 
+/// The most paths of another place that are named.
+const MAX_DROPPED: usize = 20;
+
 /// How a command works.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -54,7 +57,7 @@ impl Options {
 pub struct Work {
     /// The directory of the store.
     pub place: Place,
-    options: Options,
+    pub(super) options: Options,
 }
 
 /// The demands of an operation, besides the changes in the store.
@@ -175,7 +178,7 @@ impl Work {
     ///
     /// If there is no such value.
     pub fn set(&self, key: &str, value: &str) -> Result<Report> {
-        self.change("set", Goal::Kept, |store| store.set(key, value))
+        self.change("set", Goal::Kept, |store| store.set(key, value, self.options.follows))
     }
 
     /// Chooses which agents get what, and syncs.
@@ -212,7 +215,10 @@ impl Work {
     /// As [`Work::sync`].
     pub fn clean(&self) -> Result<Report> {
         if !disk::is_there(&self.place.store()) && !disk::is_there(&Registry::path(&self.place)) {
-            return Ok(Report { is_dry_run: self.options.is_dry_run, ..Report::default() });
+            let store = self.place.store();
+            let why =
+                format!("    Warning: there is no store at '{}'; what it had written is not known", store.display());
+            return Ok(Report { warnings: vec![why], is_dry_run: self.options.is_dry_run, ..Report::default() });
         }
         let _lock = self.lock()?;
         let store = match disk::is_there(&self.place.manifest()) {
@@ -317,7 +323,9 @@ impl Work {
         let (nothing, mut adopted) = (BTreeSet::new(), BTreeSet::new());
         let ways =
             |adopted| Ways { only, is_forced: options.is_forced, follows: options.follows, adopted, now: options.now };
+        // Paths that were dropped are a change, so that the registry is written without them.
         let mut registry = before.clone();
+        registry.dropped.clear();
         registry.imported.extend(store.imported.iter().cloned());
         let wishes = |store: &Store| {
             let mut wishes =
@@ -350,9 +358,13 @@ impl Work {
             };
             planner.backup.add(path, what, true);
         }
+        let dropped = before.dropped.iter().take(MAX_DROPPED).map(|path| {
+            let path = path.display();
+            format!("    Warning: the registry came from elsewhere, and '{path}' is left as it is")
+        });
         let mut report = Report {
             counts: wished.counts,
-            warnings: wished.warnings.into_iter().chain(planner.warnings).collect(),
+            warnings: dropped.chain(wished.warnings).chain(planner.warnings).collect(),
             is_dry_run: options.is_dry_run,
             drift: planner.drift,
             ..Report::default()

@@ -10,7 +10,7 @@ use bstr::ByteSlice as _;
 use super::git_hooks;
 use crate::agent;
 use crate::error::{Error, Result};
-use crate::git::{self, Repository};
+use crate::git::{self, Repository, private};
 use crate::managed::{FileKind, Plan, file, hook};
 use crate::notes;
 
@@ -186,10 +186,7 @@ fn directory(worktree: &Path, name: String) -> Directory {
     let mut directory = Directory { name, ..Directory::default() };
     for file in ["config", "config.json"] {
         let path = worktree.join(&directory.name).join(file);
-        if !path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_CONFIG_BYTES) {
-            continue;
-        }
-        let text = std::fs::read(&path).unwrap_or_default();
+        let Ok(text) = private::read(&path, MAX_CONFIG_BYTES) else { continue };
         let config: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
         for (key, value) in config.as_object().into_iter().flatten() {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

@@ -228,8 +228,7 @@ impl Options {
             if self.json.is_on {
                 return self.done(work, &planned, false);
             }
-            cli::print("Nothing to clean -- no generated files or managed skills found.\n")?;
-            return Ok(Outcome::Done);
+            return tell::nothing_to_clean(&planned);
         }
         if self.dry_run || !planned.drift.is_empty() {
             return self.done(work, &planned, false);

@@ -44,6 +44,14 @@ pub fn archived(options: &Options, work: &Work) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// Prints that there is nothing to clean.
+pub fn nothing_to_clean(report: &Report) -> Result<Outcome> {
+    let mut lines = report.warnings.clone();
+    lines.push(report.nothing_to_clean().to_owned());
+    print_lines(&lines)?;
+    Ok(Outcome::Done)
+}
+
 /// Prints what a sync would change.
 pub fn diff(options: &Options, report: &Report) -> Result<Outcome> {
     let place = options.place()?;

@@ -1,9 +1,10 @@
 //! The Salesforce project that a directory is in, and the version of the API that it names.
 
-use std::io;
 use std::path::Path;
 
 use serde_json::Value;
+
+use crate::git::private;
 
 /// The file at the top of a project.
 const FILE: &str = "sfdx-project.json";
@@ -33,20 +34,14 @@ pub fn is_in_project(directory: &Path) -> bool {
 /// [`Lack`]; a file that cannot be read counts as one that is not valid.
 pub fn api_version(directory: &Path) -> Result<String, Lack> {
     let file = directory.ancestors().map(|above| above.join(FILE)).find(|file| file.is_file()).ok_or(Lack::Project)?;
-    let project = read(&file).ok().and_then(|text| serde_json::from_slice::<Value>(&text).ok());
+    let project =
+        private::read(&file, MAX_FILE_BYTES).ok().and_then(|text| serde_json::from_slice::<Value>(&text).ok());
     let project = project.filter(Value::is_object).ok_or(Lack::Valid)?;
     match project.get("sourceApiVersion") {
         Some(Value::String(version)) if is_version(version) => Ok(version.clone()),
         Some(Value::String(version)) if !version.trim().is_empty() => Err(Lack::Valid),
         _ => Err(Lack::Version),
     }
-}
-
-fn read(file: &Path) -> io::Result<Vec<u8>> {
-    use std::io::Read as _;
-    let mut text = Vec::new();
-    std::fs::File::open(file)?.take(MAX_FILE_BYTES).read_to_end(&mut text)?;
-    Ok(text)
 }
 
 /// Says whether a text is `<digits>.<digits>`.

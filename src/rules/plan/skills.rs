@@ -7,14 +7,13 @@ use serde_json::{Value, json};
 
 use super::super::Scope;
 use super::super::backup;
-use super::super::block;
 use super::super::manifest::Conflict;
 use super::super::registry::{Entry, Original, Owned, stable_digest};
 use super::super::report::Change;
 use super::super::tree::{META, Tree, has_same, tree_digest, tree_steps, whole_tree};
 use super::super::want::Wanted;
 use super::Planner;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::managed::Step;
 use crate::managed::disk::{self, Node};
 use crate::managed::step::stamp;
@@ -33,7 +32,10 @@ impl Planner<'_> {
     pub(super) fn link(&mut self, wanted: &Wanted, path: PathBuf, target: &Path, conflict: Conflict) -> Result<()> {
         let node = disk::observe(&path)?;
         let digest = target.display().to_string();
-        let is_same = node == Node::Link(target.to_owned());
+        let is_same = match &node {
+            Node::Link(there) => there == target || self.store.has(there) && disk::is_same(there, target),
+            _ => false,
+        };
         let Some(original) = self.skill_original(wanted, &path, &node, conflict, is_same)? else { return Ok(()) };
         if !is_same {
             self.make_above(&path);
@@ -55,13 +57,19 @@ impl Planner<'_> {
         source: &Path,
         conflict: Conflict,
     ) -> Result<()> {
-        let skill = self.skill(now)?;
+        let skill = match self.skill(now) {
+            Ok(skill) => skill,
+            Err(error) => return self.left_out(now, error),
+        };
         let new = skill.digest.clone();
         let node = disk::observe(&path)?;
         let is_ours = node == Node::Directory
             && (self.registry.get(&path).is_some_and(|e| e.owned == Owned::Tree) || self.is_copy(&path));
-        let there = if is_ours { disk::tree(&path)? } else { Tree::new() };
-        let is_same = is_ours && has_same(&there, &skill.tree);
+        let there = match is_ours.then(|| disk::tree(&path)).transpose() {
+            Ok(there) => there.unwrap_or_default(),
+            Err(error) => return self.left_out(&path, error),
+        };
+        let is_same = is_ours && has_same(&there, &skill.tree) && self.is_copy(&path);
         let Some(original) = self.skill_original(wanted, &path, &node, conflict, is_same)? else { return Ok(()) };
         if !is_same {
             let mut tree = skill.tree.clone();
@@ -86,6 +94,15 @@ impl Planner<'_> {
         }
         let entry = Entry { owned: Owned::Tree, target: wanted.target.to_owned(), digest: new, original };
         self.registry.entries.insert(path, entry);
+        Ok(())
+    }
+
+    /// Leaves a folder as it is that has a file whose name is not UTF-8: no step can name it. Any other error is returned.
+    pub(super) fn left_out(&mut self, folder: &Path, error: Error) -> Result<()> {
+        let Some(odd) = disk::odd_name(folder) else { return Err(error) };
+        let (folder, odd) = (self.store.place.shown(folder), odd.to_string_lossy().into_owned());
+        let (folder, odd) = (crate::outside::line(&folder), crate::outside::line(&odd));
+        self.warnings.push(format!("    Warning: '{folder}' is left as it is: the name of '{odd}' in it is not UTF-8"));
         Ok(())
     }
 
@@ -196,14 +213,23 @@ impl Planner<'_> {
     pub(super) fn is_skill_disturbed(&self, path: &Path, node: &Node, entry: &Entry) -> Result<bool> {
         Ok(match (node, entry.owned) {
             (Node::Absent, _) => false,
+            // In a home that was moved or copied it leads to the store of the other.
+            (Node::Link(target), Owned::Link) if *target.display().to_string() == *entry.digest => false,
             (Node::Link(target), _) => !self.store.has(target),
             (Node::Directory, Owned::Tree) => tree_digest(&disk::tree(path)?) != entry.digest,
             (Node::Directory, _) => !self.is_copy(path),
             // Another setting had a text of ours there.
             (Node::File { bytes, .. }, Owned::Whole | Owned::Block) => {
-                let written = block::split(bytes).map_or(&bytes[..], |split| split.block);
-                let users = if entry.owned == Owned::Block { block::without(bytes) } else { Vec::new() };
-                stable_digest(written) != entry.digest || !users.is_empty() && self.bytes_of(&entry.original)? != users
+                let split = self.split(path, bytes, Some(entry));
+                let written = split.as_ref().map_or(&bytes[..], |split| split.block);
+                let users = match &split {
+                    _ if entry.owned != Owned::Block => Vec::new(),
+                    Some(split) => split.users(),
+                    None => bytes.clone(),
+                };
+                split.as_ref().is_some_and(|split| split.is_open)
+                    || stable_digest(written) != entry.digest
+                    || !users.is_empty() && self.bytes_of(&entry.original)? != users
             }
             _ => true,
         })

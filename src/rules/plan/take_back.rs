@@ -72,9 +72,26 @@ impl Planner<'_> {
                         Ok(Node::Link(target)) if self.store.has(&target) => {
                             (Owned::Link, target.display().to_string())
                         }
-                        Ok(Node::Directory) if self.is_copy(&path) => (Owned::Tree, tree_digest(&disk::tree(&path)?)),
+                        Ok(Node::Directory) if self.is_copy(&path) => match disk::tree(&path) {
+                            Ok(tree) => (Owned::Tree, tree_digest(&tree)),
+                            Err(error) => {
+                                self.left_out(&path, error)?;
+                                continue;
+                            }
+                        },
                         _ => continue,
                     };
+                    let name = entry.file_name();
+                    let is_misnamed = !name.to_str().is_some_and(super::super::is_id);
+                    if is_misnamed
+                        && (owned == Owned::Link && path.is_dir() || self.store.skills_directory().join(&name).is_dir())
+                    {
+                        // An earlier tool has put it there, and nothing here would bring it back.
+                        let shown = self.store.place.shown(&path);
+                        self.warnings
+                            .push(format!("    Warning: '{shown}' has a name that no skill can have; it stays"));
+                        continue;
+                    }
                     let original = self.earlier_skill(&path);
                     let entry = Entry { owned, target: (*agent).to_owned(), digest, original };
                     self.discovered.insert(path.clone());
@@ -95,9 +112,22 @@ impl Planner<'_> {
         }
         // What cannot be read is not ours.
         let Ok(Node::File { bytes, mode }) = disk::observe(path) else { return Ok(()) };
+        let place = &self.store.place;
+        let is_own = path.starts_with(&place.base) || generate::is_of_earlier_tool(&bytes, has_front);
+        if self.registry.is_elsewhere(place, path) || !is_own {
+            // Another home or repository can have written it.
+            if generate::is_generated(&bytes, has_front) || block::is_in(&bytes) {
+                let shown = place.shown(path);
+                self.warnings.push(format!("    Warning: nobody has written down who generated '{shown}'; it stays"));
+            }
+            return Ok(());
+        }
         let (owned, digest, original) = if let Some(split) = block::split(&bytes) {
             let digest = stable_digest(split.block);
             (Owned::Block, digest, self.keep_users(path, block::without(&bytes), mode, true))
+        } else if block::open(&bytes).is_some() {
+            // Nobody knows where it ends.
+            (Owned::Block, String::new(), self.earlier_original(path, has_front)?)
         } else if generate::is_generated(&bytes, has_front) {
             (Owned::Whole, stable_digest(&bytes), self.earlier_original(path, has_front)?)
         } else {
@@ -127,7 +157,22 @@ impl Planner<'_> {
                 ));
                 continue;
             }
-            if self.take_back(&path, &entry)? {
+            if !self.is_expected(&path, &entry) && !self.has_ours(&path) {
+                // A registry that somebody else has written could name any file.
+                let shown = self.store.place.shown(&path);
+                self.warnings
+                    .push(format!("    Warning: nothing of ours is at '{shown}' any more; it is left as it is"));
+                self.registry.entries.remove(&path);
+                continue;
+            }
+            let is_taken = match self.take_back(&path, &entry) {
+                Ok(is_taken) => is_taken,
+                Err(error) => {
+                    self.left_out(&path, error)?;
+                    false
+                }
+            };
+            if is_taken {
                 self.registry.entries.remove(&path);
                 self.registry.followed.retain(|_, resolved| *resolved != path);
             }
@@ -135,6 +180,27 @@ impl Planner<'_> {
         // Whether those that stay were edited is known no better after this.
         self.registry.entries.retain(|path, _| !self.discovered.contains(path));
         Ok(())
+    }
+
+    /// Says whether something of ours can have been at a path: a text of an agent's, or a skill.
+    fn is_expected(&self, path: &Path, entry: &Entry) -> bool {
+        let Ok(below) = path.strip_prefix(&self.store.place.base) else { return false };
+        match entry.owned {
+            Owned::Whole | Owned::Block => below.extension().is_some_and(|end| end == "md" || end == "mdc"),
+            Owned::Link | Owned::Tree => places::is_skill(below),
+        }
+    }
+
+    /// Says whether something generated is at a path.
+    fn has_ours(&self, path: &Path) -> bool {
+        match disk::observe(path) {
+            Ok(Node::File { bytes, .. }) => {
+                block::is_in(&bytes) || [false, true].iter().any(|has| generate::is_generated(&bytes, *has))
+            }
+            Ok(Node::Link(target)) => self.store.has(&target),
+            Ok(Node::Directory) => self.is_copy(path),
+            _ => false,
+        }
     }
 
     /// Plans that one thing goes. Returns whether it does.
@@ -146,11 +212,12 @@ impl Planner<'_> {
             (Owned::Link | Owned::Tree, node) => self.is_skill_disturbed(path, node, entry)?,
             (_, Node::Absent) => false,
             (_, Node::File { bytes, .. }) => {
-                let there =
-                    block::split(bytes).map_or_else(|| stable_digest(bytes), |split| stable_digest(split.block));
+                let split = self.split(path, bytes, Some(entry));
+                let is_open = split.as_ref().is_some_and(|split| split.is_open);
+                let there = stable_digest(split.as_ref().map_or(bytes, |split| split.block));
                 let has_front = path.extension().is_some_and(|extension| extension == "mdc");
-                let is_users = entry.owned == Owned::Block && block::split(bytes).is_none();
-                let is_changed = !is_users && there != entry.digest;
+                let is_users = entry.owned == Owned::Block && split.is_none();
+                let is_changed = is_open || !is_users && there != entry.digest;
                 let is_of_earlier_tool = generate::is_of_earlier_tool(bytes, has_front);
                 is_unknown |= is_changed && is_of_earlier_tool || is_users && generate::is_generated(bytes, has_front);
                 is_changed && !is_of_earlier_tool
@@ -170,8 +237,9 @@ impl Planner<'_> {
             }
         }
         if let (Owned::Block, Node::File { bytes, .. }) = (entry.owned, &node) {
-            let users = block::without(bytes);
-            let has_block = block::split(bytes).is_some();
+            let split = self.split(path, bytes, Some(entry));
+            let has_block = split.is_some();
+            let users = split.map_or_else(|| bytes.clone(), |split| split.users());
             // Without text of the user's, what was there before comes back, be it nothing or a link.
             let is_empty = users.is_empty() && !matches!(entry.original, Original::File { .. });
             if has_block && !is_empty {

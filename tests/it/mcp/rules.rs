@@ -143,17 +143,17 @@ fn an_agent_adds_a_rule_and_sees_it_everywhere() {
         (
             "sync_set_config",
             json!({ "key": "agents_md.paths", "value": "/etc/AGENTS.md" }),
-            "Error: '/etc/AGENTS.md' is no AGENTS.md, CLAUDE.md or folder in the home or in the repository; the user can set it with 'git shiftlog rules set'",
+            "Error: '/etc/AGENTS.md' is no AGENTS.md, CLAUDE.md or folder in the folders of agents or in the repository; the user can set it with 'git shiftlog rules set'",
         ),
         (
             "sync_set_config",
             json!({ "key": "claude_md.paths", "value": "~/.bashrc" }),
-            "Error: '~/.bashrc' is no AGENTS.md, CLAUDE.md or folder in the home or in the repository; the user can set it with 'git shiftlog rules set'",
+            "Error: '~/.bashrc' is no AGENTS.md, CLAUDE.md or folder in the folders of agents or in the repository; the user can set it with 'git shiftlog rules set'",
         ),
         (
             "sync_set_config",
             json!({ "key": "agents_md.paths", "value": "~/../AGENTS.md" }),
-            "Error: '~/../AGENTS.md' is no AGENTS.md, CLAUDE.md or folder in the home or in the repository; the user can set it with 'git shiftlog rules set'",
+            "Error: '~/../AGENTS.md' is no AGENTS.md, CLAUDE.md or folder in the folders of agents or in the repository; the user can set it with 'git shiftlog rules set'",
         ),
     ] {
         let told = call(tool, arguments).unwrap_err();
@@ -250,6 +250,55 @@ fn an_agent_reaches_no_file_that_is_not_meant_for_agents_be_it_by_a_pattern_or_b
     let synced = client.call("sync_rules", json!({}));
     assert_ne!(synced["isError"], true, "{synced}");
     assert!(fs::read_to_string(allowed).unwrap().contains("**style**"));
+}
+
+#[test]
+fn an_agent_sets_no_path_outside_of_the_folders_of_agents_and_the_repository() {
+    let scratch = stored();
+    let home = scratch.home();
+    fs::create_dir_all(home.join("chosen")).unwrap();
+    scratch.shiftlog("rules", ["set", "agents_md.paths", "~/chosen"]).ok();
+    for folder in [".ssh", "ws", ".cursor", "outside"] {
+        fs::create_dir_all(home.join(folder)).unwrap();
+    }
+    let outside = scratch.root().join("outside");
+    fs::create_dir_all(&outside).unwrap();
+    for (link, end) in [("lnk", outside.clone()), (".cursor/lnk", outside.clone()), (".cursor/in", home.join("ws"))] {
+        std::os::unix::fs::symlink(end, home.join(link)).unwrap();
+    }
+    let (mut client, _) = serve(&scratch, &["--name=sync-ai-rules"]);
+    let sets = |client: &mut super::Client, path: &str| {
+        let refused = client.call("sync_set_config", json!({ "key": "agents_md.paths", "value": path }));
+        let synced = client.call("sync_rules", json!({}));
+        assert_ne!(synced["isError"], true, "{path}: {synced}");
+        refused["isError"] != true
+    };
+    let git = scratch.top.join(".git/AGENTS.md").display().to_string();
+    for path in
+        ["~/.ssh", "~/ws", "~/ws/AGENTS.md", "~", "~/lnk", "~/.cursor/lnk", "~/.cursor/in", "~/chosen/../ws", &git]
+    {
+        assert!(!sets(&mut client, path), "{path}");
+    }
+    assert!(!home.join(".ssh/AGENTS.md").exists() && !home.join("ws/AGENTS.md").exists());
+    for path in ["~/.cursor", "~/.claude/AGENTS.md"] {
+        assert!(sets(&mut client, &format!("{path}, ~/chosen")), "{path}");
+    }
+    assert!(sets(&mut client, &scratch.top.display().to_string()));
+    // Nor does anybody set what no sync would write.
+    let ran = scratch.shiftlog("rules", ["set", "agents_md.paths", "~/lnk"]);
+    assert!(ran.code == 1 && ran.stderr.contains("'~/lnk' leads elsewhere by a symbolic link"), "{ran:?}");
+    scratch.shiftlog("rules", ["set", "agents_md.paths", "~/lnk", "--follow"]).ok();
+}
+
+#[test]
+fn a_home_that_is_a_repository_is_no_repository_for_an_agent() {
+    let scratch = stored();
+    let home = scratch.home();
+    scratch.git_in(&home, ["init", "-q"]).ok();
+    fs::create_dir_all(home.join(".ssh")).unwrap();
+    let mut client = Client::opened(&scratch, &home, &["--name=sync-ai-rules"]);
+    let refused = client.call("sync_set_config", json!({ "key": "agents_md.paths", "value": "~/.ssh" }));
+    assert_eq!(refused["isError"], true, "{refused}");
 }
 
 #[test]

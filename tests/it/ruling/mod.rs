@@ -1,10 +1,13 @@
 //! `git shiftlog rules`: one store of rules and skills for agents.
 
 mod adopting;
+mod blocks;
+mod elsewhere;
 mod harm;
 mod hostile;
 mod keeping;
 mod losses;
+mod names;
 mod places;
 mod unknown;
 

@@ -1,0 +1,96 @@
+//! Blocks of ours in files of a user's, and marker lines that are none of ours.
+
+use std::fs;
+use std::path::Path;
+
+use super::Home;
+
+const BEGIN: &str = "<!-- git-shiftlog rules: begin -->\n";
+const END: &str = "<!-- git-shiftlog rules: end -->\n";
+
+#[test]
+fn lines_of_a_users_between_the_markers_stay() {
+    let own = format!("above\n{BEGIN}words of mine\n{END}below\n");
+    for (text, mode) in [(own.clone(), None), (format!("{BEGIN}words of mine\n"), None), (own, Some("whole"))] {
+        let home = Home::new();
+        home.write(".claude/CLAUDE.md", &text);
+        home.write("ws/AGENTS.md", &text);
+        if let Some(mode) = mode {
+            let target = format!("{{ \"name\": \"claude\", \"mode\": \"{mode}\" }}");
+            home.write(".ai-agent/manifest.json", &super::MANIFEST.replacen("\"claude\"", &target, 1));
+        }
+        let before = home.tree();
+        home.rules(&["sync"]).ok();
+        assert_eq!(home.rules(&["check"]).ok(), "");
+        home.rules(&["add-rule", "new"]).ok();
+        assert!(home.read("ws/AGENTS.md").ends_with(&text), "{}", home.read("ws/AGENTS.md"));
+        home.rules(&["clean", "--yes"]).ok();
+        assert_eq!(home.tree(), before, "{text}");
+    }
+    let home = Home::new();
+    home.write(".claude/CLAUDE.md", &format!("{BEGIN}words of mine\n{END}"));
+    home.write(".ai-agent/manifest.json", "{\"version\":\"1.0\",\"rules\":[]}");
+    let before = home.tree();
+    assert!(home.rules(&["clean", "--yes"]).ok().contains("Nothing to clean"));
+    assert_eq!(home.tree(), before);
+}
+
+/// Deletes the line that ends the block in a file.
+fn open(home: &Home, path: &str) {
+    home.write(path, &home.read(path).replace(END, ""));
+}
+
+#[test]
+fn a_block_without_its_last_line_is_drift_and_goes_only_when_it_is_meant() {
+    for is_known in [true, false] {
+        for behind in ["", "and more of mine\n"] {
+            for command in [&["sync", "--force"][..], &["clean", "--yes", "--force"]] {
+                let home = Home::new();
+                home.write(".claude/CLAUDE.md", "mine\n");
+                home.rules(&["sync"]).ok();
+                open(&home, ".claude/CLAUDE.md");
+                let text = home.read(".claude/CLAUDE.md") + behind;
+                home.write(".claude/CLAUDE.md", &text);
+                if !is_known {
+                    fs::remove_file(home.path(".ai-agent/shiftlog/registry.json")).unwrap();
+                }
+                let case = format!("{is_known} {behind:?} {command:?}");
+                let checked = home.rules(&["check"]);
+                assert_eq!(checked.code, 3, "{case}: {checked:?}");
+                assert!(checked.stdout.contains("changed: ~/.claude/CLAUDE.md\n"), "{case}: {checked:?}");
+                for refused in [&["sync"][..], &["sync", "--adopt"], &["clean", "--yes"]] {
+                    let ran = home.rules(refused);
+                    assert_eq!(ran.code, 3, "{case}: {ran:?}");
+                    assert!((ran.stdout + &ran.stderr).contains("~/.claude/CLAUDE.md"), "{case}: it is told");
+                    assert_eq!(home.read(".claude/CLAUDE.md"), text, "{case}");
+                }
+                home.rules(command).ok();
+                if command[0] == "sync" {
+                    assert_eq!(home.rules(&["check"]).ok(), "", "{case}");
+                    home.rules(&["clean", "--yes"]).ok();
+                }
+                // Where the block ends is known by its digest alone.
+                let expected = if is_known { format!("mine\n{behind}") } else { "mine\n".to_owned() };
+                assert_eq!(home.read(".claude/CLAUDE.md"), expected, "{case}");
+                let kept = home.scratch.run_in(&home.path(".ai-agent/backups"), "grep", ["-rl", "rules: begin", "."]);
+                assert_eq!(kept.stdout.lines().count(), 1, "{case}: the file as it was is in the backup");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_edited_first_line_of_a_block_is_an_edit() {
+    let home = Home::new();
+    home.write(".claude/CLAUDE.md", "mine\n");
+    home.rules(&["sync"]).ok();
+    home.write(".claude/CLAUDE.md", &home.read(".claude/CLAUDE.md").replace("# Generated", "# Made"));
+    for command in [&["sync"][..], &["clean", "--yes"]] {
+        assert_eq!(home.rules(command).code, 3);
+    }
+    home.rules(&["sync", "--force"]).ok();
+    assert_eq!(home.read(".claude/CLAUDE.md").matches(BEGIN).count(), 1);
+    home.rules(&["clean", "--yes"]).ok();
+    assert_eq!(home.read(".claude/CLAUDE.md"), "mine\n");
+    assert!(!Path::new(&home.path(".claude/rules")).exists());
+}
