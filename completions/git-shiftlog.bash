@@ -217,8 +217,8 @@ _git_shiftlog ()
 		;;
 	search,--*)
 		__gitcomp "
-			--max-count= --not= --json --threads= --since= --after= --until= --before= --author= --grep= --agent= --model= --session=
-			--no-merges --merges --first-parent --all --branches --tags --remotes --date= --ref= --color --color= --help
+			--max-count= --not= --in= --json --threads= --since= --after= --until= --before= --author= --grep= --agent= --model=
+			--session= --no-merges --merges --first-parent --all --branches --tags --remotes --date= --ref= --color --color= --help
 			"
 		;;
 	status,--*)
@@ -271,7 +271,7 @@ _git_shiftlog ()
 		;;
 	export,--*)
 		__gitcomp "
-			--html --markdown --output= --force --full --session= --view= --no-thinking --no-tools --images --no-patch --title= --theme=
+			--html --markdown --output= --force --full --session= --view= --no-thinking --no-tools --images --url-template= --no-patch --title= --theme=
 			--ref= --quiet --help
 			"
 		;;
@@ -899,7 +899,7 @@ _git__shiftlog__grep() {
 
     case "${cmd}" in
         git__shiftlog__grep)
-            opts="-e -F -E -i -w -n -l -L -c -o -q -m -A -B -C -z -h --fixed-strings --extended-regexp --ignore-case --word-regexp --in --tool --unrecorded --line-number --no-line-number --column --name-only --count --only-matching --quiet --max-count --after-context --before-context --context --heading --break --no-cut --json --threads --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --date --ref --color"
+            opts="-e -F -E -i -w -n -l -L -c -o -q -m -A -B -C -H -h -z --fixed-strings --extended-regexp --ignore-case --word-regexp --in --tool --unrecorded --line-number --no-line-number --column --name-only --count --only-matching --quiet --max-count --after-context --before-context --context --heading --break --no-cut --json --threads --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1042,7 +1042,7 @@ _git__shiftlog__search() {
 
     case "${cmd}" in
         git__shiftlog__search)
-            opts="-n -z -h --max-count --not --json --threads --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --date --ref --color"
+            opts="-n -z -h --max-count --not --in --json --threads --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1058,6 +1058,10 @@ _git__shiftlog__search() {
                     ;;
                 --not)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --in)
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_parts)" -- "${cur}"))
                     return 0
                     ;;
                 --threads)
@@ -1571,7 +1575,7 @@ _git__shiftlog__export() {
 
     case "${cmd}" in
         git__shiftlog__export)
-            opts="-o -f -q -h --html --markdown --output --force --full --session --view --no-thinking --no-tools --images --no-patch --title --theme --ref --quiet"
+            opts="-o -f -q -h --html --markdown --output --force --full --session --view --no-thinking --no-tools --images --url-template --no-patch --title --theme --ref --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1591,6 +1595,10 @@ _git__shiftlog__export() {
                     ;;
                 --view)
                     COMPREPLY=($(compgen -W "focused normal full" -- "${cur}"))
+                    return 0
+                    ;;
+                --url-template)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --title)

@@ -357,6 +357,8 @@ complete -c git-shiftlog-grep -s L -d 'Print only the sessions that have no matc
 complete -c git-shiftlog-grep -s c -l count -d 'Print the number of lines that match in each session'
 complete -c git-shiftlog-grep -s o -l only-matching -d 'Print only what matches'
 complete -c git-shiftlog-grep -s q -l quiet -d 'Print nothing; only the exit status tells'
+complete -c git-shiftlog-grep -s H -d 'Print the commit and the session in front of each line, which is the default'
+complete -c git-shiftlog-grep -s h -d 'Print neither the commit nor the session; alone, print this usage'
 complete -c git-shiftlog-grep -l heading -d 'Print the commit and the session above their lines'
 complete -c git-shiftlog-grep -l break -d 'Print an empty line between sessions'
 complete -c git-shiftlog-grep -l no-cut -d 'Print long lines whole'
@@ -369,10 +371,10 @@ complete -c git-shiftlog-grep -l branches -d 'Start from all local branches'
 complete -c git-shiftlog-grep -l tags -d 'Start from all tags'
 complete -c git-shiftlog-grep -l remotes -d 'Start from all remote-tracking branches'
 complete -c git-shiftlog-grep -s z -d 'End each entry with NUL'
-complete -c git-shiftlog-grep -s h -d 'Print this usage'
 
 complete -c git-shiftlog-search -s n -l max-count -d 'Print at most this many answers (default: 10)' -r
 complete -c git-shiftlog-search -l not -d 'Leave out turns with this word' -r
+complete -c git-shiftlog-search -l in -d 'Look in these parts: prompts, answers, thinking, calls, results, notices or all, which is the default' -r -f -a '(__fish_git_shiftlog_parts)'
 complete -c git-shiftlog-search -l threads -d 'Use this many threads' -r
 complete -c git-shiftlog-search -l since -l after -d 'Only commits made at or after a date' -r
 complete -c git-shiftlog-search -l until -l before -d 'Only commits made at or before a date' -r
@@ -479,6 +481,7 @@ complete -c git-shiftlog-export -l session -d 'Write only this session' -r -f -a
 complete -c git-shiftlog-export -l view -d 'How much is shown at first (focused, normal or full); focused leaves out all but prompts and last answers' -r -f -a "focused\t''
 normal\t''
 full\t''"
+complete -c git-shiftlog-export -l url-template -d 'Link each commit to this address; \'%H\' in it stands for the commit\'s id' -r
 complete -c git-shiftlog-export -l title -d 'Give a page this title' -r
 complete -c git-shiftlog-export -l theme -d 'Give a page these colours (auto, light or dark)' -r -f -a "auto\t''
 light\t''

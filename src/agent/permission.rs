@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::place;
+use crate::git::private;
 
 /// Whether an agent runs the hooks of a working tree.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -26,8 +27,11 @@ pub enum Permission {
 
 /// Reads a file of JSON, with or without comments; `None` if it is missing or is none.
 pub fn read(path: &Path) -> Option<Value> {
-    let text = std::fs::read_to_string(path).ok()?;
-    jsonc_parser::cst::CstRootNode::parse(&text, &jsonc_parser::ParseOptions::default()).ok()?.to_serde_value()
+    parsed(&std::fs::read_to_string(path).ok()?)
+}
+
+fn parsed(text: &str) -> Option<Value> {
+    jsonc_parser::cst::CstRootNode::parse(text, &jsonc_parser::ParseOptions::default()).ok()?.to_serde_value()
 }
 
 /// The largest file of a working tree that is read.
@@ -38,11 +42,7 @@ const MAX_DEPTH: usize = 64;
 /// Reads a file of JSON that anybody may have made, with or without comments; `None` also if it is no regular file, large, or
 /// deeply nested.
 pub fn read_small(path: &Path) -> Option<Value> {
-    let metadata = std::fs::symlink_metadata(path).ok()?;
-    if !metadata.is_file() || metadata.len() > MAX_BYTES {
-        return None;
-    }
-    let text = std::fs::read(path).ok()?;
+    let text = private::read_open(private::open_no_link(path).ok()?, MAX_BYTES).ok()?;
     let nesting = text.iter().scan(0usize, |depth, byte| {
         *depth = match byte {
             b'{' | b'[' => *depth + 1,
@@ -51,7 +51,7 @@ pub fn read_small(path: &Path) -> Option<Value> {
         };
         Some(*depth)
     });
-    if nesting.max() > Some(MAX_DEPTH) { None } else { read(path) }
+    if nesting.max() > Some(MAX_DEPTH) { None } else { parsed(std::str::from_utf8(&text).ok()?) }
 }
 
 /// Returns what a map has for a directory or for the nearest one above it, with the directory's name in the map.

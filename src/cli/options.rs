@@ -14,17 +14,19 @@ use crate::git::Repository;
 /// Parses the arguments of a program, or prints what is wrong and returns the exit code.
 pub(super) fn parse<O: CommandFactory + FromArgMatches>(command: Command, args: Vec<OsString>) -> Result<O, ExitCode> {
     let command = prepared(command);
+    let is_lone_h = args.len() == 2 && args[1] == "-h" && has_own_h(&command);
     let args = take_back(&command, with_counts(&command, args));
     let mut shown = command.clone();
+    if is_lone_h {
+        return Err(print_usage(&usage(&mut shown)));
+    }
     let error = match command.try_get_matches_from(args).and_then(|matches| O::from_arg_matches(&matches)) {
         Ok(options) => return Ok(options),
         Err(error) => error,
     };
     let usage = usage(&mut shown);
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        use std::io::Write as _;
-        let _ = std::io::stdout().write_all(usage.as_bytes());
-        return Err(ExitCode::SUCCESS);
+        return Err(print_usage(&usage));
     }
     // Where one option is wrong, the list of all would hide what is wrong with it; Git leaves it out, too.
     let is_clear = matches!(
@@ -41,9 +43,16 @@ pub(super) fn parse<O: CommandFactory + FromArgMatches>(command: Command, args: 
     Err(ExitCode::from(USAGE))
 }
 
+fn print_usage(usage: &str) -> ExitCode {
+    use std::io::Write as _;
+    let _ = std::io::stdout().write_all(usage.as_bytes());
+    ExitCode::SUCCESS
+}
+
 /// Gives a command the manners of Git: unique prefixes, the last option wins, usage as Git prints it.
 pub fn prepared(command: Command) -> Command {
-    command
+    let has_own = has_own_h(&command);
+    let command = command
         .infer_long_args(true)
         .args_override_self(true)
         .disable_help_flag(true)
@@ -60,8 +69,14 @@ pub fn prepared(command: Command) -> Command {
                 arg.value_parser(clap::builder::NonEmptyStringValueParser::new())
             }
             _ => arg,
-        })
-        .arg(clap::Arg::new("usage").short('h').action(clap::ArgAction::HelpShort).help("Print this usage"))
+        });
+    let usage = clap::Arg::new("usage").short('h').action(clap::ArgAction::HelpShort).help("Print this usage");
+    if has_own { command } else { command.arg(usage) }
+}
+
+/// Says whether `-h` means something of a command's own, as for `git grep`; then it prints the usage only if it is alone.
+fn has_own_h(command: &Command) -> bool {
+    command.get_arguments().any(|arg| arg.get_short() == Some('h') && arg.get_id() != "usage")
 }
 
 /// Returns clap's message in Git's words.

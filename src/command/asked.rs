@@ -106,15 +106,13 @@ fn has_file(repo: &Repository, path: &BStr, revision: Option<ObjectId>) -> bool 
 fn address(repo: &Repository, word: &OsStr, (revision, hidden): History) -> Result<Asked> {
     let is_file = |word: &[u8]| from_top(repo, word).is_ok_and(|path| has_file(repo, path.as_bstr(), revision));
     let word = word.as_bytes();
-    let plain = word.strip_prefix(b"@").filter(|_| !is_file(word)).unwrap_or(word);
-    let (file, range) = match [word, plain].into_iter().find(|word| is_file(word)) {
-        Some(file) => (file, None),
-        None => {
-            let mut readings = split_address(plain);
-            let likeliest = readings.iter().position(|(file, _)| is_file(file)).unwrap_or(0);
-            readings.swap_remove(likeliest)
-        }
-    };
+    let plain = word.strip_prefix(b"@").unwrap_or(word);
+    let (as_typed, without_sign) = (split_address(word), split_address(plain));
+    // If no file is there, the likeliest reading is the one to be told about.
+    let likeliest = without_sign[0].clone();
+    // Many directories of packages have a name that begins with the sign.
+    let readings = [(word, None), (plain, None)].into_iter().chain(as_typed).chain(without_sign);
+    let (file, range) = readings.into_iter().find(|(file, _)| is_file(file)).unwrap_or(likeliest);
     if file.is_empty() {
         return Err(Error::new(Kind::Usage, format!("no file is named in '{}'", word.as_bstr())));
     }

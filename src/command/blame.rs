@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::git::{Repository, date};
 use crate::outside;
 use crate::pretty::{BlameColumns, BlameTable, WhyView, why_format, why_line, why_object};
-use crate::record::{MissingWords, Reader};
+use crate::record::{MissingWords, Reader, redaction};
 use crate::replay::{Block, BlockLine, Evidence, blocks};
 
 /// Show which turn of which session wrote each line of a file
@@ -126,13 +126,15 @@ impl Options {
             blocks = blocks.iter().flat_map(of_lines).collect();
         }
         blocks.sort_by_key(|block| block.lines.first().map(|line| line.number));
-        let commits = why::commits(repo, &blocks)?;
+        let (commits, redactor) = (why::commits(repo, &blocks)?, redaction::redactor(repo)?);
         let (mut names, path) = (repo.names(), asked.path.to_str_lossy());
         for block in &blocks {
             let commit = commits.get(&block.commit.commit_id);
             let commit_name = commit.map(|commit| names.shorten(commit.commit_id)).unwrap_or_default();
             let revision = asked.revision.map(|id| id.to_string());
-            let view = WhyView { path: &path, revision, commit, commit_name: &commit_name, ..WhyView::default() };
+            let redactor = Some(&redactor);
+            let view =
+                WhyView { path: &path, revision, commit, commit_name: &commit_name, redactor, ..WhyView::default() };
             let end = self.printing.end();
             screen.write(|out, style| match &self.format {
                 Some(format) => write!(out, "{}{end}", why_line(format, block, &view, style)),

@@ -23,6 +23,7 @@ use crate::{agent, outside};
 #[derive(Debug, Parser)]
 #[command(
     name = "git-shiftlog-grep",
+    disable_help_flag = true,
     override_usage = "git shiftlog grep [<options>] [-e] <pattern> [<revision-range>] [-- <path>...]"
 )]
 pub struct Options {
@@ -85,6 +86,12 @@ pub struct Options {
     /// Print this many lines around each match
     #[arg(short = 'C', long, value_name = "number")]
     context: Option<usize>,
+    /// Print the commit and the session in front of each line, which is the default
+    #[arg(short = 'H', overrides_with = "without_place")]
+    with_place: bool,
+    /// Print neither the commit nor the session; alone, print this usage
+    #[arg(short = 'h', overrides_with = "with_place")]
+    without_place: bool,
     /// Print the commit and the session above their lines
     #[arg(long)]
     heading: bool,
@@ -202,7 +209,8 @@ impl Options {
 
     fn layout(&self) -> FoundLayout {
         FoundLayout {
-            has_heading: self.heading,
+            has_heading: self.heading && !self.without_place,
+            is_without_place: self.without_place,
             has_line_numbers: !self.no_line_number,
             has_columns: self.column,
             is_only_matching: self.only_matching,
@@ -266,11 +274,16 @@ impl List<'_> {
         let (commit, session) = self.place(number);
         let mut end = [0; 1];
         let end = self.options.printing.end().encode_utf8(&mut end).as_bytes();
+        // As for 'git grep', a name that is asked for is printed in any case.
+        let has_place = count.is_none() || !self.options.without_place;
         self.screen.write(|out, style| {
             let place = FoundPlace { commit: &commit, session: &session };
-            out.write_all(place.text(style).as_bytes())?;
+            if has_place {
+                out.write_all(place.text(style).as_bytes())?;
+            }
             if let Some(count) = count {
-                write!(out, "{}{count}", style.paint(&style.separator, ":"))?;
+                let separator = if has_place { style.paint(&style.separator, ":") } else { String::new() };
+                write!(out, "{separator}{count}")?;
             }
             out.write_all(end)
         })
@@ -305,7 +318,7 @@ impl List<'_> {
                 out.write_all(b"--")?;
                 out.write_all(end)?;
             }
-            if options.heading {
+            if options.layout().has_heading {
                 let is_new = last.is_none_or(|last| plan.sessions[last].commit != of.commit);
                 if let Some(commit) = commit.filter(|_| is_new) {
                     let day = style.date.show(commit.committer.time);

@@ -8,7 +8,7 @@ use clap::Parser;
 
 use super::chosen::{Chosen, Problems};
 use crate::cli::{self, Json, Outcome, Printing};
-use crate::find::{self, Case, Effort, Limits, Plan, Terms};
+use crate::find::{self, Case, Effort, Limits, Parts, Plan, Terms};
 use crate::git::{Range, Repository, date};
 use crate::pretty;
 use crate::{agent, outside};
@@ -29,6 +29,9 @@ pub struct Options {
     /// Leave out turns with this word
     #[arg(long, value_name = "word")]
     not: Vec<String>,
+    /// Look in these parts: prompts, answers, thinking, calls, results, notices or all, which is the default
+    #[arg(long = "in", value_name = "part,...", value_parser = super::grep::parts)]
+    parts: Option<Parts>,
     #[command(flatten)]
     json: Json,
     /// Use this many threads
@@ -49,7 +52,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let repo = crate::command::elsewhere::repository(options.printing.source())?;
         let reader = options.printing.reader(&repo);
         let (words, rest) = options.told_apart(&repo);
-        let terms = Terms::new(&words, &options.not, Case::Smart, 1.0)?;
+        let terms = Terms::new(&words, &options.not, Case::Smart, 1.0)?.within(options.parts.unwrap_or(Parts::ALL));
         let plan = Plan::new(&reader, &options.chosen.query(&repo, &rest)?, false)?;
         plan.problems.iter().for_each(|problem| cli::warning(problem));
         let threads = options.threads.filter(|threads| *threads > 0).unwrap_or_else(find::default_threads);

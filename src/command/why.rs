@@ -15,7 +15,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Repository, date};
 use crate::outside;
 use crate::pretty::{WhyView, why_format, why_line, why_object, write_why};
-use crate::record::MissingWords;
+use crate::record::{MissingWords, redaction};
 use crate::replay::{Block, Evidence, blocks};
 
 /// Show the conversation behind a line
@@ -88,7 +88,7 @@ impl Options {
     fn print(&self, repo: &Repository, asked: &Asked, blocks: &[Block]) -> Result<()> {
         let dates = self.printing.dates(repo, date::Format::SHORT)?;
         let mut screen = self.printing.screen(repo, dates);
-        let commits = commits(repo, blocks)?;
+        let (commits, redactor) = (commits(repo, blocks)?, redaction::redactor(repo)?);
         let (mut names, end) = (repo.names(), self.printing.end());
         let path = asked.path.to_str_lossy();
         for (at, block) in blocks.iter().enumerate() {
@@ -101,6 +101,7 @@ impl Options {
                 commit_name: &commit_name,
                 is_whole: self.full,
                 is_without_thinking: self.no_thinking,
+                redactor: Some(&redactor),
             };
             screen.write(|out, style| {
                 if self.json.is_on {

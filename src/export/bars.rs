@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::git::{Commit, ObjectId};
 use crate::outside;
 use crate::pretty;
-use crate::pretty::html::{Bar, Hunk, PatchFile, address, hunk_id, patch_files};
+use crate::pretty::html::{Bar, Hunk, Outlet, PatchFile, Shape, address, hunk_id, patch_files};
 use crate::record::{Conversation, Reader, redaction};
 use crate::redact::Redactor;
 use crate::replay::{Explainer, lines_of};
@@ -21,8 +21,11 @@ use crate::transcript::SessionKey;
 const MAX_PATCH_LINES: usize = 3000;
 const MAX_PATCH_BYTES: usize = 4 << 20;
 
-/// How long looking for the turns of all hunks of a page may take.
+/// How long a browser waits for the turns of all hunks of a page.
 const EXPLAIN_TIME: Duration = Duration::from_secs(5);
+/// How many hunks of a page in a file are looked for, and how many lines of them: a file is to be the same each time.
+const MAX_HUNKS: usize = 5000;
+const MAX_LINES: usize = 100_000;
 /// How many turns a hunk names.
 const MAX_TURNS: usize = 3;
 
@@ -39,10 +42,14 @@ pub struct Bars<'a, 'r> {
     sessions: &'a [usize],
     /// Whether commits and files have pages of their own.
     has_pages: bool,
+    /// The address of a commit at a host, in which `%H` stands for its id.
+    commit_address: Option<&'a str>,
     /// The commits that have a bar.
     shown: HashSet<ObjectId>,
-    /// When looking for the turns of hunks ends.
-    deadline: Instant,
+    /// When looking for the turns of hunks ends; `None` if their number decides that.
+    deadline: Option<Instant>,
+    /// How many hunks and lines were looked for.
+    explained: (usize, usize),
     /// What turns wrote, by what stands in front of the ids of their conversation.
     wrote: HashMap<String, Wrote>,
     nothing: Wrote,
@@ -59,12 +66,28 @@ impl<'a, 'r> Bars<'a, 'r> {
         redactor: &'a Redactor,
         plan: &'a Plan,
         sessions: &'a [usize],
-        has_pages: bool,
+        shape: &'a Shape,
     ) -> Result<Self> {
+        let (has_pages, commit_address) = (shape.outlet == Outlet::Server, shape.commit_address.as_deref());
         let explainer = Explainer::new(reader, None, Some(redaction::redactor(reader.repo())?));
-        let deadline = Instant::now() + EXPLAIN_TIME;
+        let explainer = if has_pages { explainer } else { explainer.by_work() };
+        let deadline = has_pages.then(|| Instant::now() + EXPLAIN_TIME);
         let (shown, wrote, nothing) = (HashSet::new(), HashMap::new(), Wrote::new());
-        Ok(Bars { reader, redactor, explainer, plan, sessions, has_pages, shown, deadline, wrote, nothing })
+        let explained = (0, 0);
+        Ok(Bars {
+            reader,
+            redactor,
+            explainer,
+            plan,
+            sessions,
+            has_pages,
+            commit_address,
+            shown,
+            deadline,
+            explained,
+            wrote,
+            nothing,
+        })
     }
 
     /// Returns the bar of a commit with its change, to stand beside its conversations; `None` if it changes nothing.
@@ -120,7 +143,7 @@ impl<'a, 'r> Bars<'a, 'r> {
         let commit_id = commit.commit_id;
         let name = commit_id.to_hex_with_len(7).to_string();
         let (mut files, is_cut) = if has_patch { self.patch(commit_id)? } else { (Vec::new(), false) };
-        self.add_addresses(commit_id, &mut files);
+        self.add_addresses(commit_id, &mut files)?;
         Ok(Bar {
             id: format!("c-{name}"),
             name,
@@ -129,15 +152,24 @@ impl<'a, 'r> Bars<'a, 'r> {
             is_cut,
             is_partly_explained: false,
             address: None,
+            host_address: self.host_address(commit_id),
             evidence: self.evidence(commit_id)?,
         })
     }
 
     /// Adds the addresses of files where they have pages.
-    fn add_addresses(&self, commit_id: ObjectId, files: &mut [PatchFile]) {
+    fn add_addresses(&self, commit_id: ObjectId, files: &mut [PatchFile]) -> Result<()> {
         for file in files.iter_mut().filter(|file| self.has_pages && file.is_there()) {
-            file.address = Some(address::file(commit_id, &file.path));
+            // A path that had a secret is shown without it, and names no file.
+            let is_path = self.reader.repo().blob_at(commit_id, file.path.as_str().into())?.is_some();
+            file.address = is_path.then(|| address::file(commit_id, &file.path));
         }
+        Ok(())
+    }
+
+    /// Returns the address of a commit where it is hosted, if a template for that is given.
+    fn host_address(&self, commit_id: ObjectId) -> Option<String> {
+        self.commit_address.map(|template| template.replace("%H", &commit_id.to_string()))
     }
 
     fn bar(&mut self, made: &Made, has_patch: bool, is_explained: bool) -> Result<Bar> {
@@ -157,8 +189,9 @@ impl<'a, 'r> Bars<'a, 'r> {
         }
         let evidence = if is_first { self.evidence(commit_id)? } else { Vec::new() };
         let address = (self.has_pages && !is_explained).then(|| address::commit(commit_id));
-        self.add_addresses(commit_id, &mut files);
-        Ok(Bar { id, name, commit: Rc::clone(&made.commit), files, is_cut, is_partly_explained, address, evidence })
+        self.add_addresses(commit_id, &mut files)?;
+        let (host_address, commit) = (self.host_address(commit_id), Rc::clone(&made.commit));
+        Ok(Bar { id, name, commit, files, is_cut, is_partly_explained, address, host_address, evidence })
     }
 
     /// Returns what was observed while a commit was made, without secrets.
@@ -191,7 +224,13 @@ impl<'a, 'r> Bars<'a, 'r> {
         Ok((files, is_cut || is_too_large))
     }
 
-    /// Finds the turns of each hunk; says whether there was time for all.
+    /// Says whether no more hunks are looked for.
+    fn is_over(&self) -> bool {
+        let (hunks, lines) = self.explained;
+        self.deadline.map_or(hunks >= MAX_HUNKS || lines >= MAX_LINES, |deadline| Instant::now() >= deadline)
+    }
+
+    /// Finds the turns of each hunk; says whether all of them were looked for.
     fn explain(&mut self, made: &Made, files: &mut [PatchFile], bar_id: &str) -> Result<bool> {
         let commit_id = made.commit.commit_id;
         let parent_id = made.commit.parent_ids.first().copied();
@@ -202,7 +241,7 @@ impl<'a, 'r> Bars<'a, 'r> {
             let previous = parent_id.filter(|_| !is_new).map(|parent_id| (parent_id, BString::from(before)));
             let path = BString::from(file.path.as_str());
             for hunk in &mut file.hunks {
-                if Instant::now() >= self.deadline {
+                if self.is_over() {
                     return Ok(false);
                 }
                 let turns = self.turns(commit_id, (&path, &previous), hunk)?;
@@ -224,7 +263,9 @@ impl<'a, 'r> Bars<'a, 'r> {
     ) -> Result<Vec<(SessionKey, usize)>> {
         let mut votes: HashMap<(SessionKey, usize), usize> = HashMap::new();
         let added = hunk.added();
+        self.explained.0 += 1;
         for (start, count) in &added {
+            self.explained.1 += count;
             let lines = lines_of(commit_id, path, previous.clone(), *start, *count);
             for found in self.explainer.explain(&lines)? {
                 let is_here = found.talk().is_some_and(|talk| !talk.is_beyond_record);

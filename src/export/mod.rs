@@ -14,7 +14,7 @@ use std::rc::Rc;
 use bstr::ByteSlice as _;
 
 use self::bars::Bars;
-pub use self::plan::{Made, Plan, Session, Wanted, clean, clean_commit, clean_summary};
+pub use self::plan::{Made, Plan, Session, Wanted, clean, clean_commit, clean_summary, read_commit};
 use crate::error::{Error, Result};
 use crate::git::{Commit, ObjectId};
 use crate::pretty::SubAgent;
@@ -101,7 +101,7 @@ impl<'a, 'r> Pages<'a, 'r> {
         // What somebody pays is nobody else's business; a file is handed on.
         let prices = if has_pages { Prices::configured(self.reader.repo(), None) } else { Ok(Prices::default()) };
         let prices = prices.unwrap_or_default();
-        let mut bars = Bars::new(self.reader, self.redactor, plan, sessions, has_pages)?;
+        let mut bars = Bars::new(self.reader, self.redactor, plan, sessions, &shape)?;
         let change = match plan.only_commit(sessions).filter(|_| has_patch && observed.is_empty()) {
             Some(made) => bars.beside(made)?,
             None => None,

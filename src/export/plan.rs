@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 
 use crate::error::Result;
 use crate::git::{Commit, ObjectId};
 use crate::pretty::count;
 use crate::record::{Reader, Sessions, Summary};
 use crate::redact::Redactor;
+use crate::told::Told;
 use crate::transcript::SessionKey;
 
 /// A commit that is wanted.
@@ -79,7 +80,7 @@ impl Plan {
                     let is_observed =
                         || reader.note(commit_id).map(|note| note.is_some_and(|note| !note.evidence().is_empty()));
                     if session.is_none() && only.is_none() && is_observed()? {
-                        plan.observed.push(Rc::new(clean_commit(reader, commit_id, redactor)?));
+                        plan.observed.push(Rc::new(read_commit(reader, commit_id, redactor)?));
                     }
                     continue;
                 };
@@ -124,7 +125,7 @@ impl Plan {
                 let mut summary = summary.clone();
                 clean_summary(redactor, &mut summary);
                 let (commit, sub_agents) =
-                    (Rc::new(clean_commit(reader, commit_id, redactor)?), sub_agents(&told, &summary.key));
+                    (Rc::new(read_commit(reader, commit_id, redactor)?), sub_agents(&told, &summary.key));
                 session.made.push(Made { commit, summary, sub_agents, bytes });
             }
         }
@@ -145,7 +146,7 @@ impl Plan {
     ) -> Result<()> {
         let mut places: HashMap<SessionKey, usize> =
             self.sessions.iter().enumerate().map(|(at, session)| (session.key.clone(), at)).collect();
-        let commit = Rc::new(clean_commit(reader, commit_id, redactor)?);
+        let commit = Rc::new(read_commit(reader, commit_id, redactor)?);
         for summary in told.summaries().filter(|summary| is_wanted(&summary.key)) {
             let mut summary = summary.clone();
             clean_summary(redactor, &mut summary);
@@ -249,20 +250,36 @@ pub fn clean(redactor: &Redactor, text: &str) -> String {
     clean.strip_suffix('\n').map(str::to_owned).unwrap_or(clean)
 }
 
-/// Reads a commit, without secrets in its message.
+/// Reads a commit, without secrets.
 ///
 /// # Errors
 ///
 /// If it cannot be read.
-pub fn clean_commit(reader: &Reader<'_>, commit_id: ObjectId, redactor: &Redactor) -> Result<Commit> {
+pub fn read_commit(reader: &Reader<'_>, commit_id: ObjectId, redactor: &Redactor) -> Result<Commit> {
     let mut commit = reader.repo().commit(commit_id)?;
-    commit.message = clean(redactor, &commit.message.to_string()).into();
+    clean_commit(redactor, &mut commit);
     Ok(commit)
 }
 
-/// Takes secrets out of what a record says.
+/// Takes secrets out of the message of a commit and the names of its people.
+pub fn clean_commit(redactor: &Redactor, commit: &mut Commit) {
+    let [author, committer] = [&mut commit.author, &mut commit.committer];
+    let names = [&mut author.name, &mut author.email, &mut committer.name, &mut committer.email];
+    for text in names.into_iter().chain([&mut commit.message]) {
+        *text = clean(redactor, &text.to_str_lossy()).into();
+    }
+}
+
+/// Takes secrets out of what a record says: words, names of models, and paths.
 pub fn clean_summary(redactor: &Redactor, summary: &mut Summary) {
-    for text in [&mut summary.prompt, &mut summary.summary].into_iter().flatten() {
+    let texts = [&mut summary.prompt, &mut summary.summary, &mut summary.model].into_iter();
+    let models = summary.usage.iter_mut().map(|usage| &mut usage.model);
+    for text in texts.chain(models).flatten().chain(summary.edits.iter_mut().map(|edited| &mut edited.path)) {
         *text = clean(redactor, text);
+    }
+    if let Some(told) = &mut summary.rules {
+        let mut files = told.files();
+        files.iter_mut().for_each(|file| file.path = clean(redactor, &file.path));
+        *told = Told::new(&files);
     }
 }

@@ -260,10 +260,10 @@ fn with_context(text: &str, hits: Vec<(usize, Range<usize>, Vec<Range<usize>>)>,
         let number = at + 1;
         let spans = hits.next_if(|(hit, ..)| *hit == number).map(|(.., spans)| spans);
         if spans.is_some() {
-            until = number + context.1;
+            until = number.saturating_add(context.1);
         }
         let next = ahead.get(ahead.partition_point(|hit| *hit < number));
-        let is_before = next.is_some_and(|next| *next <= number + context.0);
+        let is_before = next.is_some_and(|next| *next <= number.saturating_add(context.0));
         if number <= until || is_before {
             lines.push(Line { number, text: line.to_owned(), spans });
         }

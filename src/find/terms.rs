@@ -7,7 +7,7 @@ use bstr::ByteSlice as _;
 
 use super::extent::redacted;
 use super::needles::Needles;
-use super::{PartKind, literal};
+use super::{PartKind, Parts, literal};
 use crate::error::{Error, Kind, Result};
 use crate::redact::Redactor;
 
@@ -47,6 +47,8 @@ pub struct Terms {
     pub(super) lines: Option<Needles>,
     /// How much of the words a turn must have, by their weights: 1 for all of them.
     pub(super) min_share: f64,
+    /// The parts in which words count.
+    parts: Parts,
     /// The bytes with which a text's word can begin that is one of these words.
     first_bytes: Vec<bool>,
 }
@@ -106,11 +108,17 @@ impl Terms {
             first_bytes[usize::from(first.to_ascii_lowercase())] = true;
             first_bytes[usize::from(first.to_ascii_uppercase())] = true;
         }
-        let terms = Terms { wanted, excluded, lines, min_share, first_bytes };
+        let terms = Terms { wanted, excluded, lines, min_share, parts: Parts::ALL, first_bytes };
         match terms.wanted.is_empty() {
             true => Err(Error::new(Kind::Usage, "there is no word to search for")),
             false => Ok(terms),
         }
+    }
+
+    /// Makes words count in some parts alone.
+    #[must_use]
+    pub fn within(self, parts: Parts) -> Self {
+        Terms { parts, ..self }
     }
 
     /// Returns how many words are wanted.
@@ -187,7 +195,7 @@ impl Terms {
 
     /// Returns the places of each wanted word in a text with these words, and whether an excluded one is there.
     pub(super) fn places(&self, kind: PartKind, text: &str, words: &[Word]) -> (Vec<Vec<Range<usize>>>, bool) {
-        let of = |term: &Term| match term.kind.is_none_or(|wanted| wanted == kind) {
+        let of = |term: &Term| match self.parts.has(kind) && term.kind.is_none_or(|wanted| wanted == kind) {
             true => term.places(text, words),
             false => Vec::new(),
         };

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use bstr::{BStr, BString, ByteSlice as _};
 
 use super::command::Lines;
-use super::{MAX_OBJECT_BYTES, ObjectId, Repository, git};
+use super::{MAX_OBJECT_BYTES, ObjectId, Repository, git, private};
 use crate::error::{Error, Result};
 
 /// The file with revisions to ignore that is used if none is named.
@@ -146,11 +146,10 @@ impl Repository {
     /// file. `None` for anything else, such as a pipe, and for what is larger than an object may be here.
     pub fn worktree_content(&self, path: &Path) -> Option<Vec<u8>> {
         let path = self.worktree()?.join(path);
-        let metadata = path.symlink_metadata().ok()?;
-        if metadata.is_symlink() {
+        if path.symlink_metadata().ok()?.is_symlink() {
             return Some(std::fs::read_link(path).ok()?.into_os_string().into_encoded_bytes());
         }
-        (metadata.is_file() && metadata.len() <= MAX_OBJECT_BYTES).then(|| std::fs::read(path).ok())?
+        private::read_open(private::open_no_link(&path).ok()?, MAX_OBJECT_BYTES).ok()
     }
 
     /// Returns the blob at a path of a tree-ish commit; `None` if there is none.
@@ -173,28 +172,6 @@ impl Repository {
     pub fn last_change(&self, from: Option<ObjectId>, path: &BStr) -> Option<i64> {
         let (from, path) = (from?.to_string(), format!(":(top,literal){}", path.to_str().ok()?));
         let args = ["log", "-1", "--no-show-signature", "--format=%at", &from, "--", &path];
-        git(args).repository(self).capture().ok()?.trim().to_str().ok()?.parse().ok()
-    }
-
-    /// Returns how many commits have changed a file of a commit since, seen from another; `None` if Git cannot tell. Of a commit
-    /// with many files, the first ones count.
-    pub fn file_changes_since(&self, commit_id: ObjectId, until: ObjectId) -> Option<u64> {
-        const MAX_FILES: usize = 100;
-        let paths = self.changed_paths(&self.commit(commit_id).ok()?).ok()?;
-        if paths.is_empty() {
-            return Some(0);
-        }
-        let range = format!("{commit_id}..{until}");
-        let specs = paths.iter().take(MAX_FILES).map(|path| format!(":(top,literal){}", path.to_str_lossy()));
-        let args: Vec<String> =
-            ["rev-list", "--count", &range, "--"].map(str::to_owned).into_iter().chain(specs).collect();
-        git(args).repository(self).capture().ok()?.trim().to_str().ok()?.parse().ok()
-    }
-
-    /// Returns how many commits have changed a path since a commit, seen from another; `None` if Git cannot tell.
-    pub fn changes_since(&self, commit_id: ObjectId, until: Option<ObjectId>, path: &BStr) -> Option<u64> {
-        let (range, path) = (format!("{commit_id}..{}", until?), format!(":(top,literal){}", path.to_str().ok()?));
-        let args = ["rev-list", "--count", &range, "--", &path];
         git(args).repository(self).capture().ok()?.trim().to_str().ok()?.parse().ok()
     }
 }

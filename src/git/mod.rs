@@ -29,6 +29,7 @@ mod ref_name;
 mod refs;
 mod remote;
 pub mod sign;
+mod since;
 mod walk;
 mod whole;
 mod worktrees;
@@ -59,6 +60,7 @@ pub use self::rebase::{Rebase, RebaseStep};
 pub use self::ref_name::{REMOTES_PREFIX, Tip, is_ref_name};
 pub use self::refs::{Branch, Merged, Replaced, fault_point, has_fault};
 pub use self::remote::{Fetch, Push};
+pub use self::since::{FileSince, FilesSince};
 pub use self::walk::{Order, Paths, Range};
 pub use self::worktrees::Worktree;
 

@@ -1,6 +1,6 @@
-//! What words tell of a commit: which commits a shell line makes, and which one an answer of Git names.
+//! What a shell line runs, which commits it makes, and which one an answer of Git names.
 //!
-//! Read [`commits_in`] and [`named_in`]. All of it is text from a transcript: nothing is run, and nothing is believed
+//! Read [`commands_in`], [`commits_in`] and [`named_in`]. All of it is text from a transcript: nothing is run, and nothing is believed
 //! that the repository does not bear out.
 
 /// How deep shells within shell lines are followed.
@@ -8,8 +8,9 @@ const MAX_DEPTH: u32 = 4;
 /// The longest command line that is read; a longer one is cut.
 const MAX_COMMAND_BYTES: usize = 256 << 10;
 /// Programs that run what follows them.
-const WRAPPERS: &[&str] =
-    &["env", "sudo", "command", "nohup", "time", "exec", "then", "do", "else", "if", "while", "!", "{"];
+const WRAPPERS: &[&str] = &[
+    "env", "sudo", "command", "nohup", "nice", "time", "timeout", "exec", "then", "do", "else", "if", "while", "!", "{",
+];
 const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh"];
 
 /// A `git commit` in a shell line.
@@ -39,15 +40,58 @@ struct Simple {
     input: Option<String>,
 }
 
-/// Returns the commits that a shell line makes, in order.
-pub fn commits_in(command: &str) -> Vec<CommitCommand> {
-    let mut end = command.len().min(MAX_COMMAND_BYTES);
-    while !command.is_char_boundary(end) {
-        end -= 1;
+/// Returns the words of each command in a shell line, in order: without what runs it and what is set for it. A shell that is
+/// given a script stands for the commands of the script.
+pub fn commands_in(line: &str) -> Vec<Vec<String>> {
+    fn collect(text: &str, depth: u32, found: &mut Vec<Vec<String>>) {
+        for simple in Lexer::new(text).commands() {
+            let words = simple.program();
+            match script_of(words).filter(|_| depth < MAX_DEPTH) {
+                Some(script) => collect(script, depth + 1, found),
+                None => found.push(words.to_vec()),
+            }
+        }
     }
     let mut found = Vec::new();
-    collect(&command[..end], None, 0, &mut found);
+    collect(beginning(line), 0, &mut found);
     found
+}
+
+/// Returns the commits that a shell line makes, in order.
+pub fn commits_in(command: &str) -> Vec<CommitCommand> {
+    let mut found = Vec::new();
+    collect(beginning(command), None, 0, &mut found);
+    found
+}
+
+fn beginning(line: &str) -> &str {
+    let mut end = line.len().min(MAX_COMMAND_BYTES);
+    while !line.is_char_boundary(end) {
+        end -= 1;
+    }
+    &line[..end]
+}
+
+impl Simple {
+    /// Returns the program and its arguments.
+    fn program(&self) -> &[String] {
+        let is_assignment = |word: &str| {
+            word.split_once('=').is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
+        };
+        // Options and limits of time are those of the program that runs it.
+        let is_of_wrapper = |word: &str| word.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+        let is_before =
+            |word: &&String| WRAPPERS.contains(&word.as_str()) || is_assignment(word) || is_of_wrapper(word);
+        &self.words[self.words.iter().take_while(is_before).count()..]
+    }
+}
+
+/// Returns the script that a shell is given.
+fn script_of(words: &[String]) -> Option<&str> {
+    let (program, args) = words.split_first()?;
+    let is_shell = SHELLS.contains(&program.rsplit('/').next().unwrap_or_default());
+    let script = args.iter().position(|arg| arg.starts_with('-') && arg.ends_with('c')).filter(|_| is_shell)?;
+    args.get(script + 1).map(String::as_str)
 }
 
 fn collect(text: &str, directory: Option<&str>, depth: u32, found: &mut Vec<CommitCommand>) {
@@ -57,20 +101,12 @@ fn collect(text: &str, directory: Option<&str>, depth: u32, found: &mut Vec<Comm
     }
     let mut directory = directory.map(str::to_owned);
     for simple in Lexer::new(text).commands() {
-        let is_assignment = |word: &str| {
-            word.split_once('=').is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
-        };
-        let skipped =
-            simple.words.iter().take_while(|word| WRAPPERS.contains(&word.as_str()) || is_assignment(word)).count();
-        let Some((program, args)) = simple.words[skipped..].split_first() else { continue };
+        let Some((program, args)) = simple.program().split_first() else { continue };
         let program = program.rsplit('/').next().unwrap_or_default();
         if program == "cd" {
             directory = args.first().filter(|path| path.starts_with('/')).cloned().or(directory);
-        } else if SHELLS.contains(&program) {
-            let script = args.iter().position(|arg| arg.starts_with('-') && arg.ends_with('c'));
-            if let Some(script) = script.and_then(|at| args.get(at + 1)) {
-                collect(script, directory.as_deref(), depth + 1, found);
-            }
+        } else if let Some(script) = script_of(simple.program()) {
+            collect(script, directory.as_deref(), depth + 1, found);
         } else if program == "git" || program == "git.exe" {
             found.extend(commit_of(args, directory.as_deref(), simple.input.as_deref()));
         }

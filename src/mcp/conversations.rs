@@ -8,11 +8,11 @@ use serde_json::{Map, Value, json};
 use super::{Answer, Context, Refusal};
 use crate::error::{Error, Kind};
 use crate::git::date::{Format, Time};
-use crate::git::{ObjectId, Range, Repository};
+use crate::git::{FilesSince, ObjectId, Range, Repository};
 use crate::outside;
 use crate::pretty::{self, Amount, Depth};
 use crate::record::{Conversation, Evidence, Listed, Query, Reader, Words, redaction};
-use crate::transcript::{Message, Role};
+use crate::transcript::{Message, Role, turn_numbers};
 
 /// The most bytes that a list answers with; clients cut what is longer.
 pub(super) const LIST_BYTES: usize = 18_000;
@@ -165,8 +165,8 @@ pub fn get(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
     });
     let head = repo.head().ok().and_then(|head| head.commit_id);
     // What was said of files that were changed since may no longer hold.
-    if let Some(changes) = head.and_then(|head| repo.file_changes_since(id, head)) {
-        structured["fileChangesSince"] = json!(changes);
+    if let Some(since) = head.and_then(|head| repo.files_since(id, head)) {
+        mark_changed(&mut structured, since);
     }
     if let Some(rules) = &read.conversation.summary.rules {
         structured["rules"] = cleaned(pretty::told_value(&rules.files()));
@@ -196,6 +196,14 @@ pub fn get(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
         structured["note"] = json!(notes.join("; "));
     }
     Ok(Answer { text: structured.clone(), structured })
+}
+
+/// Says of what came from a commit what became of the commit's files.
+pub(super) fn mark_changed(of: &mut Value, since: FilesSince) {
+    of["fileChangesSince"] = json!(since.changes);
+    if since.deleted > 0 {
+        of["filesDeletedSince"] = json!(since.deleted);
+    }
 }
 
 /// A conversation of a commit.
@@ -278,6 +286,7 @@ impl Page {
         let lines = || conversation.bytes.split_inclusive(|byte| *byte == b'\n');
         let entry_count = if format == "raw" { lines().count() } else { conversation.messages.len() };
         let mut lines = lines().skip(offset);
+        let turns = turn_numbers(&conversation.messages);
         let mut page = Page { text: String::new(), entry_count, next_offset: None, has_cut: false };
         if format == "markdown" && offset == 0 {
             let commit = repo.commit(id).map_err(|error| refusal(&error))?;
@@ -286,7 +295,7 @@ impl Page {
         let mut entry = |at: usize| match format {
             "raw" => outside::text(&lines.next().unwrap_or_default().to_str_lossy()),
             "markdown" => pretty::document_message(&conversation.messages[at], DEPTH),
-            _ => format!("{}\n", message(&conversation.messages[at])),
+            _ => format!("{}\n", message(&conversation.messages[at], turns[at])),
         };
         for at in offset..entry_count {
             let mut entry = entry(at);
@@ -309,14 +318,18 @@ impl Page {
 
 const DEPTH: Depth = Depth { thinking: Amount::Full, ..Depth::BRIEF };
 
-/// Returns a message as an object without invisible characters.
-fn message(message: &Message) -> Value {
-    cleaned(pretty::message_object(message).unwrap_or_default())
+/// Returns a message as an object without invisible characters, with the number of its turn.
+fn message(message: &Message, turn: usize) -> Value {
+    let mut object = cleaned(pretty::message_object(message).unwrap_or_default());
+    if let Some(object) = object.as_object_mut() {
+        object.insert("turn".to_owned(), json!(turn));
+    }
+    object
 }
 
 /// Returns the same with the whole text as a member.
-pub(super) fn message_with_text(of: &Message) -> Value {
-    let mut object = message(of);
+pub(super) fn message_with_text(of: &Message, turn: usize) -> Value {
+    let mut object = message(of, turn);
     object["text"] = json!(outside::text(&of.text()));
     object
 }

@@ -12,6 +12,7 @@ mod rules;
 mod schema;
 mod search;
 mod stats;
+mod tokens;
 mod tools;
 mod transport;
 mod values;

@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::Answer;
-use super::conversations::{Arguments, LIST_BYTES, age, date, flag, number, quoted, range, refusal, string};
+use super::conversations::{
+    Arguments, LIST_BYTES, age, date, flag, mark_changed, number, quoted, range, refusal, string,
+};
+use super::tokens::excerpt;
 use super::{Context, Refusal};
 use crate::error::Kind;
 use crate::find::{
@@ -15,14 +18,14 @@ use crate::find::{
     matches_of,
 };
 use crate::git::date::Time;
-use crate::git::{Paths, Repository};
-use crate::outside;
+use crate::git::{FilesSince, Paths, Repository};
 use crate::record::{Query, Reader};
+use crate::{agent, outside};
 
 /// How many answers there are by default. More of a history does not help a model, and may mislead it.
 pub(super) const LIMIT: usize = 3;
-/// The longest excerpt, in characters: about eighty tokens.
-const EXCERPT_CHARS: usize = 320;
+/// The longest excerpt, in tokens; two more say that something was left out.
+const EXCERPT_TOKENS: usize = 78;
 /// How much of the words of a query a turn must have, by their weights. A question has words that no answer has.
 const MIN_SHARE: f64 = 0.4;
 
@@ -33,7 +36,7 @@ const SEARCH_TIME: Duration = Duration::from_secs(5);
 pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
     let repo = context.repository()?;
     let query = string(arguments, "query").unwrap_or_default();
-    if query.is_empty() {
+    if query.trim().is_empty() {
         return Err("invalid arguments: query must not be empty".into());
     }
     let wanted = wanted(&repo, arguments)?;
@@ -56,6 +59,10 @@ pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Re
             search.by_pattern(pattern, page)?
         }
     };
+    if let Some(name) = string(arguments, "agent").filter(|name| found.is_empty() && agent::find(name).is_none()) {
+        // As on the command line, what is recorded counts first.
+        agent::named(name).map_err(|error| format!("invalid arguments: {}", outside::line(&error.to_string())))?;
+    }
     let mut answer = page.answer(&repo, found);
     if let Some(left) = left(&plan, searched) {
         answer.structured["notSearched"] = left;
@@ -97,7 +104,7 @@ impl Page {
             }
             matches.push(one);
         }
-        mark_changed(repo, &mut matches);
+        mark_all_changed(repo, &mut matches);
         let mut structured = json!({ "matches": matches });
         if self.offset + matches.len() < all {
             structured["nextOffset"] = json!(self.offset + matches.len());
@@ -106,15 +113,15 @@ impl Page {
     }
 }
 
-/// Adds to each match how many commits have changed files of its commit since: what was said of them may no longer hold.
-fn mark_changed(repo: &Repository, matches: &mut [Value]) {
+/// Adds to each match what became of the files of its commit: what was said of them may no longer hold.
+fn mark_all_changed(repo: &Repository, matches: &mut [Value]) {
     let Some(head) = repo.head().ok().and_then(|head| head.commit_id) else { return };
-    let mut known: HashMap<String, Option<u64>> = HashMap::new();
+    let mut known: HashMap<String, Option<FilesSince>> = HashMap::new();
     for one in matches {
         let Some(sha) = one["sha"].as_str().map(str::to_owned) else { continue };
-        let count = |sha: &String| repo.file_changes_since(repo.parse_id(sha)?, head);
-        if let Some(changes) = *known.entry(sha).or_insert_with_key(count) {
-            one["fileChangesSince"] = json!(changes);
+        let look = |sha: &String| repo.files_since(repo.parse_id(sha)?, head);
+        if let Some(since) = *known.entry(sha).or_insert_with_key(look) {
+            mark_changed(one, since);
         }
     }
 }
@@ -172,7 +179,7 @@ impl Search<'_> {
         let tell = |hit: find::Hit| {
             let around = hit.excerpt.spans.first().map_or(hit.excerpt.line.start, |span| span.start);
             let session = &self.plan.sessions[hit.answer.session];
-            let excerpt = excerpt(&hit.excerpt.text, around);
+            let excerpt = excerpt(&hit.excerpt.text, around, EXCERPT_TOKENS);
             object(self.plan, session, hit.excerpt.kind, excerpt, hit.excerpt.message, hit.answer.turn)
         };
         Ok((found.hits.into_iter().map(tell).collect(), found.searched))
@@ -197,7 +204,7 @@ impl Search<'_> {
                 }
                 let Some(line) = one.lines.first() else { continue };
                 let around = line.spans.iter().flatten().next().map_or(0, |span| span.start);
-                let (excerpt, message) = (excerpt(&line.text, around), one.message.unwrap_or(0));
+                let (excerpt, message) = (excerpt(&line.text, around, EXCERPT_TOKENS), one.message.unwrap_or(0));
                 found.push(object(self.plan, &self.plan.sessions[number], one.kind, excerpt, message, one.turn));
                 if found.len() >= page.enough() {
                     return Ok(ControlFlow::Break(()));
@@ -211,14 +218,6 @@ impl Search<'_> {
         let all = self.plan.sessions.len();
         Ok((found, if is_late { searched } else { all }))
     }
-}
-
-/// Returns the words around a place in a text, on one line.
-fn excerpt(text: &str, around: usize) -> String {
-    let before = text[..around].char_indices().rev().take(EXCERPT_CHARS / 3).last().map_or(around, |(at, _)| at);
-    let end = text[before..].char_indices().nth(EXCERPT_CHARS).map_or(text.len(), |(at, _)| before + at);
-    let (first, last) = (if before > 0 { "…" } else { "" }, if end < text.len() { "…" } else { "" });
-    format!("{first}{}{last}", outside::line(&text[before..end]).trim())
 }
 
 /// Returns what is told of an answer.

@@ -50,8 +50,8 @@ pub const TOOLS: &[Tool] = &[
         title: "Why a line is as it is",
         description: "Ask this before you change code that you did not write. Finds the prompt, the reasoning and the edit \
                       behind lines of a file, what the user said about it later, what was tried before and replaced, and \
-                      the checks that were run. Returns at most 4 KB, the strongest evidence first, with the call that \
-                      reads more.",
+                      the checks that were run. Returns at most 500 tokens, the strongest evidence first, with the call \
+                      that reads more.",
         input: || {
             object(
                 json!({
@@ -73,6 +73,7 @@ pub const TOOLS: &[Tool] = &[
                     "checks": { "type": "array", "items": { "type": "string" } },
                     "commit": { "type": "string" }, "date": { "type": "string" }, "age": { "type": "string" },
                     "fileChangesSince": natural(), "stillThere": { "type": "boolean" },
+                    "fileNow": { "type": "string" }, "fileDeleted": { "type": "boolean" },
                     "evidence": { "type": "string" }, "agent": { "type": "string" }, "turn": natural(),
                     "more": { "type": "string" },
                 }),
@@ -115,7 +116,7 @@ pub const TOOLS: &[Tool] = &[
             let found = object(
                 json!({
                     "sha": { "type": "string" }, "date": { "type": "string" }, "age": { "type": "string" },
-                    "fileChangesSince": natural(), "sessionId": { "type": "string" }, "turn": natural(),
+                    "fileChangesSince": natural(), "filesDeletedSince": natural(), "sessionId": { "type": "string" }, "turn": natural(),
                     "role": { "type": "string" }, "excerpt": { "type": "string" }, "messageOffset": natural(),
                 }),
                 &["sha", "date", "age", "sessionId", "turn", "role", "excerpt", "messageOffset"],
@@ -185,7 +186,7 @@ pub const TOOLS: &[Tool] = &[
             object(
                 json!({
                     "sha": { "type": "string" }, "sessionId": { "type": "string" }, "timestamp": { "type": "string" },
-                    "age": { "type": "string" }, "fileChangesSince": natural(),
+                    "age": { "type": "string" }, "fileChangesSince": natural(), "filesDeletedSince": natural(),
                     "messageCount": natural(), "transcript": { "type": "string" }, "isIncremental": { "type": "boolean" },
                     "entryCount": natural(), "nextOffset": natural(), "note": { "type": "string" },
                     "sessions": { "type": "array", "items": { "type": "string" } },
@@ -421,6 +422,11 @@ impl Tool {
         } else {
             arguments
         };
+        // No text that anything here is asked with can have it, and Git takes no such word.
+        let has_nul = |value: &Value| value.as_str().is_some_and(|text| text.contains('\0'));
+        if let Some((name, _)) = arguments.iter().find(|(_, value)| has_nul(value)) {
+            return Err(format!("invalid arguments: {} has a NUL character", conversations::quoted(name)));
+        }
         check(&(self.input)(), arguments).map_err(|what| format!("invalid arguments: {what}"))?;
         (self.run)(context, arguments)
     }

@@ -10,7 +10,7 @@ use crate::outside;
 use crate::path::{self, Document, Keys, Segment};
 use crate::pretty;
 use crate::record::Unit;
-use crate::transcript::Message;
+use crate::transcript::{Message, turn_numbers};
 
 /// The roots of recorded data, followed by those of the index.
 const ROOTS: &[&str] = &["conversation", "commit", "branches", "arch", "interface", "stories", "issues"];
@@ -150,11 +150,12 @@ fn recorded<'p>(
 /// Returns the messages of a conversation for a path that continues with `rest`. If the path names one message, or only
 /// their number is needed, the others are null.
 fn messages(messages: &[Message], bytes: usize, rest: &[Segment], is_whole: bool) -> Result<Vec<Value>, Refusal> {
+    let of_messages = || messages.iter().zip(turn_numbers(messages));
     let wanted = match rest {
         [_, index, ..] => index.index().and_then(|index| usize::try_from(index).ok()),
         _ if !is_whole => None,
         _ if bytes <= MAX_WHOLE_BYTES && messages.len() <= MAX_WHOLE_MESSAGES => {
-            return Ok(messages.iter().map(conversations::message_with_text).collect());
+            return Ok(of_messages().map(|(message, turn)| conversations::message_with_text(message, turn)).collect());
         }
         _ => {
             return Err(format!(
@@ -164,11 +165,11 @@ fn messages(messages: &[Message], bytes: usize, rest: &[Segment], is_whole: bool
             ));
         }
     };
-    let one = |(at, message)| match Some(at) == wanted {
-        true => conversations::message_with_text(message),
+    let one = |(at, (message, turn))| match Some(at) == wanted {
+        true => conversations::message_with_text(message, turn),
         false => Value::Null,
     };
-    Ok(messages.iter().enumerate().map(one).collect())
+    Ok(of_messages().enumerate().map(one).collect())
 }
 
 fn path_of(arguments: &Map<String, Value>) -> &str {

@@ -11,10 +11,14 @@ use super::width::{padded, width};
 use crate::git::date::Time;
 use crate::git::{BlamedCommit, BlamedLines, ObjectId};
 use crate::outside;
+use crate::redact::Redactor;
 use crate::replay::{Evidence, Found};
 
 /// How much of a prompt a header line has, in characters.
 const MAX_PROMPT_CHARS: usize = 200;
+
+/// How much of a prompt is looked at for secrets and white space.
+const MAX_READ_CHARS: usize = 8000;
 
 /// A format of Git for programs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -27,8 +31,8 @@ pub enum MachineFormat {
     Incremental,
 }
 
-/// Returns our header lines for a line; none if nothing is recorded.
-fn headers(found: &Found) -> Vec<String> {
+/// Returns our header lines for a line, without secrets; none if nothing is recorded.
+fn headers(found: &Found, redactor: &Redactor) -> Vec<String> {
     if found.evidence == Evidence::None {
         return Vec::new();
     }
@@ -47,6 +51,8 @@ fn headers(found: &Found) -> Vec<String> {
         put("via", &commit_id.to_string());
     }
     if let Some(prompt) = found.prompt() {
+        let end = prompt.char_indices().nth(MAX_READ_CHARS).map_or(prompt.len(), |(end, _)| end);
+        let prompt = redactor.without_secrets(&prompt[..end]);
         let folded = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
         put("prompt", &folded.chars().take(MAX_PROMPT_CHARS).collect::<String>());
     }
@@ -63,6 +69,7 @@ pub fn write_machine(
     lines: &BlamedLines,
     found: &[Found],
     format: MachineFormat,
+    redactor: &Redactor,
     is_screen: bool,
 ) -> io::Result<()> {
     let runs = found.chunk_by(|one, other| one.is_same(other));
@@ -86,7 +93,7 @@ pub fn write_machine(
                 lines.commit.head.iter().try_for_each(|line| write_bytes(out, line.as_bstr(), '\n', is_screen))?;
             }
             if has_all || is_run_start {
-                headers(each).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+                headers(each, redactor).iter().try_for_each(|line| writeln!(out, "{line}"))?;
             }
             if has_all || (is_first && lines.names_file) || format == MachineFormat::Incremental {
                 if let Some(line) = &lines.file.previous_line {

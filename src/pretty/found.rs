@@ -21,6 +21,8 @@ const HIT_CHARS: usize = 300;
 pub struct FoundLayout {
     /// The commit and the session stand above their lines.
     pub has_heading: bool,
+    /// Lines have neither the commit nor the session in front.
+    pub is_without_place: bool,
     /// Each line has its number in the text.
     pub has_line_numbers: bool,
     /// Each line has the column of its first match.
@@ -73,6 +75,7 @@ pub fn write_found(
     let prefix = |column: Option<usize>| {
         let mut prefix = match layout.has_heading {
             true => format!("{} {name}{separator}", number(of.turn)),
+            false if layout.is_without_place => format!("{}{separator}{name}{separator}", number(of.turn)),
             false => format!("{}{separator}{}{separator}{name}{separator}", place.text(style), number(of.turn)),
         };
         let column = column.filter(|_| layout.has_columns && line.spans.is_some());

@@ -85,7 +85,7 @@ pub fn observed_object(of: &Commit, evidence: &[Evidence]) -> Value {
 }
 
 /// Writes the object of a conversation, as `show --json` has it, and gives it up: of a long one, there is no room for
-/// another form of all its messages.
+/// another form of all its messages. `turns` has the number of each message's turn.
 ///
 /// # Errors
 ///
@@ -94,6 +94,7 @@ pub fn write_conversation_object(
     out: &mut dyn Write,
     of: &Commit,
     mut conversation: Conversation,
+    turns: &[usize],
     evidence: &[Evidence],
 ) -> io::Result<()> {
     let mut object = commit(of);
@@ -105,9 +106,10 @@ pub fn write_conversation_object(
     let head = outside::json(&Value::Object(object));
     write!(out, "{},\"conversation\":[", head.strip_suffix('}').unwrap_or(&head))?;
     let mut separator = "";
-    for message in conversation.messages {
-        if let Some(object) = message_object(&message) {
+    for (message, turn) in conversation.messages.into_iter().zip(turns) {
+        if let Some(mut object) = message_object(&message) {
             drop(message);
+            object["turn"] = (*turn).into();
             write!(out, "{separator}{}", outside::json(&object))?;
             separator = ",";
         }

@@ -49,6 +49,7 @@ pub use self::question::summary_question;
 pub use self::rows::Rows;
 pub use self::stats::{Statistics, group_object, total_object, write_chart, write_table, write_values};
 pub use self::sub_agent::SubAgent;
+pub use self::test_runs::{has_passed, runs_checks};
 pub use self::told::{told_diff, told_difference, told_value, write_told, write_told_diff};
 pub use self::why::{WhyView, more_command, why_object, write_why};
 pub use self::why_format::{why_format, why_line};

@@ -184,7 +184,7 @@ fn facts(of: Statistics<'_>) -> Vec<String> {
     match total.active_secs {
         0 => {}
         seconds @ 1..3600 => facts.push(format!("{} min active", seconds.div_ceil(60))),
-        seconds => facts.push(format!("{} h active", (seconds + 1800) / 3600)),
+        seconds => facts.push(format!("{} h active", seconds.saturating_add(1800) / 3600)),
     }
     facts
 }

@@ -9,13 +9,71 @@ use std::collections::HashMap;
 use super::count;
 use super::html::beginning;
 use crate::evidence::counts::{has_count, has_failures};
+use crate::import::shell::commands_in;
 use crate::outside;
 use crate::transcript::{Message, Part, ToolResult};
 
 /// The longest beginning of a command that is told, in characters.
 const MAX_COMMAND_CHARS: usize = 60;
 
-/// Programs that run tests: the words of a command line begin with these, options left out.
+/// Programs that check what was written and run no tests: the words of a command begin with these, options left out.
+const CHECKERS: &[&[&str]] = &[
+    &["cargo", "check"],
+    &["cargo", "clippy"],
+    &["cargo", "build"],
+    &["cargo", "bench"],
+    &["npm", "run", "build"],
+    &["npm", "run", "check"],
+    &["npm", "run", "lint"],
+    &["npm", "run", "typecheck"],
+    &["yarn", "build"],
+    &["yarn", "lint"],
+    &["pnpm", "build"],
+    &["pnpm", "lint"],
+    &["bun", "run", "build"],
+    &["deno", "check"],
+    &["deno", "lint"],
+    &["npx", "eslint"],
+    &["npx", "tsc"],
+    &["eslint"],
+    &["tsc"],
+    &["ruff"],
+    &["mypy"],
+    &["pyright"],
+    &["flake8"],
+    &["pylint"],
+    &["python", "mypy"],
+    &["python3", "mypy"],
+    &["python", "unittest"],
+    &["python3", "unittest"],
+    &["uv", "run", "mypy"],
+    &["uv", "run", "ruff"],
+    &["pre-commit", "run"],
+    &["go", "build"],
+    &["go", "vet"],
+    &["golangci-lint", "run"],
+    &["mvn", "compile"],
+    &["mvn", "verify"],
+    &["mvn", "package"],
+    &["gradle", "build"],
+    &["gradle", "check"],
+    &["./gradlew", "build"],
+    &["./gradlew", "check"],
+    &["make", "all"],
+    &["make", "build"],
+    &["make", "lint"],
+    &["ninja"],
+    &["rubocop"],
+    &["bundle", "exec", "rubocop"],
+    &["phpstan"],
+    &["vendor/bin/phpstan"],
+    &["dotnet", "build"],
+    &["mix", "compile"],
+    &["swift", "build"],
+    &["shellcheck"],
+];
+
+/// Programs that run tests: the words of a command begin with these, options left out.
 const PROGRAMS: &[&[&str]] = &[
     &["cargo", "test"],
     &["cargo", "t"],
@@ -121,27 +179,32 @@ fn commands(messages: &[Message]) -> impl Iterator<Item = (&str, Option<&ToolRes
     })
 }
 
-/// Says whether a command line runs tests. The text of here-documents is no command.
+/// Says whether a command line runs tests. What is only quoted, as in a here-document or a message, is no command.
 fn runs_tests(line: &str) -> bool {
-    let mut end: Option<&str> = None;
-    line.lines().any(|line| {
-        if let Some(word) = end {
-            end = Some(word).filter(|word| line.trim() != *word);
-            return false;
-        }
-        let here = line.split_once("<<").map(|(_, rest)| rest.trim_start_matches(['-', ' ', '\'', '"', '\\']));
-        let word = here.and_then(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next());
-        end = word.filter(|word| !word.is_empty());
-        line.split([';', '|', '&', '(', ')']).any(is_test_run)
-    })
+    runs(line, |words| PROGRAMS.iter().any(|program| words.starts_with(program)))
 }
 
-fn is_test_run(command: &str) -> bool {
-    let is_assignment = |word: &str| word.contains('=') && !word.starts_with('-');
-    let is_before = |word: &&str| is_assignment(word) || matches!(*word, "env" | "time" | "nice" | "command");
-    let words = command.split_whitespace().skip_while(is_before);
-    let words: Vec<&str> = words.filter(|word| !word.starts_with(['-', '+'])).collect();
-    PROGRAMS.iter().any(|program| words.starts_with(program))
+/// Says whether a command line runs tests, or checks in another way what was written.
+pub fn runs_checks(line: &str) -> bool {
+    let is_check = |words: &[&str]| *words == ["make"] || CHECKERS.iter().any(|program| words.starts_with(program));
+    runs_tests(line) || runs(line, is_check)
+}
+
+/// Says whether a command in a line, of which options are left out, is one of those that are meant.
+fn runs(line: &str, is_meant: impl Fn(&[&str]) -> bool) -> bool {
+    let is_word = |word: &&str| !word.starts_with(['-', '+']);
+    commands_in(line)
+        .iter()
+        .any(|words| is_meant(&words.iter().map(String::as_str).filter(is_word).collect::<Vec<_>>()))
+}
+
+/// Tells from the output of a run whether it passed; `None` if the output does not say so.
+pub fn has_passed(output: &str) -> Option<bool> {
+    match ending(output) {
+        Ending::Passed => Some(true),
+        Ending::Failed => Some(false),
+        Ending::Unknown => None,
+    }
 }
 
 /// Tells from the output of a run how it ended.
@@ -177,12 +240,41 @@ mod tests {
             "(cd web; npx vitest run)",
             "go test ./...",
             "cat >x <<'E'\n two\nE\ncargo test",
+            "timeout 600 bash -c 'cd x && cargo test -q' 2>&1 | tail -3",
         ] {
             assert!(runs_tests(line), "{line}");
         }
-        for line in ["cargo build", "echo cargo test", "grep -rn pytest .", "git commit -m 'cargo test'", "go vet", ""]
-        {
+        for line in [
+            "cargo build",
+            "echo cargo test",
+            "grep -rn pytest .",
+            "git commit -m 'cargo test'",
+            "git commit -m \"one\n\ncargo test is green; cargo test\"",
+            "go vet",
+            "",
+        ] {
             assert!(!runs_tests(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_check_is_told_by_its_program_and_subcommand_and_not_by_a_word() {
+        for line in
+            ["cargo test", "cargo clippy --all-targets -- -D warnings", "make -j8", "npx tsc --noEmit", "go vet ./..."]
+        {
+            assert!(runs_checks(line), "{line}");
+        }
+        for line in [
+            "git commit -m 'make the test build pass'",
+            "ls tests/",
+            "cat src/check.rs",
+            "vim Makefile",
+            "make clean",
+            "rg -n 'cargo check' .",
+            "git checkout build",
+            "cargo add vet",
+        ] {
+            assert!(!runs_checks(line), "{line}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! What `git shiftlog why` prints of lines that one call wrote: for people, and as JSON.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use bstr::ByteSlice as _;
@@ -9,6 +10,7 @@ use super::{Style, count, diff, json};
 use crate::compare::Lines;
 use crate::git::{Commit, date};
 use crate::outside;
+use crate::redact::Redactor;
 use crate::replay::{Block, Change, Evidence};
 use crate::transcript::{SessionKey, short_ids};
 
@@ -20,7 +22,7 @@ const CONTEXT: usize = 3;
 const MAX_EDIT_LINES: usize = 20;
 
 /// How a block is shown.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct WhyView<'a> {
     /// The path that was asked about.
     pub path: &'a str,
@@ -34,6 +36,15 @@ pub struct WhyView<'a> {
     pub is_whole: bool,
     /// Whether what the agent only thought is left out.
     pub is_without_thinking: bool,
+    /// Removes secrets that another tool has stored.
+    pub redactor: Option<&'a Redactor>,
+}
+
+impl WhyView<'_> {
+    /// Returns recorded words without secrets.
+    pub(super) fn clean<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.redactor.map_or(Cow::Borrowed(text), |redactor| redactor.without_secrets(text))
+    }
 }
 
 /// Returns a short name of a session that no other of a commit has.
@@ -103,12 +114,10 @@ pub fn write_why(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: 
     write_words(out, block, view, style)?;
     if let Some(change) = block.change() {
         writeln!(out)?;
-        rows_of(change, block, view.is_whole)
-            .iter()
-            .try_for_each(|row| writeln!(out, "{}", row.shown(block, style)))?;
+        rows_of(change, block, view).iter().try_for_each(|row| writeln!(out, "{}", row.shown(block, style)))?;
     } else if let Some(command) = found.call().and_then(|call| call.command.as_deref()) {
         writeln!(out)?;
-        let shown = lines_of(command, view.is_whole);
+        let shown = lines_of(&view.clean(command), view.is_whole);
         shown.iter().try_for_each(|line| writeln!(out, "    {}", outside::line(line)))?;
     }
     if let Some(command) = more_command(block, view.commit_name) {
@@ -134,7 +143,7 @@ fn write_words(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: &S
     let Some(call) = block.found.call() else { return Ok(()) };
     let mut prompt = |text: &str| {
         writeln!(out)?;
-        for (at, line) in lines_of(text, view.is_whole).iter().enumerate() {
+        for (at, line) in lines_of(&view.clean(text), view.is_whole).iter().enumerate() {
             let mark = if at == 0 { '>' } else { '|' };
             writeln!(out, "{}", style.paint(&style.user, &format!("{mark} {}", outside::line(line))))?;
         }
@@ -146,7 +155,8 @@ fn write_words(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: &S
     let mut lines: Vec<String> = Vec::new();
     for words in words {
         let mark = if words.is_thought { "  ~ " } else { "  " };
-        let shown = words.text.trim_end().lines().map(|line| format!("{mark}{}", outside::line(line)));
+        let text = view.clean(words.text.trim_end());
+        let shown = text.lines().map(|line| format!("{mark}{}", outside::line(line)));
         lines.extend(shown.map(|line| if words.is_thought { style.paint(&style.dim, &line) } else { line }));
     }
     if !view.is_whole && lines.len() > MAX_WORDS_LINES {
@@ -190,9 +200,9 @@ impl Row {
 }
 
 /// Returns the lines of an edit, with the numbers of those that were asked about.
-fn rows_of(change: &Change, block: &Block, is_whole: bool) -> Vec<Row> {
-    let (old, new) = (change.edit.old.as_deref().unwrap_or_default(), change.edit.new.as_deref().unwrap_or_default());
-    let lines = Lines::of(old, new, None);
+fn rows_of(change: &Change, block: &Block, view: &WhyView<'_>) -> Vec<Row> {
+    let [old, new] = [&change.edit.old, &change.edit.new].map(|text| view.clean(text.as_deref().unwrap_or_default()));
+    let lines = Lines::of(&old, &new, None);
     let mut rows: Vec<Row> =
         lines.all().map(|(sign, line)| Row { sign, text: line.to_owned(), number: None }).collect();
     let visible = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
@@ -209,7 +219,7 @@ fn rows_of(change: &Change, block: &Block, is_whole: bool) -> Vec<Row> {
             next = at + 1;
         }
     }
-    if is_whole || rows.len() <= MAX_EDIT_LINES {
+    if view.is_whole || rows.len() <= MAX_EDIT_LINES {
         return rows;
     }
     let marked: Vec<usize> = (0..rows.len()).filter(|at| rows[*at].number.is_some()).collect();
@@ -254,14 +264,14 @@ pub fn why_object(block: &Block, view: &WhyView<'_>) -> Value {
         put("message", call.message.into());
         put("span", json!([call.span.start, call.span.end]));
         put("time", call.time.map(|seconds| date::Time { seconds, offset: 0 }.to_rfc3339()).into());
-        put("prompt", found.prompt().map(|prompt| prompt.to_string()).into());
+        put("prompt", found.prompt().map(|prompt| view.clean(&prompt).into_owned()).into());
         if let Some(task) = &call.task {
-            put("task", task.to_string().into());
+            put("task", view.clean(task).into());
         }
         let words = call.reasoning.iter().filter(|words| !(words.is_thought && view.is_without_thinking));
-        put("reasoning", words.map(|words| words.text.trim_end()).collect::<Vec<_>>().join("\n\n").into());
+        put("reasoning", words.map(|words| view.clean(words.text.trim_end())).collect::<Vec<_>>().join("\n\n").into());
         if let Some(command) = &call.command {
-            put("command", command.clone().into());
+            put("command", view.clean(command).into());
         }
     }
     if let Some(path) = &found.other_path {
@@ -271,8 +281,9 @@ pub fn why_object(block: &Block, view: &WhyView<'_>) -> Value {
         put("via", json!([commit_id.to_string()]));
     }
     if let Some(change) = block.change() {
-        put("edit", json!({ "old": change.edit.old, "new": change.edit.new }));
+        let [old, new] = [&change.edit.old, &change.edit.new].map(|text| text.as_deref().map(|text| view.clean(text)));
+        put("edit", json!({ "old": old, "new": new }));
     }
-    put("problems", found.source.problems.clone().into());
+    put("problems", found.problems().into());
     Value::Object(object)
 }

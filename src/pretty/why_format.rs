@@ -74,7 +74,7 @@ fn own(name: &str, block: &Block, view: &WhyView<'_>) -> Option<String> {
         "tool" => call.map(|call| call.tool.clone()),
         "call" => call.map(|call| call.id.clone()),
         "evidence" => Some(block.found.evidence.word().to_owned()),
-        "prompt" => block.found.prompt().map(|prompt| prompt.to_string()),
+        "prompt" => block.found.prompt().map(|prompt| view.clean(&prompt).into_owned()),
         "path" => Some(view.path.to_owned()),
         "lines" => Some(block.ranges()),
         _ => return None,

@@ -33,11 +33,11 @@ pub fn why_markdown(block: &Block, view: &WhyView<'_>) -> String {
         parts.push(format!("{}\n*{evidence}*", plain(&facts.join(", "))));
     }
     if let Some(prompt) = found.prompt() {
-        parts.push(quoted(&prompt));
+        parts.push(quoted(&view.clean(&prompt)));
     }
     if let Some(call) = found.call() {
-        parts.extend(call.task.as_ref().map(|task| quoted(task)));
-        let words = call.reasoning.iter().map(|words| words.text.trim()).collect::<Vec<_>>().join("\n\n");
+        parts.extend(call.task.as_ref().map(|task| quoted(&view.clean(task))));
+        let words = call.reasoning.iter().map(|words| view.clean(words.text.trim())).collect::<Vec<_>>().join("\n\n");
         // The last words are the nearest to the edit.
         let start = words.char_indices().rev().nth(MAX_CHARS).map_or(0, |(at, _)| at);
         let mark = if start > 0 { "…" } else { "" };

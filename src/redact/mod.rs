@@ -170,6 +170,18 @@ impl Redactor {
         String::from_utf8_lossy(&self.redact(lines.as_bytes()).0).into_owned()
     }
 
+    /// Returns a text without secrets: one that has none as it is. A key that has no end is left out.
+    pub fn without_secrets<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let lines = format!("{text}\n");
+        match self.redact(lines.as_bytes()) {
+            (Cow::Borrowed(_), dealt) if dealt == lines.len() => Cow::Borrowed(text),
+            (redacted, _) => {
+                let redacted = String::from_utf8_lossy(&redacted);
+                Cow::Owned(redacted.strip_suffix('\n').unwrap_or(&redacted).to_owned())
+            }
+        }
+    }
+
     /// Redacts as [`redact`](Self::redact) does, until `deadline`.
     ///
     /// # Errors

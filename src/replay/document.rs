@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::time::Instant;
 
 use bstr::ByteSlice as _;
 
-use crate::compare::{DiffOp, steps};
+use super::limit::Limit;
+use crate::compare::DiffOp;
 
 /// The origin of a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -32,23 +32,23 @@ struct Line<'t, E> {
 #[derive(Clone, Debug)]
 pub struct Document<'t, E> {
     lines: Vec<Line<'t, E>>,
-    deadline: Instant,
+    limit: Limit,
     /// Whether an edit has found nothing to replace: the file was another one when it was edited. A text that stands in
     /// several places here may have been meant in any of them.
     is_doubtful: bool,
 }
 
 impl<'t, E: Copy> Document<'t, E> {
-    /// Makes a document of the file that the edits began with. Comparing texts gets coarser after `deadline`.
+    /// Makes a document of the file that the edits began with. Comparing texts gets coarser beyond `limit`.
     ///
     /// Line ends are `\n` from here on: agents write edits of a file with other line ends so.
-    pub fn new(base: &'t [u8], deadline: Instant) -> Self {
+    pub fn new(base: &'t [u8], limit: Limit) -> Self {
         let line = |text: Cow<'t, [u8]>| Line { text, origin: Origin::Base };
         let lines = match with_plain_ends(base) {
             Cow::Borrowed(base) => base.lines_with_terminator().map(|text| line(text.into())).collect(),
             Cow::Owned(base) => base.lines_with_terminator().map(|text| line(text.to_vec().into())).collect(),
         };
-        Document { lines, deadline, is_doubtful: false }
+        Document { lines, limit, is_doubtful: false }
     }
 
     /// Does an edit that replaces `old` by `new`, at its first place or `everywhere`; says whether there was such a place.
@@ -113,6 +113,11 @@ impl<'t, E: Copy> Document<'t, E> {
     /// Says whether an edit was not possible since the whole file was last known.
     pub fn is_doubtful(&self) -> bool {
         self.is_doubtful
+    }
+
+    /// Says whether there is no time or work left for one more edit, of so many bytes.
+    pub fn is_over(&self, bytes: usize) -> bool {
+        self.limit.is_over(bytes + self.lines.iter().map(|line| line.text.len()).sum::<usize>())
     }
 
     /// Says whether the file has no lines.
@@ -211,7 +216,7 @@ impl<'t, E: Copy> Document<'t, E> {
         let (old_end, new_end) = (old.len() - end, new.len() - end);
         let before: Vec<Cow<'_, [u8]>> = old[start..old_end].iter().map(|line| key(&line.text)).collect();
         let after: Vec<Cow<'_, [u8]>> = new[start..new_end].iter().map(|text| key(text)).collect();
-        let ops = steps(&before, &after, Some(self.deadline));
+        let ops = self.limit.steps(&before, &after);
         let equal = ops.into_iter().filter_map(|op| match op {
             DiffOp::Equal { old_index, new_index, len } => Some((start + old_index, start + new_index, len)),
             _ => None,
@@ -244,12 +249,13 @@ pub(super) fn squeezed(line: &[u8]) -> Cow<'_, [u8]> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
+    use super::super::limit::{Limit, Pace};
     use super::{Document, Origin};
 
     fn document(base: &str) -> Document<'_, u32> {
-        Document::new(base.as_bytes(), Instant::now() + Duration::from_secs(60))
+        Document::new(base.as_bytes(), Limit::new(Pace::Work, Duration::ZERO))
     }
 
     /// Writes what wrote each line: `.` for the base, `!` for what was seen, `?` for what is unrecorded, else the number of

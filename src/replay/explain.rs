@@ -11,6 +11,7 @@ use bstr::{BString, ByteSlice as _};
 use super::elsewhere::{Elsewhere, Recorded, RecordedEdits};
 use super::evidence::Evidence;
 use super::file::{File, Reach, TEXT_TIME, path_before};
+use super::limit::{Limit, Pace};
 use super::source::Source;
 use super::talk::{Befores, Call, Place, Talk};
 use super::texts::{Texts, is_trivial};
@@ -24,6 +25,8 @@ use crate::transcript::SessionKey;
 const MAX_RECORDS: usize = 64;
 /// How long reading what earlier commits recorded may take, over all commits.
 const EARLIER_TIME: Duration = Duration::from_millis(500);
+/// How many times sessions are read where work is limited instead.
+const MAX_SOURCES: usize = 1024;
 /// How long reading the transcripts of running sessions may take.
 const LIVE_TIME: Duration = Duration::from_secs(10);
 
@@ -40,6 +43,10 @@ pub struct Found {
     pub other_path: Option<String>,
     /// The commit whose record has the session, if that is not the line's.
     pub recorded_on: Option<ObjectId>,
+    /// Whether several edits of the file have the line, and none is named.
+    pub is_in_several: bool,
+    /// Why the edits of the file were not done again.
+    problem: Option<&'static str>,
 }
 
 impl Found {
@@ -74,10 +81,19 @@ impl Found {
     /// Returns what people read of how sure it is; `is_one` says whether it is about one line.
     pub fn sentence(&self, is_one: bool) -> &'static str {
         match (self.recorded_on, is_one) {
+            (None, true) if self.is_in_several => "several edits have this line, and it is not known which wrote it",
+            (None, false) if self.is_in_several => {
+                "several edits have these lines, and it is not known which wrote them"
+            }
             (None, _) => self.evidence.sentence(is_one),
             (Some(_), true) => "an edit that another commit recorded has this line",
             (Some(_), false) => "an edit that another commit recorded has these lines",
         }
+    }
+
+    /// Returns what was missing, damaged or left out of the sessions and the edits of the file.
+    pub fn problems(&self) -> Vec<String> {
+        self.source.problems.iter().cloned().chain(self.problem.map(str::to_owned)).collect()
     }
 
     /// Says whether both name the same call of the same session, or the same session, with the same evidence.
@@ -85,6 +101,7 @@ impl Found {
         Rc::ptr_eq(&self.source, &other.source)
             && (self.evidence, self.place) == (other.evidence, other.place)
             && (&self.other_path, self.recorded_on) == (&other.other_path, other.recorded_on)
+            && (self.is_in_several, self.problem) == (other.is_in_several, other.problem)
     }
 }
 
@@ -110,6 +127,7 @@ pub struct Explainer<'a, 'r> {
     files_elsewhere: HashMap<(ObjectId, BString), Files>,
     /// The lines of other files and of commands, by commit and whether the sessions were read whole.
     others: HashMap<(ObjectId, bool), Rc<Others>>,
+    pace: Pace,
     earlier_until: Option<Instant>,
     problems: Vec<String>,
 }
@@ -136,6 +154,7 @@ impl<'a, 'r> Explainer<'a, 'r> {
             elsewhere: Elsewhere::default(),
             files_elsewhere: HashMap::new(),
             others: HashMap::new(),
+            pace: Pace::Clock,
             earlier_until: None,
             problems: Vec::new(),
         }
@@ -144,6 +163,12 @@ impl<'a, 'r> Explainer<'a, 'r> {
     /// Returns what could not be read or was left out so far.
     pub fn problems(&self) -> &[String] {
         &self.problems
+    }
+
+    /// Makes what is found the same each time: not time but work is limited.
+    #[must_use]
+    pub fn by_work(self) -> Self {
+        Explainer { pace: Pace::Work, ..self }
     }
 
     /// Takes which commits have recorded edits of which files, as another explainer has read it.
@@ -169,7 +194,9 @@ impl<'a, 'r> Explainer<'a, 'r> {
         let range = lines.orig_line.saturating_sub(1)..(lines.orig_line - 1).saturating_add(lines.count);
         let mut found: Vec<Found> = if source.keys.is_empty() {
             let (source, evidence) = (Rc::clone(&source), Evidence::None);
-            vec![Found { evidence, source, place: None, other_path: None, recorded_on: None }; lines.count]
+            let (place, is_in_several, problem) = (None, false, None);
+            let found = Found { evidence, source, place, other_path: None, recorded_on: None, is_in_several, problem };
+            vec![found; lines.count]
         } else {
             let file = self.file(commit_id, &lines.file, false)?;
             range.clone().map(|at| self.find(commit_id, false, &file, at)).collect()
@@ -179,7 +206,7 @@ impl<'a, 'r> Explainer<'a, 'r> {
         let before = if is_boundary { self.repo.commit(commit_id)?.parent_ids } else { Vec::new() };
         if before.iter().any(|id| self.repo.has_object(*id)) {
             for found in found.iter_mut().filter(|found| !found.evidence.names_a_call()) {
-                (found.evidence, found.place) = (Evidence::None, None);
+                (found.evidence, found.place, found.is_in_several) = (Evidence::None, None, false);
             }
             return Ok(found);
         }
@@ -202,8 +229,10 @@ impl<'a, 'r> Explainer<'a, 'r> {
     }
 
     fn has_time_for_earlier(&mut self) -> bool {
-        let until = *self.earlier_until.get_or_insert_with(|| Instant::now() + EARLIER_TIME);
-        let has_time = Instant::now() < until;
+        let has_time = match self.pace {
+            Pace::Clock => Instant::now() < *self.earlier_until.get_or_insert_with(|| Instant::now() + EARLIER_TIME),
+            Pace::Work => self.sources.len() < MAX_SOURCES,
+        };
         if !has_time {
             self.tell("time ran out: some lines were looked for only in the record of their own commit");
         }
@@ -264,8 +293,9 @@ impl<'a, 'r> Explainer<'a, 'r> {
         reach: Reach,
         edits: (Rc<Source>, &Befores),
     ) -> Result<File> {
-        let (file, problem) = File::read(self.repo, self.content.as_deref(), (commit_id, of), reach, edits)?;
-        problem.into_iter().for_each(|problem| self.tell(problem));
+        let how = (reach, self.pace);
+        let file = File::read(self.repo, self.content.as_deref(), (commit_id, of), how, edits)?;
+        file.problem.into_iter().for_each(|problem| self.tell(problem));
         Ok(file)
     }
 
@@ -287,6 +317,8 @@ impl<'a, 'r> Explainer<'a, 'r> {
                     place: Some((talk, Some(call))),
                     other_path: None,
                     recorded_on: Some(*recorded_on),
+                    is_in_several: false,
+                    problem: file.problem,
                 };
             }
         }
@@ -333,6 +365,8 @@ impl<'a, 'r> Explainer<'a, 'r> {
             place: place.map(|(talk, call)| (talk, Some(call))),
             other_path: None,
             recorded_on: None,
+            is_in_several: false,
+            problem: file.problem,
         };
         if let Some((evidence, place)) = file.find(at) {
             return found(evidence, Some(place));
@@ -357,7 +391,7 @@ impl<'a, 'r> Explainer<'a, 'r> {
         let session =
             |evidence, talk: Option<usize>| Found { place: talk.map(|talk| (talk, None)), ..found(evidence, None) };
         match file.last_talk {
-            Some(talk) => session(Evidence::Path, Some(talk)),
+            Some(talk) => Found { is_in_several: file.is_in_several(at), ..session(Evidence::Path, Some(talk)) },
             None => {
                 let mut main =
                     (0..file.source.talks.len()).filter(|at| file.source.talks[*at].key.parent_id().is_none());
@@ -380,8 +414,8 @@ impl<'a, 'r> Explainer<'a, 'r> {
                 talks.flat_map(|(at, talk)| talk.calls.iter().enumerate().map(move |(n, call)| ((at, n), call)));
             places.filter(|(_, call)| !call.is_abandoned)
         };
-        let deadline = Instant::now() + TEXT_TIME;
-        let (mut files, mut commands) = (Texts::new(deadline), Texts::new(deadline));
+        let limit = Limit::new(self.pace, TEXT_TIME);
+        let (mut files, mut commands) = (Texts::new(limit.clone()), Texts::new(limit));
         for (place, call) in calls() {
             for (number, change) in call.changes.iter().enumerate() {
                 let (old, new) = (change.edit.old.as_deref(), change.edit.new.as_deref());

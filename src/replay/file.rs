@@ -3,13 +3,14 @@
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bstr::{BStr, ByteSlice as _};
 
 use super::MAX_FILE_BYTES;
 use super::document::Origin;
 use super::evidence::Evidence;
+use super::limit::{Limit, Pace};
 use super::paths::Places;
 use super::source::Source;
 use super::steps::{Step, replayed, steps};
@@ -58,18 +59,20 @@ pub(super) struct File {
     abandoned: Texts<Place>,
     /// The last session that edited the file.
     pub(super) last_talk: Option<usize>,
+    /// Why the edits were not done again.
+    pub(super) problem: Option<&'static str>,
 }
 
 impl File {
     /// Does the edits of a file in the sessions of `source` again, on the file as it was before a commit. `content` is the
-    /// file where no commit has it. Also returns why the edits were not done again.
+    /// file where no commit has it.
     pub fn read(
         repo: &Repository,
         content: Option<&[u8]>,
         (commit_id, of): (ObjectId, &BlamedFile),
-        reach: Reach,
+        (reach, pace): (Reach, Pace),
         (source, befores): (Rc<Source>, &Befores),
-    ) -> Result<(Self, Option<&'static str>)> {
+    ) -> Result<Self> {
         let versions = Versions::of(repo, commit_id, of, content)?;
         let (path, before) = (of.path.to_str_lossy(), path_before(of).to_str_lossy());
         let top = repo.worktree().map(|top| top.to_string_lossy().into_owned());
@@ -88,7 +91,7 @@ impl File {
         }
         let last_talk = steps.iter().rev().find(|step| !step.is_abandoned).map(|step| step.place.0);
         let mut problem = None;
-        let deadline = Instant::now() + REPLAY_TIME;
+        let limit = Limit::new(pace, REPLAY_TIME);
         let origins = match steps.len() {
             0 => Vec::new(),
             _ if matches!(reach, Reach::OnlyTexts(_)) => Vec::new(),
@@ -96,19 +99,19 @@ impl File {
                 problem = Some("the edits of a large file were not done again, only compared");
                 Vec::new()
             }
-            _ => replayed(&versions.base, &versions.end, &steps, deadline).unwrap_or_else(|| {
+            _ => replayed(&versions.base, &versions.end, &steps, limit).unwrap_or_else(|| {
                 problem = Some("doing the edits again took too long; they were only compared");
                 Vec::new()
             }),
         };
-        let deadline = Instant::now() + TEXT_TIME;
+        let limit = Limit::new(pace, TEXT_TIME);
         let index =
-            |is_abandoned: bool| texts_of(steps.iter().filter(|step| step.is_abandoned == is_abandoned), deadline);
+            |is_abandoned: bool| texts_of(steps.iter().filter(|step| step.is_abandoned == is_abandoned), limit.clone());
         let (texts, abandoned) = (index(false), index(true));
         drop(steps);
         drop(places);
         let (text, keys) = (versions.end, OnceCell::new());
-        Ok((File { source, names, text, keys, origins, texts, abandoned, last_talk }, problem))
+        Ok(File { source, names, text, keys, origins, texts, abandoned, last_talk, problem })
     }
 
     /// Returns the lines of the file without white space.
@@ -143,14 +146,19 @@ impl File {
         Some((Evidence::Text, place))
     }
 
+    /// Says whether several edits of the file have the line, and it is not known which of them wrote it.
+    pub fn is_in_several(&self, at: usize) -> bool {
+        !self.is_seen(at) && self.keys().get(at).is_some_and(|key| self.texts.is_in_several(key))
+    }
+
     /// Says whether an edit found the line, and none had written it: another edit with the same text is not its writer.
     pub fn is_seen(&self, at: usize) -> bool {
         self.origins.get(at) == Some(&Origin::Seen)
     }
 }
 
-fn texts_of<'t>(steps: impl Iterator<Item = &'t Step<'t>>, deadline: Instant) -> Texts<Place> {
-    let mut texts = Texts::new(deadline);
+fn texts_of<'t>(steps: impl Iterator<Item = &'t Step<'t>>, limit: Limit) -> Texts<Place> {
+    let mut texts = Texts::new(limit);
     for (number, step) in steps.enumerate() {
         let edit = &step.change.edit;
         let (old, new) = (edit.old.as_deref().unwrap_or_default(), edit.new.as_deref().unwrap_or_default());

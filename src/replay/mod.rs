@@ -12,6 +12,7 @@ mod elsewhere;
 mod evidence;
 mod explain;
 mod file;
+mod limit;
 mod paths;
 mod source;
 mod steps;

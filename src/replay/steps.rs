@@ -1,8 +1,7 @@
 //! Doing the edits of a file again, in the order in which they were made.
 
-use std::time::Instant;
-
 use super::document::{Document, Origin};
+use super::limit::Limit;
 use super::paths::{Home, Places};
 use super::talk::{Befores, Change, How, Place, Talk};
 
@@ -55,6 +54,12 @@ impl Step<'_> {
         self.time.is_some_and(|time| time > moment)
     }
 
+    /// Returns how long its texts are.
+    fn bytes(&self) -> usize {
+        let edit = &self.change.edit;
+        [self.before, edit.old.as_deref(), edit.new.as_deref()].into_iter().flatten().map(str::len).sum()
+    }
+
     /// Does the edit; says whether that was possible.
     fn apply(&self, document: &mut Document<'_, Place>) -> bool {
         if let Some(before) = self.before {
@@ -76,11 +81,11 @@ impl Step<'_> {
     }
 }
 
-/// Does edits again on a file and returns what wrote each line of `end`; `None` if that takes until the deadline.
-pub fn replayed(base: &[u8], end: &[u8], steps: &[Step<'_>], deadline: Instant) -> Option<Vec<Origin<Place>>> {
-    let mut document = Document::new(base, deadline);
+/// Does edits again on a file and returns what wrote each line of `end`; `None` if that goes beyond the limit.
+pub fn replayed(base: &[u8], end: &[u8], steps: &[Step<'_>], limit: Limit) -> Option<Vec<Origin<Place>>> {
+    let mut document = Document::new(base, limit);
     for step in steps.iter().filter(|step| !step.is_abandoned) {
-        if Instant::now() >= deadline {
+        if document.is_over(step.bytes()) {
             return None;
         }
         step.apply(&mut document);

@@ -6,7 +6,11 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::transcript::{Edit, Message, Part, Role, SessionKey, ToolCall, ToolResult, turns};
+use crate::transcript::{Edit, Message, Part, Role, SessionKey, ToolCall, ToolResult, turn_numbers};
+
+/// How much of the beginning of a command's output is kept, where some agents note its exit, and how much of the end, where
+/// programs sum up; in bytes.
+const KEPT_BYTES: (usize, usize) = (80, 1000);
 
 /// The position of a call: that of its session among those of the commit, and its own among the calls of the session.
 pub type Place = (usize, usize);
@@ -100,6 +104,8 @@ pub struct Call {
     pub changes: Vec<Change>,
     /// The command line that it runs.
     pub command: Option<String>,
+    /// The beginning and the end of the output of its command; `None` if there is none, or it was not recorded.
+    pub output: Option<String>,
     /// Whether the tool says that it failed. Such a call is only kept for its command.
     pub has_failed: bool,
     /// Whether its branch of the conversation was taken back.
@@ -126,11 +132,10 @@ impl Talk {
         let failed: HashSet<String> =
             results(&messages).filter(|result| result.is_error).map(|result| result.call_id.clone()).collect();
         let answered = answered(&messages);
-        let ranges = turns(&messages);
         let mut talk = Talk {
             key,
             model,
-            turns: ranges.iter().filter(|turn| turn.number > 0).count(),
+            turns: messages.iter().filter(|message| message.is_prompt()).count(),
             is_beyond_record: false,
             directory: None,
             is_live: false,
@@ -138,8 +143,7 @@ impl Talk {
             prompts: Vec::new(),
             sent: HashMap::new(),
         };
-        let mut turn_of = vec![0; messages.len()];
-        ranges.iter().for_each(|turn| turn_of[turn.messages.clone()].fill(turn.number));
+        let turn_of = turn_numbers(&messages);
         let mut at = Position::default();
         for (message, turn) in messages.into_iter().zip(turn_of) {
             if message.parts.is_empty() {
@@ -162,7 +166,9 @@ impl Talk {
                             call.changes.clear();
                         }
                         if !call.changes.is_empty() || call.command.is_some() {
-                            call.result = answered.get(&call.id).cloned();
+                            let answer = answered.get(&call.id).cloned();
+                            let (result, output) = answer.unzip();
+                            (call.result, call.output) = (result, output.filter(|_| call.command.is_some()));
                             call.task = call.task.filter(|_| is_sidechain || is_sub_agent);
                             talk.calls.push(call);
                         }
@@ -261,6 +267,7 @@ impl Position {
             reasoning,
             changes,
             command,
+            output: None,
             has_failed: false,
             is_abandoned,
         }
@@ -273,13 +280,25 @@ fn results(messages: &[Message]) -> impl Iterator<Item = &ToolResult> {
     parts.filter_map(|part| if let Part::ToolResult(result) = part { Some(result) } else { None })
 }
 
-/// Returns where the result of each call stands.
-fn answered(messages: &[Message]) -> HashMap<String, Range<usize>> {
+/// Returns where the result of each call stands, and the ends of its text.
+fn answered(messages: &[Message]) -> HashMap<String, (Range<usize>, String)> {
     let of_message = |message: &Message| {
         let one = std::slice::from_ref(message);
-        results(one).map(|result| (result.call_id.clone(), message.span.clone())).collect::<Vec<_>>()
+        let answer = |result: &ToolResult| (result.call_id.clone(), (message.span.clone(), ends(&result.text)));
+        results(one).map(answer).collect::<Vec<_>>()
     };
     messages.iter().flat_map(of_message).filter(|(id, _)| !id.is_empty()).collect()
+}
+
+/// Returns the beginning and the end of a text.
+fn ends(text: &str) -> String {
+    let (beginning, end) = KEPT_BYTES;
+    if text.len() <= beginning + end {
+        return text.to_owned();
+    }
+    let first = (0..=beginning).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let last = (text.len() - end..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    format!("{}\n{}", &text[..first], &text[last..])
 }
 
 /// Tells how an edit changes its file, by the input of its call; `None` if it writes nothing.

@@ -1,12 +1,12 @@
 //! Which edits have a line: the second choice, where doing the edits again does not tell.
 
 use std::collections::HashMap;
-use std::time::Instant;
 
 use bstr::ByteSlice as _;
 
 use super::document::squeezed;
-use crate::compare::{DiffOp, steps};
+use super::limit::Limit;
+use crate::compare::DiffOp;
 
 /// Lines with fewer visible characters say nothing: they are everywhere.
 const MIN_CHARS: usize = 4;
@@ -17,20 +17,20 @@ const MAX_PLACES: usize = 64;
 /// The lines that edits add, without white space, each with its edits and where it stands in them.
 pub struct Texts<E> {
     lines: HashMap<Vec<u8>, Vec<(E, usize)>>,
-    deadline: Instant,
+    limit: Limit,
 }
 
 impl<E: Copy + Eq> Texts<E> {
-    /// Makes an index without lines. Comparing texts gets coarser after `deadline`.
-    pub fn new(deadline: Instant) -> Self {
-        Texts { lines: HashMap::new(), deadline }
+    /// Makes an index without lines. Comparing texts gets coarser beyond `limit`.
+    pub fn new(limit: Limit) -> Self {
+        Texts { lines: HashMap::new(), limit }
     }
 
     /// Adds the lines that an edit has in `new` and not in `old`. Several texts of one edit need different `start`s.
     pub fn add(&mut self, old: &str, new: &str, edit: E, start: usize) {
         let keys = |text: &str| text.lines().map(|line| squeezed(line.as_bytes()).into_owned()).collect::<Vec<_>>();
         let (before, after) = (keys(old), keys(new));
-        let ops = steps(&before, &after, Some(self.deadline));
+        let ops = self.limit.steps(&before, &after);
         for op in ops {
             if let DiffOp::Insert { new_index, new_len, .. } | DiffOp::Replace { new_index, new_len, .. } = op {
                 for (at, key) in after.iter().enumerate().skip(new_index).take(new_len) {
@@ -66,6 +66,13 @@ impl<E: Copy + Eq> Texts<E> {
     }
 }
 
+impl<E: Copy + Eq> Texts<E> {
+    /// Says whether several edits have a line, which is without white space.
+    pub fn is_in_several(&self, line: &[u8]) -> bool {
+        self.lines.get(line).is_some_and(|places| only(places.iter()).is_none())
+    }
+}
+
 /// Returns the first of some places if all are of one edit.
 fn only<'p, E: Copy + Eq + 'p>(mut places: impl Iterator<Item = &'p (E, usize)>) -> Option<(E, usize)> {
     let first = places.next().copied()?;
@@ -86,17 +93,22 @@ pub fn keys(text: &[u8]) -> Vec<Vec<u8>> {
 mod tests {
     use std::time::Duration;
 
+    use super::super::limit::Pace;
     use super::*;
 
     #[test]
     fn a_line_is_found_in_the_only_edit_that_has_it_or_has_its_neighbour() {
-        let mut texts = Texts::new(Instant::now() + Duration::from_secs(60));
+        let mut texts = Texts::new(Limit::new(Pace::Work, Duration::ZERO));
         texts.add("keep()\n", "keep()\nfirst();\nshared();\n", 1, 0);
         texts.add("", "shared();\nsecond();\n", 2, 0);
         let found = |text: &str, at: usize| texts.find(&keys(text.as_bytes()), at).map(|(edit, _)| edit);
         assert_eq!(found("  first( );\n", 0), Some(1));
         assert_eq!(found("keep()\n", 0), None, "the edit left the line as it was");
         assert_eq!(found("shared();\n", 0), None, "two have it");
+        assert_eq!(
+            [&b"shared();"[..], b"first();", b"keep()"].map(|line| texts.is_in_several(line)),
+            [true, false, false]
+        );
         assert_eq!(found("first();\nshared();\n", 1), Some(1));
         assert_eq!(found("shared();\nsecond();\n", 0), Some(2));
         assert_eq!(found("}\n", 0), None);
@@ -104,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_line_of_very_many_edits_tells_nothing_and_costs_little() {
-        let mut texts = Texts::new(Instant::now() + Duration::from_secs(60));
+        let mut texts = Texts::new(Limit::new(Pace::Work, Duration::ZERO));
         (0..1000).for_each(|edit| texts.add("", "the_line();\nthe_next();\n", edit, edit << 24));
         assert_eq!(texts.find(&keys(b"the_line();\nthe_next();\n"), 0), None);
         assert!(texts.lines.values().all(|places| places.len() == MAX_PLACES + 1));

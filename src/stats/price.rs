@@ -10,7 +10,7 @@ use bstr::ByteSlice as _;
 
 use super::row::{Classes, Row};
 use crate::error::{Error, Kind, Result};
-use crate::git::{Repository, git};
+use crate::git::{Repository, git, private};
 use crate::record::Summary;
 use crate::transcript::{ModelUsage, Tokens};
 
@@ -117,12 +117,9 @@ impl Prices {
     }
 
     fn of_file(path: &Path) -> Result<Self> {
-        let size_bytes = std::fs::metadata(path).map_err(|error| Error::io("read", path, error))?.len();
         let cannot = |why: String| Error::new(Kind::Usage, format!("cannot use '{}'", path.display())).because(why);
-        if size_bytes > MAX_FILE_BYTES {
-            return Err(cannot("it is too large for a table of prices".into()));
-        }
-        let text = std::fs::read_to_string(path).map_err(|error| Error::io("read", path, error))?;
+        let text = private::read(path, MAX_FILE_BYTES).map_err(|error| Error::io("read", path, error))?;
+        let text = String::from_utf8(text).map_err(|_| cannot("it is not UTF-8".into()))?;
         Self::with(&text).map_err(|number| cannot(format!("line {number} is no price")))
     }
 

@@ -5,7 +5,6 @@
 //! and only up to fixed limits. A file that is left out is still named.
 
 use std::collections::{BTreeSet, HashSet};
-use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::imports::{imports, is_prose, is_secret};
@@ -319,14 +318,13 @@ impl Finder {
         if metadata.len() > room as u64 {
             return Some(Err("size"));
         }
-        let mut text = Vec::new();
-        let file = private::open_no_link(resolved).ok()?;
-        // It may have been replaced meanwhile.
-        if !file.metadata().ok()?.is_file() {
-            return Some(Err("kind"));
+        // It may have been replaced or written meanwhile.
+        match private::read_open(private::open_no_link(resolved).ok()?, room as u64) {
+            Ok(text) => Some(Ok(text)),
+            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => Some(Err("size")),
+            Err(error) if error.kind() == std::io::ErrorKind::Other => Some(Err("kind")),
+            Err(_) => None,
         }
-        file.take(room as u64 + 1).read_to_end(&mut text).ok()?;
-        Some(if text.len() > room { Err("size") } else { Ok(text) })
     }
 }
 

@@ -21,7 +21,7 @@ pub use self::picture::Picture;
 pub use self::session::{SessionKey, short_ids};
 pub use self::tally::Tally;
 pub use self::tokens::{ModelUsage, Tokens};
-pub use self::turn::{Turn, turns};
+pub use self::turn::{Turn, turn_numbers, turns};
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

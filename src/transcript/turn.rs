@@ -37,6 +37,13 @@ pub fn turns(messages: &[Message]) -> Vec<Turn> {
     starts.zip(ends).enumerate().map(turn).filter(is_said).collect()
 }
 
+/// Returns the number of each message's turn.
+pub fn turn_numbers(messages: &[Message]) -> Vec<usize> {
+    let mut numbers = vec![0; messages.len()];
+    turns(messages).into_iter().for_each(|turn| numbers[turn.messages].fill(turn.number));
+    numbers
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,6 +67,7 @@ mod tests {
         ];
         let turn = |number, messages, start, end| Turn { number, messages, start: Some(start), end: Some(end) };
         assert_eq!(turns(&messages), [turn(0, 0..1, 5, 5), turn(1, 1..3, 10, 70), turn(2, 3..5, 100, 100)]);
+        assert_eq!(turn_numbers(&messages), [0, 1, 1, 2, 2]);
         assert_eq!(turns(&messages)[1].duration_secs(), Some(60));
         assert_eq!(turns(&messages[1..]).len(), 2, "nothing before the first prompt is no turn");
         assert_eq!(turns(&messages[4..]), []);

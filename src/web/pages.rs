@@ -10,10 +10,10 @@ use bstr::ByteSlice as _;
 use super::Server;
 use super::asked::Values;
 use crate::error::{Error, Kind, Result};
-use crate::export::{Pages, Plan, Wanted, clean, clean_commit, clean_summary};
+use crate::export::{Pages, Plan, Wanted, clean, clean_commit, clean_summary, read_commit};
 use crate::find::{self, Case, Effort, Limits, Terms};
 use crate::git::date::Time;
-use crate::git::{self, BlameRequest, Commit, ObjectId, Paths, Range, Repository};
+use crate::git::{self, BlameRequest, Branch, Commit, ObjectId, Paths, Range, Repository};
 use crate::pretty::html::{
     self, About, Entry, Filters, Listing, Searched, Shape, branches_page, commits_page, file_page, overview_page,
     search_page, stats_page,
@@ -77,8 +77,9 @@ impl<'v> Visit<'v> {
         Ok(Query { range, paths, ..Query::default() })
     }
 
+    /// Returns the names of the local branches, without secrets.
     fn branch_names(&self) -> Result<Vec<String>> {
-        Ok(self.repo.branches(true, false)?.into_iter().map(|branch| branch.name).collect())
+        Ok(self.repo.branches(true, false)?.iter().map(|branch| self.clean(&branch.name)).collect())
     }
 
     /// Lists commits; returns what was wrong, too.
@@ -86,7 +87,7 @@ impl<'v> Visit<'v> {
         let (prices, unread) = self.prices();
         let (mut entries, mut names) = (Vec::new(), self.repo.names());
         self.reader.each(query, |mut listed| {
-            self.clean(&mut listed.commit);
+            clean_commit(&self.redactor, &mut listed.commit);
             listed.summaries.iter_mut().for_each(|summary| clean_summary(&self.redactor, summary));
             let cost = cost_of(&prices, &listed.summaries);
             entries.push(Entry { name: names.shorten(listed.commit.commit_id), listed, cost });
@@ -121,13 +122,14 @@ impl<'v> Visit<'v> {
         kinds.iter().find_map(|kind| Some(self.repo.tip(&format!("{kind}{name}")).ok()??.commit_id))
     }
 
-    /// Reads a commit, without secrets in its message.
+    /// Reads a commit, without secrets.
     fn commit(&self, commit_id: ObjectId) -> Result<Commit> {
-        clean_commit(&self.reader, commit_id, &self.redactor)
+        read_commit(&self.reader, commit_id, &self.redactor)
     }
 
-    fn clean(&self, commit: &mut Commit) {
-        commit.message = clean(&self.redactor, &commit.message.to_string()).into();
+    /// Returns text without secrets.
+    fn clean(&self, text: &str) -> String {
+        clean(&self.redactor, text)
     }
 
     /// Writes the page of what is wanted.
@@ -151,7 +153,7 @@ pub fn overview(visit: &Visit<'_>, name: &str) -> Result<Vec<u8>> {
     let (filters, branches) = (Filters::default(), visit.branch_names()?);
     let around = [None, has_more.then(|| "/commits".to_owned())];
     let list = Listing { entries: &entries, filters: &filters, branches: &branches, problems: &problems, around };
-    Ok(overview_page(name, &list, &visit.shape).into_bytes())
+    Ok(overview_page(&visit.clean(name), &list, &visit.shape).into_bytes())
 }
 
 /// The commits that a form chooses.
@@ -208,7 +210,9 @@ fn chosen(visit: &Visit<'_>, filters: &Filters) -> Result<Query> {
     };
     let mut query = visit.query()?;
     if let Some(name) = given(&filters.branch) {
-        let branch = visit.repo.branches(true, false)?.into_iter().find(|branch| branch.name == name);
+        // The form has the names as they are shown.
+        let is_named = |branch: &Branch| branch.name == name || visit.clean(&branch.name) == name;
+        let branch = visit.repo.branches(true, false)?.into_iter().find(is_named);
         let missing = || Error::new(Kind::Usage, format!("there is no local branch '{name}'"));
         query.range.tips = vec![branch.ok_or_else(missing)?.commit_id];
     }
@@ -271,13 +275,13 @@ pub fn about(visit: &Visit<'_>) -> Result<Vec<u8>> {
     let facts = vec![
         ("git-shiftlog", env!("CARGO_PKG_VERSION").to_owned()),
         ("Git", format!("{major}.{minor}")),
-        ("Repository", repo.worktree().unwrap_or(repo.git_dir()).to_string_lossy().into_owned()),
+        ("Repository", visit.clean(&repo.worktree().unwrap_or(repo.git_dir()).to_string_lossy())),
         ("Shared with git push", setting("shiftlog.push", "none")),
         ("Prices of", Prices::date().to_owned()),
     ];
     let mut refs = Vec::new();
     for name in reader.refs() {
-        refs.push((name.clone(), notes::list(repo, name)?.len()));
+        refs.push((visit.clean(name), notes::list(repo, name)?.len()));
     }
     let (mut here, mut absent) = (HashSet::new(), HashSet::new());
     for blob_ids in reader.noted()?.into_values() {
@@ -328,7 +332,7 @@ pub fn file(visit: &Visit<'_>, revision: &str, path: &str) -> Result<Vec<u8>> {
         explained.push((lines, found));
     }
     let commit = visit.commit(commit_id)?;
-    let page = file_page(path, &commit, &explained, &commits, explainer.problems(), &visit.shape);
+    let page = file_page(&visit.clean(path), &commit, &explained, &commits, explainer.problems(), &visit.shape);
     Ok(page.into_bytes())
 }
 
@@ -360,7 +364,7 @@ pub fn search(visit: &Visit<'_>, query: &str) -> Result<Vec<u8>> {
             }
             Err(error) => problems.push(error.to_string()),
         }
-        plan.commits.iter_mut().for_each(|commit| visit.clean(commit));
+        plan.commits.iter_mut().for_each(|commit| clean_commit(&visit.redactor, commit));
         problems.extend_from_slice(&plan.problems);
     }
     let searched = Searched { query, plan: &plan, hits: &hits, problems: &problems };
@@ -381,7 +385,8 @@ fn words(query: &str) -> Vec<String> {
 pub fn branches(visit: &Visit<'_>) -> Result<Vec<u8>> {
     let summaries = visit.reader.branches(visit.repo.branches(true, false)?, None)?;
     let mut names = visit.repo.names();
-    let named = summaries.into_iter().map(|summary| {
+    let named = summaries.into_iter().map(|mut summary| {
+        summary.branch.name = visit.clean(&summary.branch.name);
         let name = names.shorten(summary.branch.commit_id);
         (summary, name)
     });
@@ -399,7 +404,13 @@ pub fn stats(visit: &Visit<'_>, values: &Values) -> Result<Vec<u8>> {
     let query = visit.query()?;
     let (prices, unread) = visit.prices();
     let found = stats::collect(&visit.reader, &query)?;
-    let counted = stats::counted(&visit.reader, &query, &found, &keys, &prices)?;
+    let mut counted = stats::counted(&visit.reader, &query, &found, &keys, &prices)?;
+    for group in &mut counted.groups {
+        let values = keys.iter().zip(&mut group.values).filter(|(key, _)| **key != Key::Commit);
+        values.for_each(|(_, value)| *value = visit.clean(value));
+    }
+    let unpriced = &mut counted.total.unpriced;
+    *unpriced = unpriced.iter().map(|model| visit.clean(model)).collect();
     let of = Statistics { counted: &counted, keys: &keys, prices: Some(&prices) };
     let mut short = visit.repo.names();
     let mut name = |(key, value): (&Key, &String)| match visit.repo.parse_id(value).filter(|_| *key == Key::Commit) {

@@ -99,6 +99,7 @@ fn shape(top: Option<&Path>) -> Shape {
         has_pictures: false,
         theme: Theme::Auto,
         top: top.map(|top| top.to_string_lossy().into_owned()),
+        commit_address: None,
         outlet: Outlet::Server,
     }
 }

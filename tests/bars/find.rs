@@ -22,7 +22,7 @@ const APART_BYTES: usize = 700 << 10;
 
 /// Makes a repository with as many megabytes of transcripts as `SHIFTLOG_BENCH_WORDS` says, or 300: a commit, a note and a
 /// segment for each session.
-fn words() -> (Stage, usize) {
+pub fn words() -> (Stage, usize) {
     let megabytes = std::env::var("SHIFTLOG_BENCH_WORDS").ok().and_then(|count| count.parse().ok()).unwrap_or(300);
     let stage = Stage::in_empty_home();
     let count = (megabytes << 20) / SESSION_BYTES;
@@ -142,6 +142,9 @@ pub fn find() -> bool {
     }
     let what = format!("grep of a word, {megabytes} MB");
     let mut is_fine = pairs.report(&what, "git cat-file | zstd -dc | grep -c", Bar::Ratio(0.5));
+    let seconds = Sample::of_times(&(0..ROUNDS / 6).map(|_| timed(grep(&[WORD]))).collect::<Vec<_>>());
+    let bar = Sample::one(250.0 * megabytes as f64 / 300.0);
+    is_fine &= report(&what, &seconds, &bar, "ms", "the bar", Bar::Ratio(1.0));
     let mut pairs = Pairs::default();
     for _ in 0..ROUNDS / 6 {
         let search = stage.command(&program("git-shiftlog-search"), &[WORD]);
@@ -158,12 +161,12 @@ pub fn find() -> bool {
         "the bar",
         Bar::Ratio(1.0),
     );
-    is_fine &= memory(grep(&[WORD]), megabytes);
+    is_fine &= memory(grep(&[WORD]), &format!("grep of a word in {megabytes} MB"));
     is_fine & server(&stage, megabytes)
 }
 
-/// Pages of the mapped pack, which belong to the system's cache, do not count.
-fn memory(mut command: Command, megabytes: usize) -> bool {
+/// Measures the memory of a command. Pages of the mapped pack, which belong to the system's cache, do not count.
+pub fn memory(mut command: Command, of: &str) -> bool {
     let mut child = command.spawn().expect("it runs");
     let mut peak_kib = 0u64;
     while child.try_wait().expect("it ends").is_none() {
@@ -173,8 +176,7 @@ fn memory(mut command: Command, megabytes: usize) -> bool {
         std::thread::sleep(Duration::from_millis(2));
     }
     let peak = Sample::one(peak_kib as f64 / 1024.0);
-    let what = format!("memory of its own, grep of a word in {megabytes} MB");
-    report(&what, &peak, &Sample::one(64.0), "MiB", "the bar", Bar::Ratio(1.0))
+    report(&format!("memory of its own, {of}"), &peak, &Sample::one(64.0), "MiB", "the bar", Bar::Ratio(1.0))
 }
 
 /// Asks the server, which stays, several times.

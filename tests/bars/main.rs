@@ -5,6 +5,7 @@
 //! several agents in it.
 
 mod commits;
+mod counted;
 mod find;
 mod home;
 mod hooks;
@@ -17,6 +18,7 @@ mod repositories;
 mod rules;
 mod sample;
 mod stage;
+mod web;
 mod why;
 mod words;
 
@@ -26,7 +28,7 @@ const ROUNDS: usize = 60;
 /// A bar: its name, and what measures it.
 type Row = (&'static str, fn() -> bool);
 
-const ROWS: [Row; 24] = [
+const ROWS: [Row; 28] = [
     ("idle", hooks::idle_hook),
     ("old", hooks::old_sessions),
     ("live", hooks::live_sessions),
@@ -38,10 +40,14 @@ const ROWS: [Row; 24] = [
     ("show", readers::show),
     ("log", readers::log),
     ("stats", readers::stats),
+    ("words", counted::words),
+    ("lines", counted::lines),
     ("why", why::why),
+    ("far", why::far),
     ("growth", hooks::growth),
     ("memory", hooks::memory),
     ("pages", pages::pages),
+    ("web", web::web),
     ("mcp", readers::mcp),
     ("sync", readers::sync),
     ("remap", readers::remap),

@@ -8,17 +8,18 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::ROUNDS;
+use super::repositories::many_segments;
 use super::sample::{Bar, Pairs, compare};
 use super::stage::{Stage, program};
 use super::words::transcript;
 
 /// How many commits change the file.
-const COMMITS: usize = 90;
+pub const COMMITS: usize = 90;
 /// How many lines it has.
 const LINES: usize = 2000;
 
 /// A file of two thousand lines that ninety recorded commits have changed, the last of them with a session of 4 MB.
-fn stage() -> Stage {
+pub fn stage() -> Stage {
     let stage = Stage::in_empty_home();
     let mut lines: Vec<String> =
         (0..LINES).map(|number| format!("    let value_{number} = start({number});")).collect();
@@ -75,10 +76,18 @@ pub fn why() -> bool {
     let mut is_quick = pairs.report("the same", "git blame -w -L", Bar::Extra(15.0)) && is_quick;
     let found = stage.output(stage.command(&program("git-shiftlog-blame"), &["--format=%(evidence)", "file.rs"]));
     assert_eq!(found.matches("replay").count(), COMMITS * 10, "all lines are found");
+    let words = stage.output(stage.git(&["rev-parse", "refs/shiftlog/sessions"]));
     let ours = || stage.command(&program("git-shiftlog-blame"), &["file.rs"]);
     let pairs = compare(ROUNDS / 6, ours, || stage.git(&["blame", "-w", "file.rs"]));
     let what = format!("git-shiftlog-blame of {LINES} lines, {COMMITS} recorded commits");
     is_quick &= pairs.report(&what, "git blame -w", Bar::Ratio(2.0));
+    // No call can be named where the notes came without the words, so that this goes to the session.
+    stage.run(stage.git(&["update-ref", "-d", "refs/shiftlog/sessions"]));
+    let found = stage.output(stage.command(&program("git-shiftlog-blame"), &["--format=%(session)", "file.rs"]));
+    assert!(found.lines().filter(|line| !line.is_empty()).count() >= COMMITS * 10, "all sessions are found");
+    let pairs = compare(ROUNDS / 6, ours, || stage.git(&["blame", "-w", "file.rs"]));
+    is_quick &= pairs.report("the same, to the session", "git blame -w", Bar::Ratio(1.3));
+    stage.run(stage.git(&["update-ref", "refs/shiftlog/sessions", words.trim()]));
     let mut pairs = Pairs::default();
     for _ in 0..ROUNDS / 6 {
         let ours = stage.command(&program("git-shiftlog-blame"), &["--incremental", "file.rs"]);
@@ -86,6 +95,15 @@ pub fn why() -> bool {
         pairs.measure(|| until_first_line(ours), || until_first_line(theirs));
     }
     pairs.report("the first group of blame --incremental", "git blame -w --incremental", Bar::Ratio(1.1)) && is_quick
+}
+
+/// Asks for a line in a history of ten thousand commits that all have a note.
+pub fn far() -> bool {
+    let (stage, count) = many_segments();
+    stage.run(stage.command(&program("git-shiftlog-remap"), &["-q"]));
+    let ours = || stage.command(&program("git-shiftlog-why"), &["file7:1"]);
+    let pairs = compare(ROUNDS / 6, ours, || stage.git(&["blame", "-w", "-L1,1", "file7"]));
+    pairs.report(&format!("git-shiftlog-why of a line, {count} noted commits"), "git blame -w -L", Bar::Extra(15.0))
 }
 
 /// Returns how long a command takes to print its first line.

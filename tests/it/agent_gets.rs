@@ -379,10 +379,7 @@ fn measure(history: &History, seed: u64, count: usize) -> Figures {
         .iter()
         .map(|one| {
             let query = format!("why {} {}", COMPONENTS[one.component], ASPECTS[one.aspect]);
-            (
-                "shiftlog_search",
-                json!({ "query": query, "path": path(one.component), "limit": 1, "until": until(history, one) }),
-            )
+            ("shiftlog_search", json!({ "query": query, "path": path(one.component), "limit": 1 }))
         })
         .collect();
     let best = history.call(&precise);
@@ -399,6 +396,11 @@ fn measure(history: &History, seed: u64, count: usize) -> Figures {
     let searched = |at: usize| {
         let transcript = further[at]["structuredContent"]["transcript"].as_str().unwrap_or_default();
         format!("{}{transcript}", text(&best[at]))
+    };
+    // Several turns of the history can have decided about the same.
+    let has_decision = |text: &str, one: &Planted, tokens: usize| {
+        let is_same = |other: &&Planted| (other.component, other.aspect) == (one.component, one.aspect);
+        history.planted.iter().filter(is_same).any(|other| has_within(text, &other.decision, tokens))
     };
     let newest = |one: &Planted| history.commits[&one.component].last().unwrap();
     let within = |has: &dyn Fn(usize, usize) -> bool| BUDGETS.map(|tokens| of_chosen(&|at| has(at, tokens)));
@@ -419,21 +421,16 @@ fn measure(history: &History, seed: u64, count: usize) -> Figures {
         recall_3: recall(3),
         false_answers: of_chosen(&is_answer),
         why: within(&|at, tokens| has_within(text(&whys[at]), &chosen[at].decision, tokens)),
-        search: within(&|at, tokens| has_within(&searched(at), &chosen[at].decision, tokens)),
+        search: within(&|at, tokens| has_decision(&searched(at), chosen[at], tokens)),
         newest_turn: within(&|at, tokens| {
             let turns = &history.said[newest(chosen[at])];
-            has_within(turns.last().unwrap(), &chosen[at].decision, tokens)
+            has_decision(turns.last().unwrap(), chosen[at], tokens)
         }),
         whole_session: within(&|at, tokens| {
-            has_within(&history.said[&chosen[at].commit].concat(), &chosen[at].decision, tokens)
+            has_decision(&history.said[&chosen[at].commit].concat(), chosen[at], tokens)
         }),
         marked: share(marked, stale().count()),
     }
-}
-
-/// Returns a date behind a commit and before the next one.
-fn until(history: &History, one: &Planted) -> String {
-    history.scratch.git(["log", "-1", "--format=%cI", &one.commit]).ok().trim().to_owned()
 }
 
 #[track_caller]

@@ -306,10 +306,35 @@ fn the_recipe_for_emacs_shows_the_conversation_behind_an_unsaved_line() {
     let scratch = reconnect();
     let root = scratch.root();
     fs::write(root.join("init.el"), &recipes("Emacs")[0]).unwrap();
-    let driver = r##"(progn (find-file "reconnect.py") (insert "# one\n") (goto-char (point-max)) (forward-line -1)
+    let driver = r##"(progn (find-file "NAME") (insert "# one\n") (goto-char (point-max)) (forward-line -1)
         (shiftlog-why) (princ (with-current-buffer "*shiftlog*" (buffer-string))))"##;
     let init = root.join("init.el");
-    let args = ["-Q", "--batch", "-l", init.to_str().unwrap(), "--eval", driver];
+    // A name may look like an option.
+    scratch.git(["mv", "--", "reconnect.py", "-reconnect.py"]).ok();
+    scratch.git(["commit", "-q", "-m", "rename"]).ok();
+    let driver = driver.replace("NAME", "-reconnect.py");
+    let args = ["-Q", "--batch", "-l", init.to_str().unwrap(), "--eval", &driver];
     let Some(said) = run(&scratch, "emacs", "Emacs", &args) else { return };
     assert!(said.contains("reconnect.py:6\n") && said.contains("\n> Cap it.\n"), "{said}");
+}
+
+/// Says what a client for language servers in Emacs shows of a line.
+#[test]
+fn the_recipe_for_a_client_in_emacs_shows_what_is_behind_a_line() {
+    let scratch = reconnect();
+    let root = scratch.root();
+    let Some(found) = run(&scratch, "emacs", "Emacs", &["--batch", "--eval", r#"(princ (locate-library "eglot"))"#])
+    else {
+        return;
+    };
+    if !found.contains("eglot") {
+        skip("Emacs has no eglot here");
+        return;
+    }
+    fs::write(root.join("init.el"), &recipes("Emacs")[1]).unwrap();
+    let driver = r#"(progn (find-file "reconnect.py") (forward-line 4) (apply #'eglot (eglot--guess-contact))
+        (princ (jsonrpc-request (eglot-current-server) :textDocument/hover (eglot--TextDocumentPositionParams))))"#;
+    let init = root.join("init.el");
+    let said = run(&scratch, "emacs", "Emacs", &["--batch", "-l", init.to_str().unwrap(), "--eval", driver]).unwrap();
+    assert!(said.contains("reconnect.py:5\n") && said.contains("\n> Cap it.\n"), "{said}");
 }

@@ -1,5 +1,7 @@
 //! `git shiftlog export`: pages and Markdown as files.
 
+pub mod secrets;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -379,32 +381,6 @@ fn a_disk_that_is_full_leaves_no_half_file() {
 }
 
 #[test]
-fn a_secret_that_was_recorded_is_in_no_byte() {
-    let scratch = Scratch::set_up();
-    scratch.git(["config", "shiftlog.redact", "off"]).ok();
-    let key = format!("ghp_{}", "16C7e42F292c6912E7710c838347Ae178B4a");
-    let session = scratch.session("alpha");
-    session.prompt(&format!("use {key} as the token"));
-    session.says(&format!("I set `{key}`."));
-    session.edits("token.txt", &format!("token = {key}\n"));
-    session.commits(&format!("use {key}"));
-    let shown = scratch.shiftlog("show", ["HEAD"]).ok();
-    assert!(shown.contains(&key), "it was recorded: {shown}");
-    scratch.git(["config", "--unset", "shiftlog.redact"]).ok();
-    for format in ["--html", "--markdown"] {
-        let ran = scratch.shiftlog("export", [format]);
-        assert_eq!(ran.code, 0, "{}", ran.stderr);
-        assert!(!ran.stdout.contains(&key) && ran.stdout.contains("as the token"), "{}", ran.stdout);
-        assert_eq!(ran.stderr, "warning: secrets were removed from 1 conversation\n");
-        scratch.shiftlog("export", [format, "-q", "-o", "site/"]).ok();
-    }
-    for entry in fs::read_dir(scratch.top.join("site")).unwrap() {
-        let path = entry.unwrap().path();
-        assert!(!fs::read_to_string(&path).unwrap().contains(&key), "it is in {}", path.display());
-    }
-}
-
-#[test]
 fn options_leave_out_what_they_say() {
     let scratch = recorded();
     let export = |args: &[&str]| {
@@ -421,6 +397,13 @@ fn options_leave_out_what_they_say() {
     assert!(export(&["--title=A <title>"]).contains("<h1>A &lt;title&gt;</h1>"));
     assert!(export(&["--theme=dark"]).contains("data-theme=\"dark\""));
     assert!(export(&["--view=full"]).contains("value=\"full\" checked"));
+    let linked = export(&["--url-template=https://forge.example/o/r/commit/%H"]);
+    let link = format!("<a href=\"https://forge.example/o/r/commit/{}\" rel=\"", scratch.id("HEAD~2"));
+    assert!(linked.contains(&link) && linked.contains("at forge.example</a>"), "{linked}");
+    for wrong in ["javascript:alert(1)//%H", "https://forge.example/commit/", "https://forge.example/ %H"] {
+        let refused = scratch.shiftlog("export", ["--html", &format!("--url-template={wrong}")]);
+        assert_eq!((refused.code, refused.stdout.as_str()), (129, ""), "{wrong}: {}", refused.stderr);
+    }
     let documents = scratch.shiftlog("export", ["--markdown", "HEAD~2"]).ok();
     assert_eq!(documents, scratch.shiftlog("show", ["--format=markdown", "HEAD~2"]).ok());
     let missing = scratch.shiftlog("export", ["--html", "HEAD~4"]);

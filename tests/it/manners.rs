@@ -62,6 +62,7 @@ const AMOUNTS: &[&str] = &[
     "--print",
     "--quiet",
     "--verbose",
+    "-H",
 ];
 /// Of these the last counts, as in Git: `git log --oneline --format=...`, `git blame --porcelain --line-porcelain`.
 const LAST_COUNTS: &[&[&str]] = &[&["--oneline", "--format"], &["--porcelain", "--line-porcelain", "--incremental"]];
@@ -330,7 +331,7 @@ fn a_pager_that_is_not_there_is_fatal_as_in_git() {
 fn one_wrong_value_is_answered_without_the_list_of_options() {
     let scratch = Scratch::new();
     for args in
-        [&["--format=short"][..], &["--turn"], &["--full=3"], &["--session="], &["--turn=1", "--json"], &["--turn=x"]]
+        [&["--format=short"][..], &["--turn"], &["--full=3"], &["--session="], &["--turn=1", "--raw"], &["--turn=x"]]
     {
         let ran = scratch.shiftlog("show", args);
         assert_eq!((ran.code, ran.stderr.lines().count()), (129, 1), "{ran:?}");

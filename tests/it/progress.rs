@@ -1,5 +1,7 @@
 //! How far long work has come, for a person at a terminal.
 
+use crate::importing::Past;
+use crate::migrating::{FIRST_REF, one_session};
 use crate::reading::Talk;
 use crate::sharing::Team;
 use crate::support::{Ran, Scratch};
@@ -56,4 +58,34 @@ fn a_sync_shows_what_git_says_of_its_progress() {
     let other = team.clone_of("two", &[]);
     let shown = on_terminal(&team.scratch, &other, "git shiftlog sync pull --all").unwrap().ok();
     assert!(shown.lines().last().unwrap().starts_with("origin: received 1 note"), "{shown}");
+}
+
+/// Returns the lines of progress on a terminal, each as it was at its end.
+fn progress_of(scratch: &Scratch, command: &str) -> Option<Vec<String>> {
+    let shown = on_terminal(scratch, &scratch.top, command)?.ok();
+    let last = |line: &str| line.rsplit('\r').find(|part| !part.is_empty()).unwrap_or("").to_owned();
+    Some(shown.lines().map(last).filter(|line| line.ends_with(", done.")).collect())
+}
+
+#[test]
+fn each_command_that_takes_long_shows_its_own_progress() {
+    let with_progress = |mut scratch: Scratch| {
+        scratch.env.insert("GIT_PROGRESS_DELAY".into(), "0".into());
+        scratch
+    };
+    let earlier = with_progress(Scratch::new());
+    one_session(&earlier, FIRST_REF, 2);
+    let Some(migrated) = progress_of(&earlier, "git shiftlog migrate") else { return };
+    assert_eq!(migrated, ["Reading notes: 100% (2/2), done.", "Storing sessions: 100% (1/1), done."]);
+    let past = with_progress(Scratch::new());
+    let session = Past::new(&past, "alpha");
+    session.at(1, |session| session.prompt("make one")).at(2, |session| session.edits("one.txt", "1\n"));
+    session.commits(3, "add one");
+    let imported = progress_of(&past, "git shiftlog import").unwrap();
+    assert_eq!(imported, ["Reading sessions: 100% (1/1), done.", "Recording sessions: 100% (1/1), done."]);
+    past.git(["commit", "-q", "--amend", "--no-verify", "-m", "add one again"]).ok();
+    let remapped = progress_of(&past, "git shiftlog remap").unwrap();
+    assert!(remapped.iter().any(|line| line.starts_with("Comparing commits: 100% (")), "{remapped:?}");
+    let purged = progress_of(&past, "git shiftlog purge --dry-run --session=alpha").unwrap();
+    assert!(purged.contains(&"Reading sessions: 100% (1/1), done.".to_owned()), "{purged:?}");
 }

@@ -264,11 +264,30 @@ fn turns_are_chosen_by_their_numbers() {
     assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (1, "", "error: the conversation of HEAD has no such turn\n"));
     for (args, message) in [
         (["--turn=two", "HEAD"], "error: 'two' is not a value for '--turn': <n>, <n>..<m>, <n>.. or ..<m>"),
-        (["--turn=1", "--json"], "error: options '--turn' and '--json' cannot be used together"),
+        (["--turn=1", "--raw"], "error: options '--turn' and '--raw' cannot be used together"),
     ] {
         let ran = scratch.shiftlog("show", args);
         assert_eq!((ran.code, ran.stderr.lines().next().unwrap()), (129, message));
     }
+}
+
+#[test]
+fn programs_get_the_number_of_each_messages_turn_and_choose_turns_by_it() {
+    let scratch = recorded();
+    let messages = |args: &[&str]| -> Vec<serde_json::Value> {
+        let object: serde_json::Value = serde_json::from_str(&show(&scratch, &[&["--json"], args].concat())).unwrap();
+        object["conversation"].as_array().unwrap().clone()
+    };
+    let all = messages(&[]);
+    let turn = |message: &serde_json::Value| message["turn"].as_u64().unwrap();
+    assert!(all.windows(2).all(|pair| turn(&pair[0]) <= turn(&pair[1])), "{all:#?}");
+    for number in 1..=2 {
+        let of_turn: Vec<_> = all.iter().filter(|message| turn(message) == number).cloned().collect();
+        assert!(of_turn[0]["role"] == "user" && of_turn.len() > 1, "{of_turn:#?}");
+        assert_eq!(messages(&[&format!("--turn={number}")]), of_turn);
+    }
+    let ran = scratch.shiftlog("show", ["--json", "--turn=3"]);
+    assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (1, "", "error: the conversation of HEAD has no such turn\n"));
 }
 
 #[test]

@@ -113,6 +113,7 @@ fn grep_prints_the_lines_around_a_match_as_git_grep_does() {
         &["-n", "^t"],
         &["-n", "e$"],
         &["-n", "-m2", "e"],
+        &["-n", "-A", "2147483647", "six"],
     ] {
         let ours = scratch.shiftlog("grep", args).stdout;
         let git = scratch.git([&["grep", "-E"], args, &["--", "text"]].concat()).stdout;
@@ -131,6 +132,35 @@ fn grep_prints_the_lines_around_a_match_as_git_grep_does() {
             git.lines().map(|line| if line == "--" { "--\n".into() } else { prefix(line) + "\n" }).collect();
         assert_eq!(ours, expected, "{args:?}");
     }
+    let count = |option: &str| scratch.shiftlog("grep", [option, "six"]).ok().lines().count();
+    let most = usize::MAX;
+    let counts = ["-A", "-B", "-C", "-"].map(|option| count(&format!("{option}{most}")));
+    assert_eq!(counts, [5, 6, 10, 10], "no number is too large");
+}
+
+#[test]
+fn names_stand_in_front_or_not_as_git_grep_has_it_and_a_lone_h_prints_the_usage() {
+    let scratch = recorded();
+    let grep = |args: &[&str]| scratch.shiftlog("grep", args);
+    let with_names = grep(&["jitter,"]).ok();
+    let without_names = "1:prompt:1:Add jitter, so that clients do not back off in step.\n";
+    assert!(with_names.ends_with(without_names) && with_names.len() > without_names.len());
+    for (args, expected) in [
+        (&["-H", "jitter,"][..], with_names.as_str()),
+        (&["-h", "jitter,"], without_names),
+        (&["-H", "-h", "jitter,"], without_names),
+        (&["-h", "-H", "jitter,"], &with_names),
+        (&["--heading", "-h", "jitter,"], without_names),
+        (&["-h", "-c", "jitter,"], "1\n"),
+        (&["-hi", "JITTER,"], without_names),
+    ] {
+        assert_eq!(grep(args).ok(), expected, "{args:?}");
+    }
+    assert_eq!(grep(&["-h", "-l", "jitter,"]).ok(), grep(&["-l", "jitter,"]).ok(), "a name that is asked for");
+    assert_eq!((grep(&["-h", "nothing at all"]).code, grep(&["-h", "-q", "jitter,"]).code), (1, 0));
+    let usage = grep(&["-h"]);
+    assert!(usage.code == 0 && usage.stdout.starts_with("usage: git shiftlog grep "), "{usage:?}");
+    assert!(!usage.stdout.contains("Print this usage\n"));
 }
 
 #[test]
@@ -252,6 +282,10 @@ fn search_ranks_turns_by_their_words() {
     assert_eq!(search(&["back off", "--not=jitter", "--not=test"]).ok().lines().count(), 2);
     assert_eq!(search(&["jit*", "prompt:clients"]).ok().lines().count(), 2);
     assert_eq!(search(&["-n1", "back"]).ok().lines().count(), 2);
+    let heads = |args: &[&str]| search(args).stdout.lines().step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(heads(&["--in=prompts", "delay"]), [""; 0], "only the answer has it");
+    assert_eq!(heads(&["--in=prompts,answers", "delay"]), heads(&["answer:delay"]));
+    assert_eq!(search(&["--in=nothing", "delay"]).code, 129);
     assert_eq!(search(&["jitter", "HEAD~2..HEAD~1"]).ok().lines().count(), 2);
     let none = search(&["jitter", "minute"]);
     assert_eq!((none.code, none.stdout.as_str()), (1, ""), "both words, but in different turns");

@@ -201,6 +201,17 @@ fn lines_are_named_in_many_ways_and_a_file_of_that_name_wins() {
         assert_eq!(at_head(words), expected, "{words:?}");
     }
     assert_eq!(why(&scratch, &["reconnect.py:5:13"])[0]["lines"], json!([5]), "a column does not matter");
+    for name in ["@types/x.ts", "@at.py", "#L3.py"] {
+        scratch.write(name, &fs::read_to_string(scratch.top.join("reconnect.py")).unwrap());
+        scratch.git(["add", "-A"]).ok();
+        scratch.git(["commit", "-q", "-m", "another"]).ok();
+        for address in [format!("{name}:5"), format!("{name}#L5"), format!("@{name}:5")] {
+            // Nothing is recorded of these files.
+            let ran = scratch.shiftlog("why", ["--json", &address]);
+            let found: Value = serde_json::from_str(&ran.stdout).unwrap();
+            assert_eq!((&found["path"], &found["lines"]), (&json!(name), &json!([5])), "{address}");
+        }
+    }
     scratch.git(["mv", "reconnect.py", "odd.py:2"]).ok();
     scratch.git(["commit", "-q", "-m", "odd"]).ok();
     assert_eq!(why(&scratch, &["odd.py:2:5"])[0]["turn"], 2);

@@ -78,6 +78,61 @@ fn very_many_edits_and_very_long_ones_are_answered() {
     let lines = told(&scratch, &["many.txt"]);
     assert_eq!((lines[0].as_str(), lines[21_000].as_str()), ("path/", "text/20000"), "{:?}", &lines[..3]);
     assert!(lines[1000..21_000].iter().all(|line| line == "path/"));
+    let given_up = json!(["the edits of a large file were not done again, only compared"]);
+    for line in [1, 21_001] {
+        assert_eq!(why(&scratch, &[&format!("many.txt:{line}")])[0]["problems"], given_up, "line {line}");
+    }
+    let objects = crate::why::objects(scratch.shiftlog("blame", ["--json", "-L1,1", "many.txt"]));
+    assert_eq!(objects[0]["problems"], given_up);
+    let shown = scratch.shiftlog("why", ["many.txt:1-2"]).ok();
+    assert!(shown.contains("\n(several edits have these lines, and it is not known which wrote them)\n"), "{shown}");
+    let shown = scratch.shiftlog("why", ["many.txt:1001"]).ok();
+    assert!(shown.contains("\n(no recorded edit has this line, but the session edited this file)\n"), "{shown}");
+}
+
+#[test]
+fn secrets_that_were_stored_as_they_are_are_not_printed() {
+    let scratch = Scratch::set_up();
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0".repeat(2).get(..36).unwrap());
+    let lines = (0..8).map(|line| format!("MIIEowIBAAKCAQEAx7Zq{line}LkQ9vT2yR5nW8pS1dF4gH6jK0lZ3xC7vB9nM2qW\n"));
+    let key = format!("-----BEGIN RSA PRIVATE KEY-----\n{}-----END RSA PRIVATE KEY-----\n", lines.collect::<String>());
+    let top = scratch.top.to_str().unwrap().to_owned();
+    scratch.git(["config", "shiftlog.redact", "false"]).ok();
+    scratch.commit("a.py", "one()\n", "start");
+    scratch.commit("a.py", "load(key)\n", "load");
+    let thought =
+        json!({ "role": "assistant", "content": [{ "type": "text", "text": format!("I use {secret} then.") }] });
+    let input = json!({ "file_path": format!("{top}/a.py"), "old_string": format!("one()\n# {secret}"), "new_string": "load(key)" });
+    let said = prompt(&format!("The token is {secret}, my key\n{key}and go."))
+        + &format!("{}\n", json!({ "type": "assistant", "message": thought }))
+        + &call("w", "Edit", &input, &top)
+        + &call(
+            "sh",
+            "Bash",
+            &json!({ "command": format!("TOKEN={secret} cat >b.py <<E\nfrom_a_command()\nE") }),
+            &top,
+        );
+    record(&scratch, "s1", &said);
+    scratch.commit("b.py", "from_a_command()\n", "command");
+    record(&scratch, "s2", &said);
+    let has_secret = |text: &str| text.contains("ghp_a1") || text.contains("MIIEow");
+    assert!(has_secret(&scratch.shiftlog("show", ["HEAD"]).ok()), "it is stored as it is");
+    scratch.git(["config", "--unset", "shiftlog.redact"]).ok();
+    for args in [
+        &["why", "--full", "a.py:1"][..],
+        &["why", "--json", "a.py:1"],
+        &["why", "--format=%(prompt)", "a.py:1"],
+        &["why", "--porcelain", "a.py:1"],
+        &["why", "--full", "b.py:1"],
+        &["why", "--json", "b.py:1"],
+        &["blame", "--json", "a.py"],
+        &["blame", "--line-porcelain", "a.py"],
+        &["blame", "--incremental", "a.py"],
+        &["blame", "--format=%(prompt)", "a.py"],
+    ] {
+        let ran = scratch.shiftlog(args[0], &args[1..]).ok();
+        assert!(ran.contains("[REDACTED:") && !has_secret(&ran), "{args:?}: {ran}");
+    }
 }
 
 #[test]

@@ -297,18 +297,20 @@ fn rounds() -> u64 {
 
 #[test]
 fn nearly_all_lines_are_traced_to_the_call_that_wrote_them_whatever_happens() {
-    let (mut all, mut told) = (Score::default(), String::new());
+    let (mut all, mut told, mut kinds) = (Score::default(), String::new(), Vec::new());
     for (number, (name, case)) in ALONE.into_iter().enumerate() {
         let mut of_kind = Score::default();
         let seeds = (1..=rounds()).map(|round| 100 * round + number as u64);
         seeds.for_each(|seed| of_kind.add(&score(Case { seed, ..case })));
         told += &format!("{name:14}{}\n", of_kind.shown());
         all.add(&of_kind);
+        kinds.push(of_kind);
     }
     told += &format!("{:14}{}\n", "all", all.shown());
     println!("{told}");
     assert!(all.replayed > 1000, "there is something to find: {told}");
-    assert_good(&all, &told);
+    // The sum could hide a kind of history.
+    kinds.iter().chain([&all]).for_each(|score| assert_good(score, &told));
 }
 
 #[test]

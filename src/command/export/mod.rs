@@ -59,6 +59,9 @@ pub struct Options {
     /// Show pictures on pages: PNG, JPEG, GIF and WebP, of 2 MiB at most
     #[arg(long, conflicts_with = "markdown")]
     images: bool,
+    /// Link each commit to this address; '%H' in it stands for the commit's id
+    #[arg(long, value_name = "address", conflicts_with = "markdown")]
+    url_template: Option<String>,
     /// Leave out the changes that the commits made
     #[arg(long)]
     no_patch: bool,
@@ -112,6 +115,7 @@ impl Options {
             has_pictures: self.images,
             theme,
             top,
+            commit_address: self.url_template.clone(),
             outlet: Outlet::File,
         }
     }
@@ -151,6 +155,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         if !options.html && !options.markdown {
             return Err(Error::new(Kind::Usage, "a format is missing: '--html' or '--markdown'"));
+        }
+        if let Some(address) = options.url_template.as_ref().filter(|address| !is_template(address)) {
+            let why = "it needs 'https://' or 'http://' in front, and '%H' where the commit's id stands";
+            return Err(Error::new(Kind::Usage, format!("cannot use the address '{address}'")).because(why));
         }
         if options.html && options.output.is_none() && std::io::stdout().is_terminal() {
             return Err(Error::other("refusing to write a page to a terminal").hint("'-o <file>' writes it to a file"));
@@ -198,6 +206,12 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         Ok(if damaged > 0 { Outcome::No } else { Outcome::Done })
     })
+}
+
+/// Says whether an address leads to a commit on the web.
+fn is_template(address: &str) -> bool {
+    let is_web = ["https://", "http://"].iter().any(|scheme| address.starts_with(scheme));
+    is_web && address.contains("%H") && !address.contains(|c: char| c.is_whitespace() || c.is_control())
 }
 
 /// One run of the command.

@@ -19,7 +19,7 @@ use crate::outside;
 use crate::pretty::{self, Depth, Origin, SubAgent, TurnRange};
 use crate::record::{Conversation, Evidence, MissingWords, Note, Reader, Words};
 use crate::told::Changes;
-use crate::transcript::{about, turns};
+use crate::transcript::{about, turn_numbers, turns};
 
 /// Show the conversation of a commit
 #[derive(Clone, Debug, Parser)]
@@ -43,7 +43,7 @@ pub struct Options {
     #[arg(long, conflicts_with = "json")]
     show_signature: bool,
     /// Show only these turns
-    #[arg(long, value_name = "n..m", value_parser = turn_range, conflicts_with_all = ["raw", "json"])]
+    #[arg(long, value_name = "n..m", value_parser = turn_range, conflicts_with = "raw")]
     turn: Option<TurnRange>,
     /// Print what is cut by default; given twice, also the inputs of tools
     #[arg(short = 'v', long, action = clap::ArgAction::Count)]
@@ -251,10 +251,9 @@ impl Shown<'_> {
             if about.as_ref().is_some_and(|about| !about.contains(&true)) {
                 return Ok(ControlFlow::Continue(()));
             }
-            if let Some(about) = about.as_ref().filter(|_| self.options.json.is_on) {
-                let mut is_about = about.iter();
-                conversation.messages.retain(|_| is_about.next() == Some(&true));
-            }
+            let is_wanted = self.has_wanted_turn(&conversation);
+            let is_json = self.options.json.is_on;
+            let numbers = if is_json { self.retain(&mut conversation, about.as_deref()) } else { Vec::new() };
             // What others have removed is said in its place; the rest is as it should be.
             let is_removed = conversation.summary.is_removed;
             let is_flawed = !is_removed && conversation.lack.is_none() && !conversation.problems.is_empty();
@@ -268,7 +267,7 @@ impl Shown<'_> {
                 group.sub_agents.push(SubAgent::new(conversation, self.options.depth().is_whole()));
                 return Ok(ControlFlow::Continue(()));
             }
-            if !self.has_wanted_turn(&conversation) {
+            if !is_wanted {
                 if conversation.bytes.is_empty() {
                     self.turn_problem = self.turn_problem.take().or_else(|| conversation.problems.first().cloned());
                 }
@@ -279,7 +278,7 @@ impl Shown<'_> {
             }
             // Most sessions have no sub-agents, and are not kept until the next one is read.
             let is_alone = !parents.contains(&conversation.summary.key);
-            let one = Group { about, origin, ..Group::of(conversation) };
+            let one = Group { numbers, about, origin, ..Group::of(conversation) };
             match is_alone {
                 true => self.group(reader, &commit, one, !std::mem::replace(&mut has_shown, true))?,
                 false => group = Some(one),
@@ -329,6 +328,21 @@ impl Shown<'_> {
         let Some(screen) = self.screen.as_mut().filter(|_| !self.options.json.is_on) else { return Ok(()) };
         let is_whole = self.options.evidence == Some(Amount::Full) || self.options.verbose > 0;
         crate::command::observed::print(screen, reader, &self.evidence, is_whole)
+    }
+
+    /// Keeps the messages of turns that are wanted and, as `about` says, about a wanted path. Returns the number of each one's
+    /// turn.
+    fn retain(&self, conversation: &mut Conversation, about: Option<&[bool]>) -> Vec<usize> {
+        let mut numbers = turn_numbers(&conversation.messages);
+        let is_wanted = |at: usize, turn: usize| {
+            self.options.turn.as_ref().is_none_or(|wanted| wanted.contains(turn)) && about.is_none_or(|about| about[at])
+        };
+        let kept: Vec<bool> = numbers.iter().enumerate().map(|(at, turn)| is_wanted(at, *turn)).collect();
+        let mut of_messages = kept.iter();
+        conversation.messages.retain(|_| of_messages.next() == Some(&true));
+        let mut of_numbers = kept.iter();
+        numbers.retain(|_| of_numbers.next() == Some(&true));
+        numbers
     }
 
     /// Says of each message whether its turn is about one of the wanted paths; `None` if none is wanted.

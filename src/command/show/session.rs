@@ -10,13 +10,15 @@ use crate::git::{Commit, Repository};
 use crate::pretty::{self, Origin, SubAgent, View};
 use crate::record::{Conversation, Evidence, Summary};
 use crate::told::Changes;
-use crate::transcript::SessionKey;
+use crate::transcript::{SessionKey, turn_numbers};
 use crate::upkeep::verify::verify;
 use crate::{agent, outside};
 
 /// A session of a commit with its sub-agents.
 pub(super) struct Group {
     pub conversation: Conversation,
+    /// The number of each message's turn, for programs.
+    pub numbers: Vec<usize>,
     /// Of each message, whether its turn is about a wanted path; `None` if none is wanted.
     pub about: Option<Vec<bool>>,
     pub sub_agents: Vec<SubAgent>,
@@ -30,7 +32,8 @@ pub(super) struct Group {
 impl Group {
     /// Makes a group of a session alone.
     pub fn of(conversation: Conversation) -> Self {
-        Group { conversation, about: None, sub_agents: Vec::new(), continues: None, origin: None, told_before: None }
+        let (numbers, sub_agents) = (turn_numbers(&conversation.messages), Vec::new());
+        Group { conversation, numbers, about: None, sub_agents, continues: None, origin: None, told_before: None }
     }
 
     /// Says whether a conversation is that of a sub-agent of the session.
@@ -55,7 +58,7 @@ pub(super) fn print(
     is_first: bool,
     evidence: &[Evidence],
 ) -> Result<()> {
-    let Group { conversation, about, sub_agents, continues, origin, told_before } = group;
+    let Group { conversation, numbers, about, sub_agents, continues, origin, told_before } = group;
     if options.raw || options.json.is_on {
         let notice = conversation.summary.newer_notice();
         conversation.problems.iter().chain(&notice).for_each(|words| cli::warning(words));
@@ -75,7 +78,7 @@ pub(super) fn print(
             return if is_screen { outside::write_text(out, &raw) } else { out.write_all(&raw) };
         }
         if options.json.is_on {
-            return pretty::write_conversation_object(out, commit, conversation, evidence)
+            return pretty::write_conversation_object(out, commit, conversation, &numbers, evidence)
                 .and_then(|()| write!(out, "{}", options.printing.end()));
         }
         let (conversation, turns) = (&conversation, options.turn.as_ref());

@@ -28,6 +28,8 @@ pub struct Bar {
     pub is_partly_explained: bool,
     /// The address of its page, if it has one.
     pub address: Option<String>,
+    /// Its address at a host, if that is known.
+    pub host_address: Option<String>,
     /// What was observed while it was made: each with what it is on its first line, and what matters in it below.
     pub evidence: Vec<String>,
 }
@@ -158,6 +160,7 @@ impl Bar {
             "\n"
             p.by { (outside::line(&commit.author.name.to_str_lossy())) ", " (time_html(commit.author.time.seconds, commit.author.time.offset))
                 @if let Some(address) = &self.address { " " a href=(address) { "this commit alone" } }
+                @if let Some(address) = &self.host_address { " " a href=(address) rel="noopener noreferrer" { "at " (host(address)) } }
             }
             @for text in &self.evidence { p.notice { span.who { "Evidence" } " " (text) } }
         };
@@ -178,6 +181,12 @@ impl Bar {
         }
         writeln!(out, "</section>")
     }
+}
+
+/// Returns the host of an address.
+fn host(address: &str) -> String {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    outside::line(rest.split('/').next().unwrap_or_default())
 }
 
 /// Returns the id of a hunk of a bar, by its number from 0 over all files.

@@ -77,6 +77,8 @@ pub struct Shape {
     pub theme: Theme,
     /// The top of the working tree; paths below it are shown from there.
     pub top: Option<String>,
+    /// The address of a commit at a host, in which `%H` stands for its id.
+    pub commit_address: Option<String>,
     /// Where they are read.
     pub outlet: Outlet,
 }

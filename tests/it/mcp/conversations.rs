@@ -54,7 +54,11 @@ fn the_tools_list_read_and_search_what_was_recorded() {
             "shiftlog_get_conversation",
             json!({ "commit_sha": second, "incremental": true, "offset": hit["messageOffset"], "limit": 1 }),
         );
-        assert!(at["transcript"].as_str().unwrap().contains("too quiet"), "the offset leads there: {at}");
+        let message: Value = serde_json::from_str(at["transcript"].as_str().unwrap().trim_end()).unwrap();
+        assert!(message.to_string().contains("too quiet"), "the offset leads there: {at}");
+        assert_eq!(message["turn"], hit["turn"]);
+        let value = client.found("shiftlog_get_value", json!({ "path": "[conversation][HEAD][messages][3]" }));
+        assert_eq!(value["value"]["turn"], 2, "of the whole session: {value}");
         let none = client.found("shiftlog_search", json!({ "query": "TOO QUIET", "case_sensitive": true }));
         assert_eq!(none["matches"], json!([]));
         let pattern = client
@@ -290,7 +294,7 @@ fn an_agent_learns_in_few_words_why_a_line_is_as_it_is() {
         assert_eq!(client.found("shiftlog_why", json!({ "path": path, "line": 5 })), answer, "{path}");
     }
     let old = client.found("shiftlog_why", json!({ "path": "reconnect.py", "line": 5, "revision": "HEAD~2" }));
-    assert_eq!((&old["found"][0]["stillThere"], &old["found"][0]["fileChangesSince"]), (&json!(false), &json!(0)));
+    assert_eq!((&old["found"][0]["stillThere"], &old["found"][0]["fileChangesSince"]), (&json!(false), &json!(1)));
     let none = client.found("shiftlog_why", json!({ "path": "README", "line": 1 }));
     assert_eq!(
         (&none["found"], none["note"].as_str().unwrap().split(';').next()),

@@ -2,13 +2,14 @@
 
 mod conversations;
 mod index;
+mod lines;
 mod rules;
 mod stats;
 mod wire;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -26,7 +27,12 @@ pub struct Client {
 impl Client {
     fn start(scratch: &Scratch, dir: &Path, args: &[&str]) -> Self {
         let mut command = scratch.command("git-shiftlog-mcp", dir);
-        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        command.args(args);
+        Self::spawn(command)
+    }
+
+    fn spawn(mut command: Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn().unwrap();
         let stdin = child.stdin.take();
         let stdout = BufReader::new(child.stdout.take().unwrap());
@@ -44,7 +50,14 @@ impl Client {
 
     /// Starts a server in a directory, and opens the conversation as an older client does.
     pub fn opened(scratch: &Scratch, dir: &Path, args: &[&str]) -> Self {
-        let mut client = Self::start(scratch, dir, args);
+        let mut command = scratch.command("git-shiftlog-mcp", dir);
+        command.args(args);
+        Self::of(command)
+    }
+
+    /// Starts a server, and opens the conversation as an older client does.
+    pub fn of(command: Command) -> Self {
+        let mut client = Self::spawn(command);
         client.ask(&initialize("2025-11-25").to_string());
         client.tell(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         client

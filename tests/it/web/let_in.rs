@@ -105,11 +105,14 @@ fn a_browser_that_cannot_be_opened_is_told() {
     }
     scratch.env.insert("TERM".into(), "xterm".into());
     // Without the word it would end after a minute, and have said nothing.
-    let args = ["-qec", "git-shiftlog-web --browser=nosuch --idle=1", "/dev/null"];
+    let args = ["-qec", "echo $$; exec git-shiftlog-web --browser=nosuch --idle=1", "/dev/null"];
     let mut command = scratch.command("script", &scratch.top);
     let mut child = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let group = lines.next().expect("the number of the process").trim_end().to_owned();
     let told = lines.find(|line| line.starts_with("warning: "));
+    // script(1) gives a group of its own to what it runs; killed alone, it would leave that behind.
+    scratch.run_in(&scratch.top, "kill", ["-KILL", "--", &format!("-{group}")]).ok();
     let _ = child.kill();
     let _ = child.wait();
     let told = told.expect("a warning").trim_end().to_owned();

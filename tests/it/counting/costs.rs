@@ -1,0 +1,80 @@
+//! What fixtures have cost, counted another way than the program counts it.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::total;
+use crate::support::Scratch;
+
+#[test]
+fn an_independent_recount_of_the_raw_usage_gives_the_same_cents() {
+    let scratch = Scratch::new();
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let data = top.join("tests/data/agents/claude");
+    let session = "projects/-home-dev-harbour/3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e.jsonl";
+    for (number, name) in ["many-tools.jsonl", session].iter().enumerate() {
+        let path = data.join(name);
+        let transcript = format!("--transcript={}", path.display());
+        scratch.git(["commit", "-q", "--allow-empty", "-m", name]).ok();
+        scratch.shiftlog("add", ["-q", &transcript, &format!("--session=s{number}")]).ok();
+        let table = top.join("src/stats/prices.tsv");
+        let script = top.join("tests/recount.py");
+        let recount = scratch.run_in(&scratch.top, "python3", [&script, &table, &path]).ok();
+        let expected: f64 = recount.trim().parse().unwrap();
+        assert!(expected > 0.0, "{name} has used something");
+        for words in [&["HEAD^!"][..], &["HEAD^!", "--words"]] {
+            let cost: f64 = total(&scratch, words)["cost"].as_str().unwrap().parse().unwrap();
+            assert!((cost - expected).abs() < 1e-9, "{name}: {cost}, but recounted {expected}");
+        }
+    }
+}
+
+/// What the fixtures of other agents have cost, computed by hand from their raw counters. The counters of Codex, Copilot, Gemini
+/// and Qwen have cached tokens within the input, those of Pi, Amp and OpenCode beside it; the thoughts of Gemini and OpenCode are
+/// output, those of Codex and Qwen are within the output. An answer that was written twice counts once. Cursor tells its
+/// tokens to hooks alone, Factory Droid writes them beside its transcript: their records have none.
+#[test]
+fn the_cost_of_other_agents_is_what_their_raw_counters_come_to() {
+    let scratch = Scratch::new();
+    let table = "gpt-5.1-codex\t-\t1.25\t10\t0.125\t-\t-\ngemini-3-pro\t-\t2\t12\t0.2\t-\t-\n\
+                 claude-sonnet-4-5\t-\t3\t15\t0.3\t3.75\t6\nqwen3-coder\t-\t1\t5\t0.1\t-\t-\n\
+                 claude-opus-4-6\t-\t5\t25\t0.5\t6.25\t10\ngpt-4o\t-\t2.5\t10\t1.25\t-\t-\n";
+    scratch.write("prices.tsv", table);
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/agents");
+    for (number, (agent, path, cost)) in [
+        // 2,500 new and 4,500 cached of 7,000; 250 out.
+        (
+            "codex",
+            "codex/sessions/2026/06/16/rollout-2026-06-16T11-48-29-019ed11e-aeff-7173-9228-5b048d95c933.jsonl",
+            "0.0061875",
+        ),
+        // Twice 300 new and 800 cached of 1,100; 70 and 30 thoughts out. The second record of the first answer is a copy.
+        ("gemini", "gemini/tmp/harbour/chats/session-2026-08-10T09-15-b4c1f6d2.jsonl", "0.00392"),
+        // 800 new, 600 cached, 50 out.
+        ("pi", "pi/a-branch-left.jsonl", "0.00333"),
+        // Three times 60 new and 40 cached of 100, 20 out; and 140 new, 10 out.
+        ("qwen", "qwen/34ee1580-9287-481d-8c27-9bd6ef5239ff.jsonl", "0.000682"),
+        // 150 new and 750 cached of 900; 400 out.
+        ("copilot", "copilot/session-state/301561f1-558a-43e9-a144-82d3ca12ab62/events.jsonl", "0.006675"),
+        // Twice 3 new, 11,000 cached, 1,500 written; 120 and 40 out.
+        ("amp", "amp/threads/T-019ca1ce-3ae2-7686-a41e-ccc078837f8a.json", "0.03378"),
+        // 800 new, 600 cached, 90 written; 50 and 10 thoughts out. The end of the step says it again.
+        ("opencode", "opencode/export-v1.json", "0.0038175"),
+        // 900 new, 30 out; the requests before it tell nothing.
+        ("vscode", "vscode/whole.json", "0.00255"),
+        // Twice 900 new, 30 out.
+        ("vscode", "vscode/patched-from-whole.jsonl", "0.0051"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        scratch.git(["commit", "-q", "--allow-empty", "-m", path]).ok();
+        let (named, transcript) = (format!("--agent={agent}"), format!("--transcript={}", data.join(path).display()));
+        scratch.shiftlog("add", ["-q", &named, &transcript, &format!("--session=s-{number}")]).ok();
+        let total = total(&scratch, &["--prices=prices.tsv", "HEAD^!"]);
+        assert_eq!((&total["cost"], &total["unpriced"]), (&json!(cost), &json!([])), "{agent}: {total}");
+        // Nobody told for how long the cache keeps what was written.
+        assert_eq!(total["atLeast"], ["amp", "opencode"].contains(&agent), "{agent}: {total}");
+    }
+}

@@ -1,0 +1,74 @@
+//! Secrets that an earlier version or another tool has recorded: no page and no document has them.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::support::Scratch;
+
+/// The places of a repository that have a secret, each another one.
+const PLACES: &[&str] = &[
+    "prompt", "answer", "edit", "subject", "author", "email", "model", "path", "branch", "tool", "argument", "result",
+];
+
+/// Returns the secret of a place.
+pub fn secret(place: &str) -> String {
+    let number = PLACES.iter().position(|known| *known == place).unwrap();
+    format!("ghp_16C7e42F292c6912E7710c838347Ae17{number:04}")
+}
+
+/// A repository with a conversation that was recorded with its secrets.
+pub fn planted() -> Scratch {
+    let mut scratch = Scratch::set_up();
+    scratch.git(["config", "shiftlog.redact", "off"]).ok();
+    scratch.env.insert("GIT_AUTHOR_NAME".into(), format!("A U {}", secret("author")));
+    scratch.env.insert("GIT_AUTHOR_EMAIL".into(), format!("{}@example.com", secret("email")));
+    let session = scratch.session("alpha-1");
+    session.prompt(&format!("use {} as the token", secret("prompt")));
+    session.says(&format!("I set `{}`.", secret("answer")));
+    session.calls("c", &format!("Tool_{}", secret("tool")), &json!({ "a": secret("argument") }));
+    session.answers("c", &secret("result"));
+    session.edits("token.txt", &format!("token = {}\nplain\n", secret("edit")));
+    session.edits(&format!("of_{}/token.txt", secret("path")), "plain\n");
+    let usage = json!({ "input_tokens": 10, "output_tokens": 5 });
+    let model = format!("model-{}", secret("model"));
+    let content = json!([{ "type": "text", "text": "Done." }]);
+    session.record("assistant", &json!({ "role": "assistant", "model": model, "content": content, "usage": usage }));
+    session.runs_commit(&["-m", &format!("use {}", secret("subject"))]);
+    session.hook("Stop");
+    scratch.git(["branch", &format!("of/{}", secret("branch"))]).ok();
+    let shown = scratch.shiftlog("show", ["--json", "HEAD"]).ok();
+    for place in ["prompt", "answer", "edit", "model", "path"] {
+        assert!(shown.contains(&secret(place)), "the {place} was recorded: {shown}");
+    }
+    scratch.git(["config", "--unset", "shiftlog.redact"]).ok();
+    scratch
+}
+
+/// Asserts that a page or document has no secret.
+#[track_caller]
+pub fn assert_clean(text: &str, name: &str) {
+    let found: Vec<&&str> = PLACES.iter().filter(|place| text.contains(&secret(place))).collect();
+    assert!(found.is_empty(), "{name} has the secret of {found:?}");
+}
+
+#[test]
+fn a_secret_that_was_recorded_is_in_no_byte() {
+    let scratch = planted();
+    for format in ["--html", "--markdown"] {
+        let ran = scratch.shiftlog("export", [format]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert_clean(&ran.stdout, format);
+        assert!(ran.stdout.contains("as the token"), "{}", ran.stdout);
+        assert_eq!(ran.stderr, "warning: secrets were removed from 1 conversation\n");
+        for view in ["--view=full", "--view=focused", "--full"] {
+            assert_clean(&scratch.shiftlog("export", [format, view]).ok(), view);
+        }
+        scratch.shiftlog("export", [format, "-q", "-o", "site/"]).ok();
+    }
+    for entry in fs::read_dir(scratch.top.join("site")).unwrap() {
+        let path = entry.unwrap().path();
+        assert_clean(&path.to_string_lossy(), "a name");
+        assert_clean(&fs::read_to_string(&path).unwrap(), &path.to_string_lossy());
+    }
+}
