@@ -1,6 +1,7 @@
 //! Connections: one request each, with limits on how long and how much a client may say.
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
@@ -17,8 +18,8 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::task::{LocalSet, spawn_local};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::task::{AbortHandle, LocalSet, spawn_local};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::Server;
@@ -28,8 +29,10 @@ use super::site::Site;
 use crate::error::{Error, Result};
 use crate::pretty::html::{Outlet, policy};
 
-/// How many clients are served at once; the others wait.
-const MAX_CONNECTIONS: usize = 32;
+/// How many clients get a page at once; the others wait.
+const MAX_SERVED: usize = 32;
+/// How many clients may be connected that have not said what they want; one more, and the oldest of them is sent away.
+const MAX_SILENT: usize = 128;
 /// How long a client may take to say what it wants.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// How long a client may take in all.
@@ -58,40 +61,44 @@ async fn listen(server: Server, announce: Announce) -> Result<()> {
     let gate = Gate::new(listener.local_addr().map_err(cannot)?.port())?;
     announce(&gate.link())?;
     let last_request = Cell::new(Instant::now());
-    let desk = Rc::new(Desk { gate: RefCell::new(gate), site: Arc::new(Site::new(server)), announce, last_request });
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let places = Semaphore::new(MAX_SERVED);
+    let site = Arc::new(Site::new(server));
+    let desk = Rc::new(Desk { gate: RefCell::new(gate), places, site, announce, last_request });
+    let mut silent: VecDeque<Silent> = VecDeque::new();
     loop {
         let deadline = desk.last_request.get() + idle;
-        let Ok(accepted) = timeout_at(deadline, accept(&listener, &places)).await else {
+        let Ok(accepted) = timeout_at(deadline, listener.accept()).await else {
             if desk.last_request.get() + idle <= Instant::now() {
                 return Ok(());
             }
             continue;
         };
-        let Some((stream, place)) = accepted else {
+        let Ok((stream, _)) = accepted else {
             sleep(PAUSE).await;
             continue;
         };
-        let desk = Rc::clone(&desk);
-        spawn_local(async move {
-            desk.attend(stream).await;
-            drop(place);
-        });
+        silent.retain(|client| !client.has_asked.get() && !client.task.is_finished());
+        if silent.len() == MAX_SILENT
+            && let Some(oldest) = silent.pop_front()
+        {
+            oldest.task.abort();
+        }
+        let (desk, has_asked) = (Rc::clone(&desk), Rc::new(Cell::new(false)));
+        let asked = Rc::clone(&has_asked);
+        let task = spawn_local(async move { desk.attend(stream, &asked).await }).abort_handle();
+        silent.push_back(Silent { has_asked, task });
     }
 }
 
-/// Waits for a client, once there is room for one.
-async fn accept(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    let place = Arc::clone(places).acquire_owned().await.ok()?;
-    let (stream, _) = listener.accept().await.ok()?;
-    Some((stream, place))
+/// A client that may not have said what it wants.
+struct Silent {
+    has_asked: Rc<Cell<bool>>,
+    task: AbortHandle,
 }
 
 /// The state that all connections share.
 struct Desk {
+    places: Semaphore,
     gate: RefCell<Gate>,
     site: Arc<Site>,
     announce: Announce,
@@ -99,10 +106,14 @@ struct Desk {
 }
 
 impl Desk {
-    /// Answers the request of a client, and ends the connection.
-    async fn attend(&self, stream: TcpStream) {
-        let answer =
-            service_fn(|request: Request<Incoming>| async move { Ok::<_, Infallible>(self.answer(&request).await) });
+    /// Answers the request of a client, and ends the connection. Sets `has_asked` once the client has said what it wants.
+    async fn attend(&self, stream: TcpStream, has_asked: &Cell<bool>) {
+        // A client has its place until all is sent. Who is refused needs none.
+        let place = &Cell::new(None);
+        let answer = service_fn(|request: Request<Incoming>| async move {
+            has_asked.set(true);
+            Ok::<_, Infallible>(self.answer(&request, place).await)
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIME)
@@ -129,7 +140,11 @@ impl Desk {
         self.site.notice(StatusCode::INTERNAL_SERVER_ERROR, "This cannot be shown", &sentence)
     }
 
-    async fn answer(&self, request: &Request<Incoming>) -> Response<Content> {
+    async fn answer<'d>(
+        &'d self,
+        request: &Request<Incoming>,
+        place: &Cell<Option<SemaphorePermit<'d>>>,
+    ) -> Response<Content> {
         let (method, uri) = (request.method(), request.uri());
         let verdict = self.gate.borrow_mut().judge(method, uri, request.headers());
         // Who is refused does not keep the server running.
@@ -137,7 +152,10 @@ impl Desk {
             self.last_request.set(Instant::now());
         }
         let mut response = match verdict {
-            Ok(Verdict::Pass) => respond(self.page(uri.path(), uri.query().unwrap_or_default()).await),
+            Ok(Verdict::Pass) => {
+                place.set(self.places.acquire().await.ok());
+                respond(self.page(uri.path(), uri.query().unwrap_or_default()).await)
+            }
             Ok(Verdict::Enter(cookie)) => {
                 // Whoever started the server may have gone; the browser that came is served all the same.
                 let _ = (self.announce)(&self.gate.borrow().link());
