@@ -16,7 +16,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde_json::json;
 
-use super::{Agent, Found, Parser, place, tool};
+use super::{Agent, FoundTranscript, Parser, place, tool};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 use crate::transcript::{Message, Part, Role, ToolResult};
@@ -87,7 +87,7 @@ impl Agent for Aider {
         chats(&text).iter().any(|chat| id_of(&chat.began) == session_id).then(|| file.join(session_id))
     }
 
-    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript> {
         let file = directory.join(FILE);
         let text = Some(&file).filter(|file| place::is_written_since(file, seconds)).and_then(|file| content(file));
         let Some(text) = text else { return Vec::new() };
@@ -102,7 +102,7 @@ impl Agent for Aider {
         let ends = chats.iter().skip(1).map(|next| seconds_of(next.began)).chain([None]);
         let recent = chats.iter().zip(ends).filter(|(_, end)| end.is_none_or(|end| end >= seconds));
         let found = recent.map(|(chat, _)| id_of(&chat.began));
-        found.map(|session_id| Found { transcript: file.join(&session_id), session_id }).collect()
+        found.map(|session_id| FoundTranscript { transcript: file.join(&session_id), session_id }).collect()
     }
 }
 

@@ -10,11 +10,11 @@ use std::process::{Command, Stdio};
 
 use serde_json_borrow::Value;
 
-use super::hooks::{Commands, Handler, HookFile, Shape};
-use super::instructions::{HomeFolder, Instructions, Place};
+use super::hooks::{Commands, Handler, HookFile, HookForm};
+use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, at, field, flag, list, number, string, text};
 use super::place;
-use super::{Agent, Ask, Found, Parser, Recorded, Restoration, ask, document, payload, tool};
+use super::{Agent, Ask, FoundTranscript, Parser, Recorded, Restoration, ask, document, payload, tool};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
@@ -38,7 +38,7 @@ const HANDLERS: &[Handler] = &[
 const ASK: Ask = Ask { name: "amp", program: "amp", words: &["-x"], model_option: None, ..ask::PLAIN };
 
 /// The instruction files that it reads: one of each directory.
-const INSTRUCTIONS: &[Place] = &[Place::edited(OWN_FILES).first()];
+const INSTRUCTIONS: &[FilePatterns] = &[FilePatterns::edited(OWN_FILES).first()];
 const OWN_FILES: &[&str] = &["AGENTS.md", "AGENT.md", "CLAUDE.md"];
 
 impl Agent for Amp {
@@ -60,8 +60,8 @@ impl Agent for Amp {
         Some(Instructions { repo: INSTRUCTIONS, home, has_imports: true })
     }
 
-    fn instructions_above(&self) -> Option<Place> {
-        Some(Place::path(OWN_FILES).first())
+    fn instructions_above(&self) -> Option<FilePatterns> {
+        Some(FilePatterns::path(OWN_FILES).first())
     }
 
     fn parser(&self) -> Box<dyn Parser> {
@@ -116,7 +116,7 @@ impl Agent for Amp {
         Ok(Some(self.lines(thread)))
     }
 
-    fn recent(&self, _: &Path, seconds: i64) -> Vec<Found> {
+    fn recent(&self, _: &Path, seconds: i64) -> Vec<FoundTranscript> {
         let Some(threads) = threads() else { return Vec::new() };
         let mut found = place::recent_sessions(&threads, "json", seconds);
         found.retain(|found| found.session_id.starts_with("T-"));
@@ -161,7 +161,7 @@ impl Agent for Amp {
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         vec![HookFile {
             path: ".amp/plugins/shiftlog.ts",
-            shape: Shape::Own(plugin, false),
+            shape: HookForm::Own(plugin, false),
             handlers: HANDLERS,
             remark: Some(
                 "Amp loads plugins when it starts; older releases want PLUGINS=all in the environment for that",

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json_borrow::Value;
 
-use super::hooks::{Handler, HookFile, Layout, Shape};
-use super::instructions::{HomeFolder, Instructions, Place};
+use super::hooks::{Handler, HookFile, HookForm, Layout};
+use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, field, list, string, text};
 use super::place;
-use super::{Agent, Found, Parser, Payload, Recognition, Recorded, Restoration, payload, prompt, tool};
+use super::{Agent, FoundTranscript, Parser, Payload, Recognition, Recorded, Restoration, payload, prompt, tool};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 use crate::transcript::{Message, Part, Role, ToolResult};
@@ -38,8 +38,8 @@ const MODEL: &str = "`Model Selection` from ";
 const LOGS: &[&str] = &["transcript_full.jsonl", "transcript.jsonl"];
 
 /// The instruction files that it reads. Rules that are for some paths count whether or not they were needed.
-const INSTRUCTIONS: &[Place] =
-    &[Place::top(&["AGENTS.md", "GEMINI.md", ".agents/rules/**/*.md", ".agent/rules/**/*.md"])];
+const INSTRUCTIONS: &[FilePatterns] =
+    &[FilePatterns::top(&["AGENTS.md", "GEMINI.md", ".agents/rules/**/*.md", ".agent/rules/**/*.md"])];
 
 impl Agent for Antigravity {
     fn name(&self) -> &'static str {
@@ -72,7 +72,7 @@ impl Agent for Antigravity {
         log_of(&folder)
     }
 
-    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript> {
         let Some(root) = root() else { return Vec::new() };
         let is_here = |path: &PathBuf| {
             let ran = |record: &Value<'_>| list(record, "tool_calls").iter().find_map(directory_of);
@@ -81,7 +81,7 @@ impl Agent for Antigravity {
         let found = |folder: PathBuf| {
             let session_id = folder.file_name()?.to_str().filter(|id| outside::is_plain_id(id))?.to_owned();
             let transcript = log_of(&folder).filter(|path| place::is_written_since(path, seconds)).filter(is_here)?;
-            Some(Found { session_id, transcript })
+            Some(FoundTranscript { session_id, transcript })
         };
         place::entries(&root.join("brain")).into_iter().filter_map(found).collect()
     }
@@ -121,7 +121,7 @@ impl Agent for Antigravity {
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         vec![HookFile {
             path: ".agents/hooks.json",
-            shape: Shape::Json(Layout { member: Some("shiftlog"), groups_tools_only: true, ..Layout::GROUPS }),
+            shape: HookForm::Json(Layout { member: Some("shiftlog"), groups_tools_only: true, ..Layout::GROUPS }),
             handlers: HANDLERS,
             remark: Some(
                 "some releases of Antigravity run no hooks of a project; commits are then found by what it edited",

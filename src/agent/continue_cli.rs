@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json_borrow::Value;
 
-use super::instructions::{HomeFolder, Instructions, Place};
+use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, at, field, list, number, string, text};
 use super::place;
-use super::{Agent, Content, Found, Parser, Recorded, Restoration, document, tool};
+use super::{Agent, Content, FoundTranscript, Parser, Recorded, Restoration, document, tool};
 use crate::error::Result;
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
@@ -27,8 +27,10 @@ const HISTORY: &str = "history";
 const INDEX: &str = "sessions";
 
 /// The instruction files that it reads.
-const INSTRUCTIONS: &[Place] =
-    &[Place::top(&["AGENTS.md", "AGENT.md", "CLAUDE.md"]).first(), Place::top(&[".continue/rules/**/*.md"])];
+const INSTRUCTIONS: &[FilePatterns] = &[
+    FilePatterns::top(&["AGENTS.md", "AGENT.md", "CLAUDE.md"]).first(),
+    FilePatterns::top(&[".continue/rules/**/*.md"]),
+];
 
 impl Agent for Continue {
     fn name(&self) -> &'static str {
@@ -70,7 +72,7 @@ impl Agent for Continue {
         path.is_file().then_some(path)
     }
 
-    fn recent(&self, _: &Path, seconds: i64) -> Vec<Found> {
+    fn recent(&self, _: &Path, seconds: i64) -> Vec<FoundTranscript> {
         let Some(folder) = folder() else { return Vec::new() };
         let mut found = place::recent_sessions(&folder, "json", seconds);
         found.retain(|found| found.session_id != INDEX && outside::is_plain_id(&found.session_id));

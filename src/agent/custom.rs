@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json_borrow::Value;
 
 use super::place;
-use super::{Agent, Content, Found, Parser, Recorded, Restoration, Wording, json};
+use super::{Agent, Content, FoundTranscript, Parser, Recorded, Restoration, Wording, json};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 use crate::transcript::{Message, Part, Role};
@@ -67,7 +67,7 @@ impl Custom {
     }
 
     /// Returns the files that the pattern names, with the session ids in their names.
-    fn files(&self, directory: &Path, session_id: Option<&str>) -> Vec<Found> {
+    fn files(&self, directory: &Path, session_id: Option<&str>) -> Vec<FoundTranscript> {
         let pattern = match session_id {
             Some(id) => self.pattern.replace("{session}", id),
             None => self.pattern.clone(),
@@ -99,7 +99,7 @@ impl Custom {
         let files = paths.into_iter().filter(|(path, _)| path.is_file());
         let named = files.filter_map(|(path, id)| {
             let id = session_id.map(str::to_owned).or(id).or_else(|| Some(path.file_stem()?.to_str()?.to_owned()))?;
-            outside::is_plain_id(&id).then_some(Found { session_id: id, transcript: path })
+            outside::is_plain_id(&id).then_some(FoundTranscript { session_id: id, transcript: path })
         });
         named.collect()
     }
@@ -223,13 +223,13 @@ impl Agent for Custom {
 
     fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf> {
         let found = outside::is_plain_id(session_id).then(|| self.files(directory, Some(session_id)))?;
-        let is_it = |found: &&Found| {
+        let is_it = |found: &&FoundTranscript| {
             self.pattern.contains("{session}") || found.transcript.file_stem().is_some_and(|stem| stem == session_id)
         };
         found.iter().find(is_it).map(|found| found.transcript.clone())
     }
 
-    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript> {
         let is_in_tree = !self.pattern.starts_with("~/") && Path::new(&self.pattern).is_relative();
         let is_from_here = |path: &Path| {
             let cwd = json::find_in_file(path, |record| self.member(record, &self.format.cwd));

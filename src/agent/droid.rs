@@ -9,11 +9,13 @@ use std::path::{Path, PathBuf};
 use serde_json_borrow::Value;
 
 use super::claude::{encode_directory, records};
-use super::hooks::{Handler, HookFile, Layout, Shape};
-use super::instructions::{HomeFolder, Instructions, Place};
+use super::hooks::{Handler, HookFile, HookForm, Layout};
+use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, field, string, text};
 use super::place;
-use super::{Agent, Ask, Content, Found, Parser, Payload, Recognition, Recorded, Restoration, Wording, ask, prompt};
+use super::{
+    Agent, Ask, Content, FoundTranscript, Parser, Payload, Recognition, Recorded, Restoration, Wording, ask, prompt,
+};
 use crate::error::Result;
 use crate::outside;
 use crate::transcript::{Message, Part, Role};
@@ -35,7 +37,7 @@ const ASK: Ask =
     Ask { name: "droid", program: "droid", words: &["exec", "-o", "text"], is_on_stdin: false, ..ask::PLAIN };
 
 /// The instruction files that it reads.
-const INSTRUCTIONS: &[Place] = &[Place::edited(&["AGENTS.md"])];
+const INSTRUCTIONS: &[FilePatterns] = &[FilePatterns::edited(&["AGENTS.md"])];
 
 impl Agent for Droid {
     fn name(&self) -> &'static str {
@@ -79,7 +81,7 @@ impl Agent for Droid {
         expected.into_iter().find_map(find).or_else(|| others().find_map(find))
     }
 
-    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript> {
         let Some(root) = root() else { return Vec::new() };
         let sessions = root.join("sessions");
         let is_from_here = |path: &Path| {
@@ -90,7 +92,7 @@ impl Agent for Droid {
         let older = Some(older).filter(|older| *older != folder);
         let places = std::iter::once(folder).chain(older).chain([sessions]);
         let found = places.flat_map(|folder| place::recent_sessions(&folder, "jsonl", seconds));
-        let mut found: Vec<Found> = found.collect();
+        let mut found: Vec<FoundTranscript> = found.collect();
         found.retain(|found| is_from_here(&found.transcript));
         found
     }
@@ -127,7 +129,7 @@ impl Agent for Droid {
             if is_shared { (".factory/settings.json", Some("hooks")) } else { (".factory/hooks.json", None) };
         vec![HookFile {
             path,
-            shape: Shape::Json(Layout { member, ..Layout::GROUPS }),
+            shape: HookForm::Json(Layout { member, ..Layout::GROUPS }),
             handlers: HANDLERS,
             remark: Some("Droid reads its hooks when it starts"),
         }]

@@ -6,7 +6,7 @@ pub struct HookFile {
     /// Its path below the top of a working tree.
     pub path: &'static str,
     /// How hooks are written in it.
-    pub shape: Shape,
+    pub shape: HookForm,
     /// The hooks that the agent should run.
     pub handlers: &'static [Handler],
     /// One sentence for the user: what else is needed before the hooks run.
@@ -26,7 +26,7 @@ pub struct Handler {
 
 /// How hooks are written in a file.
 #[derive(Clone, Copy, Debug)]
-pub enum Shape {
+pub enum HookForm {
     /// JSON in which each event has a list of hooks.
     Json(Layout),
     /// A file that is ours alone, made from the commands; `true` if it must be executable.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default)]
 pub struct Instructions {
     /// The files of the working tree, in the order in which they are looked for.
-    pub repo: &'static [Place],
+    pub repo: &'static [FilePatterns],
     /// The files of the user.
     pub home: Vec<HomeFolder>,
     /// Whether `@path` in a file stands for the text of another file.
@@ -17,7 +17,7 @@ pub struct Instructions {
 
 /// Files of the working tree.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct FilePatterns {
     /// Paths below a directory. In the last part, `*` stands for any part of a name; `**` before it stands for any
     /// directories.
     pub patterns: &'static [&'static str],
@@ -56,36 +56,36 @@ pub struct HomeFolder {
     pub directory: PathBuf,
     /// Its usual path below the home directory.
     pub name: &'static str,
-    /// Paths below it, as in [`Place::patterns`].
+    /// Paths below it, as in [`FilePatterns::patterns`].
     pub patterns: &'static [&'static str],
     /// Which of the files are read.
     pub choice: Choice,
 }
 
-impl Place {
+impl FilePatterns {
     /// Returns all such files at the top.
     pub const fn top(patterns: &'static [&'static str]) -> Self {
-        Place { patterns, reach: Reach::Top, choice: Choice::All }
+        FilePatterns { patterns, reach: Reach::Top, choice: Choice::All }
     }
 
     /// Returns all such files from the top to the session's directory.
     pub const fn path(patterns: &'static [&'static str]) -> Self {
-        Place { patterns, reach: Reach::Path, choice: Choice::All }
+        FilePatterns { patterns, reach: Reach::Path, choice: Choice::All }
     }
 
     /// Returns all such files from the top to the session's directory and to edited files.
     pub const fn edited(patterns: &'static [&'static str]) -> Self {
-        Place { patterns, reach: Reach::Edited, choice: Choice::All }
+        FilePatterns { patterns, reach: Reach::Edited, choice: Choice::All }
     }
 
     /// Returns the same, with only the first file of each directory.
     pub const fn first(self) -> Self {
-        Place { choice: Choice::First, ..self }
+        FilePatterns { choice: Choice::First, ..self }
     }
 
     /// Returns the same, if no place before has a file.
     pub const fn fallback(self) -> Self {
-        Place { choice: Choice::Fallback, ..self }
+        FilePatterns { choice: Choice::Fallback, ..self }
     }
 }
 

@@ -44,8 +44,8 @@ use std::time::Instant;
 pub use self::ask::Ask;
 pub use self::custom::Definition;
 pub use self::directory::directory;
-pub use self::hooks::{Commands, Handler, HookFile, Shape};
-pub use self::instructions::{Choice, HomeFolder, Instructions, Place, Reach};
+pub use self::hooks::{Commands, Handler, HookFile, HookForm};
+pub use self::instructions::{Choice, FilePatterns, HomeFolder, Instructions, Reach};
 pub use self::payload::Payload;
 pub use self::permission::Permission;
 pub use self::place::path_of_uri;
@@ -162,7 +162,7 @@ impl Event {
 
 /// A transcript found in the agent's own store.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Found {
+pub struct FoundTranscript {
     /// The session's id.
     pub session_id: String,
     /// Where its transcript is; see [`Agent::read`].
@@ -364,7 +364,7 @@ pub trait Agent: Sync {
 
     /// Returns the transcripts of sessions that ran in `directory` or below it and were written since `seconds` (epoch).
     /// Where that takes reading all of a transcript, [`Agent::ran_in`] tells whether it did.
-    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found>;
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript>;
 
     /// Says whether the session of a found transcript ran in `directory` or below it; `None` if the transcript does not say
     /// that yet. Once it does, it says the same as long as it lives.
@@ -374,7 +374,7 @@ pub trait Agent: Sync {
     }
 
     /// Returns the transcripts of the sub-agents of a session, by the path of the session's own.
-    fn sub_agents(&self, transcript: &Path) -> Vec<Found> {
+    fn sub_agents(&self, transcript: &Path) -> Vec<FoundTranscript> {
         let _ = transcript;
         Vec::new()
     }
@@ -450,7 +450,7 @@ pub trait Agent: Sync {
     }
 
     /// Returns the instruction files that the agent also reads in the directories above a working tree.
-    fn instructions_above(&self) -> Option<Place> {
+    fn instructions_above(&self) -> Option<FilePatterns> {
         None
     }
 

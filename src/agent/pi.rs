@@ -11,11 +11,11 @@ use std::time::Instant;
 
 use serde_json_borrow::Value;
 
-use super::hooks::{Commands, HookFile, Shape};
-use super::instructions::{HomeFolder, Instructions, Place};
+use super::hooks::{Commands, HookFile, HookForm};
+use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, at, field, flag, list, number, string, text};
 use super::place;
-use super::{Agent, Content, Found, Parser, Permission, Recorded, Restoration, Wording, permission, tool};
+use super::{Agent, Content, FoundTranscript, Parser, Permission, Recorded, Restoration, Wording, permission, tool};
 use crate::error::Result;
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
@@ -24,7 +24,7 @@ use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
 pub struct Pi;
 
 /// The instruction files that it reads: one of each directory.
-const INSTRUCTIONS: &[Place] = &[Place::path(OWN_FILES).first()];
+const INSTRUCTIONS: &[FilePatterns] = &[FilePatterns::path(OWN_FILES).first()];
 const OWN_FILES: &[&str] = &["AGENTS.md", "CLAUDE.md"];
 
 impl Agent for Pi {
@@ -45,8 +45,8 @@ impl Agent for Pi {
         Some(Instructions { repo: INSTRUCTIONS, home, has_imports: false })
     }
 
-    fn instructions_above(&self) -> Option<Place> {
-        Some(Place::path(OWN_FILES).first())
+    fn instructions_above(&self) -> Option<FilePatterns> {
+        Some(FilePatterns::path(OWN_FILES).first())
     }
 
     fn parser(&self) -> Box<dyn Parser> {
@@ -72,7 +72,7 @@ impl Agent for Pi {
         })
     }
 
-    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript> {
         let Some(sessions) = sessions() else { return Vec::new() };
         let recent = |folder: PathBuf| place::recent_entries(&folder, seconds, |name| id_of(name).is_some());
         let paths = folders(&sessions, directory).into_iter().flat_map(recent);
@@ -80,7 +80,7 @@ impl Agent for Pi {
             let cwd = json::find_in_file(path, |record| string(header(record)?, "cwd"));
             cwd.is_some_and(|cwd| place::is_below(&cwd, directory))
         };
-        let found = |path: PathBuf| Some(Found { session_id: id_of(&path)?, transcript: path });
+        let found = |path: PathBuf| Some(FoundTranscript { session_id: id_of(&path)?, transcript: path });
         paths.filter(is_here).filter_map(found).collect()
     }
 
@@ -130,7 +130,7 @@ impl Agent for Pi {
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         vec![HookFile {
             path: ".pi/extensions/shiftlog.ts",
-            shape: Shape::Own(extension, false),
+            shape: HookForm::Own(extension, false),
             handlers: &[],
             remark: None,
         }]

@@ -4,7 +4,7 @@ use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::Found;
+use super::FoundTranscript;
 use crate::outside;
 
 /// Returns the user's home directory.
@@ -85,12 +85,12 @@ fn entries_that(folder: &Path, is_wanted: impl Fn(&DirEntry) -> bool) -> Vec<Pat
 }
 
 /// Returns the files of a directory with this extension as sessions named by their stems.
-pub fn sessions(folder: &Path, extension: &str) -> Vec<Found> {
+pub fn sessions(folder: &Path, extension: &str) -> Vec<FoundTranscript> {
     sessions_named(folder, "", extension)
 }
 
 /// Returns those of [`sessions`] whose ids begin with `beginning`.
-pub fn sessions_named(folder: &Path, beginning: &str, extension: &str) -> Vec<Found> {
+pub fn sessions_named(folder: &Path, beginning: &str, extension: &str) -> Vec<FoundTranscript> {
     by_stem(entries_that(folder, |entry| {
         let name = entry.file_name();
         name.as_encoded_bytes().starts_with(beginning.as_bytes()) && has_extension(Path::new(&name), extension)
@@ -98,12 +98,13 @@ pub fn sessions_named(folder: &Path, beginning: &str, extension: &str) -> Vec<Fo
 }
 
 /// Returns those of [`sessions`] whose files were written at or after `seconds` (epoch).
-pub fn recent_sessions(folder: &Path, extension: &str, seconds: i64) -> Vec<Found> {
+pub fn recent_sessions(folder: &Path, extension: &str, seconds: i64) -> Vec<FoundTranscript> {
     by_stem(recent_entries(folder, seconds, |name| has_extension(name, extension)))
 }
 
-fn by_stem(paths: Vec<PathBuf>) -> Vec<Found> {
-    let found = |path: PathBuf| Some(Found { session_id: path.file_stem()?.to_str()?.to_owned(), transcript: path });
+fn by_stem(paths: Vec<PathBuf>) -> Vec<FoundTranscript> {
+    let found =
+        |path: PathBuf| Some(FoundTranscript { session_id: path.file_stem()?.to_str()?.to_owned(), transcript: path });
     paths.into_iter().filter_map(found).collect()
 }
 

@@ -10,10 +10,10 @@ use serde_json_borrow::Value;
 
 use super::branches::{self, Node};
 use super::claude::records;
-use super::hooks::{Handler, HookFile, Layout, Shape};
-use super::instructions::{HomeFolder, Instructions, Place};
+use super::hooks::{Handler, HookFile, HookForm, Layout};
+use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, at, field, number, string, text};
-use super::{Agent, Content, Found, Parser, Payload, Recognition, Recorded, Restoration, place, tool};
+use super::{Agent, Content, FoundTranscript, Parser, Payload, Recognition, Recorded, Restoration, place, tool};
 use crate::error::Result;
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
@@ -38,7 +38,7 @@ const HANDLERS: &[Handler] = &[
 const MENTIONED_FILES: &str = "--- Content from referenced files ---";
 
 /// The instruction files that it reads, unless its settings name others.
-const INSTRUCTIONS: &[Place] = &[Place::path(OWN_FILES)];
+const INSTRUCTIONS: &[FilePatterns] = &[FilePatterns::path(OWN_FILES)];
 const OWN_FILES: &[&str] = &["QWEN.md", "AGENTS.md"];
 
 impl Agent for Qwen {
@@ -78,7 +78,7 @@ impl Agent for Qwen {
         std::iter::once(expected).chain(others()).find(|path| path.is_file())
     }
 
-    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript> {
         let Some(root) = root() else { return Vec::new() };
         // The folder's name is that of a directory; the records tell directories apart that differ in punctuation alone.
         let is_from_here =
@@ -93,7 +93,7 @@ impl Agent for Qwen {
         recent.filter(|found| is_from_here(&found.transcript)).collect()
     }
 
-    fn sub_agents(&self, transcript: &Path) -> Vec<Found> {
+    fn sub_agents(&self, transcript: &Path) -> Vec<FoundTranscript> {
         let session_id = transcript.file_stem().and_then(|stem| stem.to_str());
         let project = transcript.parent().and_then(Path::parent);
         let (Some(session_id), Some(project)) = (session_id, project) else { return Vec::new() };
@@ -142,7 +142,7 @@ impl Agent for Qwen {
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         vec![HookFile {
             path: ".qwen/settings.json",
-            shape: Shape::Json(Layout { is_millis: Some(true), is_named: true, ..Layout::GROUPS }),
+            shape: HookForm::Json(Layout { is_millis: Some(true), is_named: true, ..Layout::GROUPS }),
             handlers: HANDLERS,
             remark: Some("Qwen Code runs a project's hooks only in a folder that it trusts"),
         }]

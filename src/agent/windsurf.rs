@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json_borrow::Value;
 
-use super::hooks::{Handler, HookFile, Layout, Shape};
-use super::instructions::{HomeFolder, Instructions, Place};
+use super::hooks::{Handler, HookFile, HookForm, Layout};
+use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, field, flag, string, text};
 use super::place;
-use super::{Agent, Event, Found, Parser, Payload, Recognition, payload, tool};
+use super::{Agent, Event, FoundTranscript, Parser, Payload, Recognition, payload, tool};
 use crate::outside;
 use crate::transcript::{Message, Part, Role, ToolResult};
 
@@ -31,8 +31,8 @@ const ANSWERS: &[&str] = &["output", "content", "exit_code"];
 const PLACES: &[&str] = &["cwd", "path", "search_directory", "search_path"];
 
 /// The instruction files that it reads. Rules that are for some paths count whether or not they were needed.
-const INSTRUCTIONS: &[Place] =
-    &[Place::edited(&["AGENTS.md", ".windsurf/rules/**/*.md"]), Place::top(&[".windsurfrules"])];
+const INSTRUCTIONS: &[FilePatterns] =
+    &[FilePatterns::edited(&["AGENTS.md", ".windsurf/rules/**/*.md"]), FilePatterns::top(&[".windsurfrules"])];
 
 impl Agent for Windsurf {
     fn name(&self) -> &'static str {
@@ -67,7 +67,7 @@ impl Agent for Windsurf {
         path.is_file().then_some(path)
     }
 
-    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript> {
         let Some(folder) = folder() else { return Vec::new() };
         let is_here = |path: &Path| {
             let place = |step: &Value<'_>| {
@@ -109,7 +109,7 @@ impl Agent for Windsurf {
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         let layout = Layout { is_millis: None, ..Layout::FLAT };
-        vec![HookFile { path: ".windsurf/hooks.json", shape: Shape::Json(layout), handlers: HANDLERS, remark: None }]
+        vec![HookFile { path: ".windsurf/hooks.json", shape: HookForm::Json(layout), handlers: HANDLERS, remark: None }]
     }
 }
 

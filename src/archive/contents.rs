@@ -17,7 +17,7 @@ pub enum Chunk {
 
 /// The bytes `from..to` of a transcript, which are stored in one segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Piece {
+pub struct SegmentSpan {
     /// The segment.
     pub segment_id: ObjectId,
     /// The position in the transcript at which the bytes of the segment begin.
@@ -30,7 +30,7 @@ pub struct Piece {
     pub to: u64,
 }
 
-impl Piece {
+impl SegmentSpan {
     /// Returns how many bytes it has.
     pub fn length(&self) -> u64 {
         self.to.saturating_sub(self.from)
@@ -119,7 +119,7 @@ impl Archive<'_> {
 
     /// Returns where the bytes of the increment from `since` to `through` are stored, oldest first, and the reason if some
     /// of them are nowhere. Unpacks nothing.
-    pub fn pieces(&self, since: Option<ObjectId>, through: ObjectId) -> (Vec<Piece>, Option<Error>) {
+    pub fn pieces(&self, since: Option<ObjectId>, through: ObjectId) -> (Vec<SegmentSpan>, Option<Error>) {
         let (links, start, error) = self.links(since, through);
         let (mut pieces, limit) = pieces(&links, start);
         pieces.reverse();
@@ -208,13 +208,13 @@ pub(super) fn too_much() -> Error {
 
 /// Returns where the bytes from `start` on are, newest first, and the position that the chain reaches back to;
 /// [`u64::MAX`] for an empty chain.
-fn pieces(links: &[Link], start: u64) -> (Vec<Piece>, u64) {
+fn pieces(links: &[Link], start: u64) -> (Vec<SegmentSpan>, u64) {
     let (mut pieces, mut limit) = (Vec::new(), u64::MAX);
     for Link { segment_id, header } in links {
         let (from, to) = (header.keep.max(start), header.total_bytes().min(limit));
         if from < to {
             let (keep, segment_bytes) = (header.keep, header.bytes);
-            pieces.push(Piece { segment_id: *segment_id, keep, segment_bytes, from, to });
+            pieces.push(SegmentSpan { segment_id: *segment_id, keep, segment_bytes, from, to });
         }
         limit = header.keep.min(limit);
         if limit <= start {

@@ -13,7 +13,7 @@ mod unpack;
 use std::collections::HashSet;
 use std::time::Instant;
 
-pub use self::contents::{Chunk, Contents, Piece};
+pub use self::contents::{Chunk, Contents, SegmentSpan};
 pub use self::reader::Transcript;
 pub use self::segment::Header;
 use self::tree::{MAX_SEQUENCE, session_directory};

@@ -51,7 +51,13 @@ impl Archive<'_> {
             let segment_id = match known {
                 Some(segment_id) => segment_id,
                 None => {
-                    let segment_id = self.write(&header(kind, sha256, text), text)?;
+                    let mut time = Time::now();
+                    let mut segment_id = self.write(&header(kind, sha256, text, time), text)?;
+                    // What is stored again in the second in which it was stored before would be what was purged.
+                    while is_purged(segment_id) {
+                        time.seconds += 1;
+                        segment_id = self.write(&header(kind, sha256, text, time), text)?;
+                    }
                     new.push((key, vec![segment_id]));
                     segment_id
                 }
@@ -94,7 +100,7 @@ impl Archive<'_> {
     }
 }
 
-fn header(kind: &str, sha256: &str, text: &[u8]) -> Header {
+fn header(kind: &str, sha256: &str, text: &[u8], time: Time) -> Header {
     Header {
         shiftlog: 1,
         agent: kind.to_owned(),
@@ -103,6 +109,6 @@ fn header(kind: &str, sha256: &str, text: &[u8]) -> Header {
         keep: 0,
         bytes: text.len() as u64,
         sha256: sha256.to_owned(),
-        time: Time::now().to_rfc3339(),
+        time: time.to_rfc3339(),
     }
 }

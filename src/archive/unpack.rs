@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::contents::too_much;
-use super::{Archive, MAX_FILE_BYTES, Piece, segment};
+use super::{Archive, MAX_FILE_BYTES, SegmentSpan, segment};
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::transcript::SessionKey;
@@ -87,7 +87,7 @@ impl<'r> Unpacker<'r> {
     ///
     /// [`Kind::Missing`] if the repository lacks the segment, [`Kind::Corrupt`] if it is damaged or belongs to another
     /// session, or if the session unpacks to far more than is stored; [`Kind::Busy`] after the deadline.
-    pub fn bytes(&mut self, piece: &Piece) -> Result<&[u8]> {
+    pub fn bytes(&mut self, piece: &SegmentSpan) -> Result<&[u8]> {
         if self.archive.is_barred(piece.segment_id) {
             return Ok(&[]);
         }
@@ -100,7 +100,7 @@ impl<'r> Unpacker<'r> {
         Ok(&self.body[place(piece.from)..place(piece.to)])
     }
 
-    fn load(&mut self, piece: &Piece) -> Result<()> {
+    fn load(&mut self, piece: &SegmentSpan) -> Result<()> {
         if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(Error::new(Kind::Busy, "the time for reading is over"));
         }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::process;
 use super::recorder::Recorder;
 use super::state::{LiveSession, State};
-use crate::agent::{self, Agent, Found};
+use crate::agent::{self, Agent, FoundTranscript};
 use crate::error::Result;
 use crate::git::date::Time;
 use crate::git::git;
@@ -30,7 +30,7 @@ const HEAD_BYTES: u64 = 256 << 10;
 pub(super) const RECENT_SECS: i64 = 12 * 60 * 60;
 
 /// Returns the sessions in an agent's own store that ran in a worktree lately, since there is the repository.
-fn recent(agent: &dyn Agent, worktree: &Path, made: i64) -> Vec<Found> {
+fn recent(agent: &dyn Agent, worktree: &Path, made: i64) -> Vec<FoundTranscript> {
     let mut found = agent.recent(worktree, made.max(Time::now().seconds - RECENT_SECS));
     found.retain(|found| !is_checked_out(&found.transcript, worktree));
     found

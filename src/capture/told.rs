@@ -13,7 +13,7 @@ use crate::archive::hex;
 use crate::error::Result;
 use crate::git::date::Time;
 use crate::redact::Redactor;
-use crate::told::{self, Content, Found, InstructionFile, Root, Search, Told, find};
+use crate::told::{self, Content, FoundFile, InstructionFile, Root, Search, Told, find};
 
 /// After this many seconds, the files may have changed since the commit was made; then they are not looked at.
 const FRESH_SECS: i64 = 60;
@@ -94,7 +94,7 @@ fn store_texts(recorder: &Recorder<'_>, files: &mut [(InstructionFile, Vec<u8>)]
 /// # Errors
 ///
 /// If the deadline passes before the text is redacted.
-fn entry(found: Found, redactor: &Redactor, deadline: Instant) -> Result<(InstructionFile, Vec<u8>)> {
+fn entry(found: FoundFile, redactor: &Redactor, deadline: Instant) -> Result<(InstructionFile, Vec<u8>)> {
     let file = InstructionFile::new(found.root, &found.path);
     let mut text = match found.content {
         Content::Text(text) => text,

@@ -26,18 +26,18 @@ pub struct Asked {
 ///
 /// An address is `<file>:<line>`, `<file>:<line>-<line>`, `<file>:<line>:<column>`, `<file>#L<line>-L<line>`, or a file
 /// alone, each also behind an `@`. A file that is really named so wins. History is a revision, or a range as `git blame`
-/// takes it; a single revision may also stand behind the address.
+/// takes it; a single revision may also stand behind the address. `usage` is the hint for who names nothing.
 ///
 /// # Errors
 ///
 /// [`Kind::Usage`] if there is no file, are too many words, or each of two words may be the file; another kind if a revision
 /// names no commit.
-pub fn asked(repo: &Repository, words: &[OsString]) -> Result<Asked> {
+pub fn asked(repo: &Repository, words: &[OsString], usage: &str) -> Result<Asked> {
     let (before, after) = cli::split_at_dashes(words);
     let before: Vec<&OsString> = before.iter().filter(|word| *word != "--").collect();
     match (before.as_slice(), after) {
         (revisions, [file]) => address(repo, file, history(repo, revisions)?),
-        ([], []) => Err(Error::new(Kind::Usage, "no file is named")),
+        ([], []) => Err(Error::new(Kind::Usage, "no file is named").hint(usage)),
         ([file], []) => address(repo, file, (None, Vec::new())),
         ([one, other], []) => {
             // Either order is fine, as long as it is clear which word is the revision.
@@ -115,6 +115,9 @@ fn address(repo: &Repository, word: &OsStr, (revision, hidden): History) -> Resu
     let (file, range) = readings.into_iter().find(|(file, _)| is_file(file)).unwrap_or(likeliest);
     if file.is_empty() {
         return Err(Error::new(Kind::Usage, format!("no file is named in '{}'", word.as_bstr())));
+    }
+    if range.as_ref().is_some_and(|range| range.starts_with("0,")) {
+        return Err(Error::new(Kind::Usage, format!("lines begin with 1, not with 0 as in '{}'", word.as_bstr())));
     }
     Ok(Asked { path: from_top(repo, file)?, revision, hidden, range })
 }

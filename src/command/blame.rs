@@ -16,7 +16,7 @@ use crate::git::{Repository, date};
 use crate::outside;
 use crate::pretty::{BlameColumns, BlameTable, WhyView, why_format, why_line, why_object};
 use crate::record::{MissingWords, Reader, redaction};
-use crate::replay::{Block, BlockLine, Evidence, blocks};
+use crate::replay::{Block, BlockLine, Certainty, blocks};
 
 /// Show which turn of which session wrote each line of a file
 #[derive(Clone, Debug, Parser)]
@@ -61,10 +61,7 @@ pub struct Options {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(blamed::with_stuck_numbers(args), |options: Options| {
         let repo = super::elsewhere::repository(options.printing.source())?;
-        let asked = asked::asked(&repo, &options.words).map_err(|error| match options.words.is_empty() {
-            true => error.hint("git shiftlog blame <file>"),
-            false => error,
-        })?;
+        let asked = asked::asked(&repo, &options.words, "git shiftlog blame <file>")?;
         let reader = options.printing.reader(&repo);
         if let Some(format) = options.machine.format() {
             return machine::print(format, &reader, &options.blaming, &asked, &options.printing, How::InOrder);
@@ -89,7 +86,7 @@ impl Options {
         if all().any(|found| found.source.lack == Some(MissingWords::NotFetched)) {
             cli::hint(repo, "'git shiftlog sync pull --all' fetches transcripts that others share");
         }
-        let is_found = all().any(|found| found.evidence != Evidence::None);
+        let is_found = all().any(|found| found.evidence != Certainty::None);
         Ok(if is_found { Outcome::Done } else { Outcome::No })
     }
 

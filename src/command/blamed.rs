@@ -14,7 +14,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{BlameRequest, BlamedLines, ObjectId, Repository};
 use crate::outside;
 use crate::record::Reader;
-use crate::replay::{Explainer, Found};
+use crate::replay::{Explainer, Explanation};
 
 /// How many commits a warning names.
 const MAX_NAMED: usize = 10;
@@ -61,7 +61,7 @@ pub struct Blaming {
 }
 
 /// Lines with what explains each.
-pub type Explained = Vec<(BlamedLines, Vec<Found>)>;
+pub type Explained = Vec<(BlamedLines, Vec<Explanation>)>;
 
 /// Gives the values of `-M` and `-C` the form that the parser of options wants: `-M40` becomes `-M=40`.
 pub fn with_stuck_numbers(args: Vec<OsString>) -> Vec<OsString> {
@@ -155,7 +155,7 @@ impl Blaming {
         reader: &Reader<'_>,
         asked: &Asked,
         how: How,
-        mut take: impl FnMut(BlamedLines, Vec<Found>) -> Result<()>,
+        mut take: impl FnMut(BlamedLines, Vec<Explanation>) -> Result<()>,
     ) -> Result<()> {
         let repo = reader.repo();
         let mut request = self.request(repo, asked, how == How::FewLines)?;

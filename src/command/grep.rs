@@ -12,7 +12,8 @@ use super::chosen::{Chosen, Problems};
 use crate::cli::{self, Json, Outcome, Printing, Screen, Silent};
 use crate::error::{Error, Kind, Result};
 use crate::find::{
-    self, Found, Limits, Match, Parts, Pattern, PatternOptions, Place, Plan, Session, Wanted, Worker, matches_of,
+    self, Found, Increments, Limits, LineAddress, Match, Parts, Pattern, PatternOptions, Session, Wanted, Worker,
+    matches_of,
 };
 use crate::git::{Names, Repository, date};
 use crate::pretty::{self, FoundLayout, FoundPlace};
@@ -180,14 +181,14 @@ impl Options {
         Ok((Pattern::new(&patterns, options)?, words))
     }
 
-    fn plan(&self, repo: &Repository, reader: &Reader<'_>, words: &[OsString]) -> Result<Plan> {
+    fn plan(&self, repo: &Repository, reader: &Reader<'_>, words: &[OsString]) -> Result<Increments> {
         if !self.unrecorded {
-            return Plan::new(reader, &self.chosen.query(repo, words)?, false);
+            return Increments::new(reader, &self.chosen.query(repo, words)?, false);
         }
         if !words.is_empty() {
             return Err(Error::new(Kind::Usage, "--unrecorded takes no revisions and no paths"));
         }
-        Plan::unrecorded(reader, self.chosen.agent.as_deref(), self.chosen.session.as_deref())
+        Increments::unrecorded(reader, self.chosen.agent.as_deref(), self.chosen.session.as_deref())
     }
 
     fn wanted(&self, pattern: Pattern) -> Wanted {
@@ -222,12 +223,12 @@ impl Options {
 /// What is printed, and how.
 struct List<'a> {
     options: &'a Options,
-    plan: &'a Plan,
+    plan: &'a Increments,
     short_ids: HashMap<&'a str, String>,
     screen: Screen,
     names: Names<'a>,
     /// The increment in which each message was printed: several commits can have the same.
-    seen: HashMap<Place, usize>,
+    seen: HashMap<LineAddress, usize>,
     /// The increment whose lines were printed last.
     last: Option<usize>,
     has_found: bool,

@@ -116,7 +116,7 @@ fn outcome<'p>(planned: &'p Planned, done: Option<&import::Done>) -> Option<(Fat
     done.archived.contains(&planned.key).then_some((Fate::Archived, Vec::new()))
 }
 
-fn report(repo: &Repository, options: &Options, plan: &import::Plan, done: Option<&import::Done>) -> Result<()> {
+fn report(repo: &Repository, options: &Options, plan: &import::Import, done: Option<&import::Done>) -> Result<()> {
     let outcomes = plan.sessions.iter().filter_map(|planned| Some((planned, outcome(planned, done)?)));
     let outcomes: Vec<(&Planned, (Fate, Vec<&Link>))> = outcomes.collect();
     let mut text = String::new();

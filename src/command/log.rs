@@ -13,7 +13,7 @@ use super::chosen::{Chosen, Problems};
 use crate::agent;
 use crate::cli::{self, Json, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
-use crate::find::{self, Limits, Pattern, PatternOptions, Plan, Session, Wanted, Worker, matches_of};
+use crate::find::{self, Increments, Limits, Pattern, PatternOptions, Session, Wanted, Worker, matches_of};
 use crate::git::{ChangeOptions, Drawing, Names, Node, ObjectId, PrintOptions, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Format, Rows};
@@ -217,7 +217,7 @@ impl Options {
         let is_across_lines = is_fixed && pattern.contains('\n');
         let pattern_options = PatternOptions { is_fixed, is_across_lines, ..PatternOptions::default() };
         let wanted = Wanted::new(Pattern::new(std::slice::from_ref(pattern), pattern_options)?);
-        let plan = Plan::new(reader, query, true)?;
+        let plan = Increments::new(reader, query, true)?;
         let mut has_it = HashSet::new();
         let mut problems = Problems::default();
         let work = |worker: &mut Worker<'_>, _: usize, session: &Session| matches_of(worker, session, &wanted);

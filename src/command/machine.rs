@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::git::date;
 use crate::pretty::{MachineFormat, write_machine};
 use crate::record::{Reader, redaction};
-use crate::replay::Evidence;
+use crate::replay::Certainty;
 
 /// The options that choose such a format.
 #[derive(Clone, Debug, clap::Args)]
@@ -54,7 +54,7 @@ pub fn print(
     let how = if format == MachineFormat::Incremental { How::AsFound } else { how };
     let mut is_found = false;
     blaming.each(reader, asked, how, |lines, found| {
-        is_found |= found.iter().any(|found| found.evidence != Evidence::None);
+        is_found |= found.iter().any(|found| found.evidence != Certainty::None);
         screen.write(|out, _| {
             write_machine(out, &lines, &found, format, &redactor, is_screen)?;
             // A program that asks for groups as they are found waits for each.

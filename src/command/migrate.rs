@@ -68,7 +68,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 }
 
 /// Returns what a plan does with the notes, a line each.
-fn describe(plan: &migrate::Plan, notes_ref: &str) -> Vec<String> {
+fn describe(plan: &migrate::Migration, notes_ref: &str) -> Vec<String> {
     let count = |number: usize, noun: &str| pretty::count(number as u64, noun);
     let mut lines = Vec::new();
     for backup in &plan.backups {

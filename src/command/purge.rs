@@ -155,13 +155,13 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
 }
 
 /// Says of how many conversations words may still be fetched.
-fn words_elsewhere(plan: &purge::Plan) -> String {
+fn words_elsewhere(plan: &purge::Removal) -> String {
     format!("the words of {} are not here yet", count(plan.absent, "conversation"))
 }
 
 /// Says whether a selection leaves nothing of what is recorded. One commit or one session that is named is what the user
 /// means, even if there is no other.
-fn is_everything(repo: &Repository, options: &Options, plan: &purge::Plan) -> Result<bool> {
+fn is_everything(repo: &Repository, options: &Options, plan: &purge::Removal) -> Result<bool> {
     if let Some(pattern) = &options.pattern {
         return Ok(matches_all_words(pattern));
     }
@@ -278,7 +278,7 @@ fn only_signed(repo: &Repository) -> Result<bool> {
 }
 
 /// Lists what others have removed, by who did.
-fn list(options: &Options, plan: &purge::Plan) -> Result<()> {
+fn list(options: &Options, plan: &purge::Removal) -> Result<()> {
     if options.json {
         let object = json!({"version": 1, "received": received(plan)});
         return cli::print(&(outside::json(&object) + "\n"));
@@ -296,7 +296,7 @@ fn list(options: &Options, plan: &purge::Plan) -> Result<()> {
     cli::print(&text)
 }
 
-fn received(plan: &purge::Plan) -> Vec<serde_json::Value> {
+fn received(plan: &purge::Removal) -> Vec<serde_json::Value> {
     let object = |(by, from): (&String, &crate::share::purge::Received)| {
         json!({"by": by, "segments": from.segments, "sessions": from.sessions, "elsewhere": from.elsewhere,
             "taken": from.is_taken})
@@ -308,7 +308,7 @@ fn count(number: usize, noun: &str) -> String {
     pretty::count(number as u64, noun)
 }
 
-fn tell(plan: &purge::Plan, is_dry_run: bool) -> Result<()> {
+fn tell(plan: &purge::Removal, is_dry_run: bool) -> Result<()> {
     let (remove, change) = if is_dry_run { ("would remove", "change") } else { ("removing", "changing") };
     let mut text = format!(
         "{remove} {} and {change} {} and {}\n",
@@ -335,7 +335,7 @@ fn is_confirmed() -> Result<bool> {
     answer.ok_or_else(|| Error::other("refusing to purge without a terminal; use --yes"))
 }
 
-fn report(repo: &Repository, options: &Options, plan: &purge::Plan, purged: &Purged) -> Result<()> {
+fn report(repo: &Repository, options: &Options, plan: &purge::Removal, purged: &Purged) -> Result<()> {
     if options.json {
         let sessions: Vec<String> = plan.sessions.iter().map(ToString::to_string).collect();
         let object = json!({"version": 1, "dropped": plan.dropped, "changed": plan.changed, "notes": plan.notes,

@@ -8,7 +8,7 @@ use clap::Parser;
 
 use super::chosen::{Chosen, Problems};
 use crate::cli::{self, Json, Outcome, Printing};
-use crate::find::{self, Case, Effort, Limits, Parts, Plan, Terms};
+use crate::find::{self, Case, Effort, Increments, Limits, Parts, Terms};
 use crate::git::{Range, Repository, date};
 use crate::pretty;
 use crate::{agent, outside};
@@ -53,7 +53,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let reader = options.printing.reader(&repo);
         let (words, rest) = options.told_apart(&repo);
         let terms = Terms::new(&words, &options.not, Case::Smart, 1.0)?.within(options.parts.unwrap_or(Parts::ALL));
-        let plan = Plan::new(&reader, &options.chosen.query(&repo, &rest)?, false)?;
+        let plan = Increments::new(&reader, &options.chosen.query(&repo, &rest)?, false)?;
         plan.problems.iter().for_each(|problem| cli::warning(problem));
         let threads = options.threads.filter(|threads| *threads > 0).unwrap_or_else(find::default_threads);
         let effort = Effort {

@@ -110,7 +110,7 @@ fn require_remote(repo: &Repository, remote: &str) -> Result<()> {
     })
 }
 
-fn plan(repo: &Repository, options: &Options, way: Way, remote: &str) -> Result<sync::Plan> {
+fn plan(repo: &Repository, options: &Options, way: Way, remote: &str) -> Result<sync::Exchange> {
     let configured = Level::of(repo, remote)?;
     let asked = match (options.notes_only, options.all) {
         (true, _) => Some(Level::Notes),
@@ -130,10 +130,10 @@ fn plan(repo: &Repository, options: &Options, way: Way, remote: &str) -> Result<
             .hint("'git shiftlog init --share' shares notes, 'git shiftlog init --share=all' transcripts too")
             .hint("'git shiftlog sync push --notes-only' or '--all' pushes once"));
     }
-    Ok(sync::Plan { pull: if way == Way::Push { Level::None } else { pull }, push, is_dry_run: options.dry_run })
+    Ok(sync::Exchange { pull: if way == Way::Push { Level::None } else { pull }, push, is_dry_run: options.dry_run })
 }
 
-fn report(options: &Options, remote: &str, plan: sync::Plan, synced: &Synced) -> Result<()> {
+fn report(options: &Options, remote: &str, plan: sync::Exchange, synced: &Synced) -> Result<()> {
     let (received, sent) = (synced.received, synced.sent);
     let text = if options.json {
         let amount = |amount: crate::share::sync::Amount| serde_json::json!({"notes": amount.notes, "segments": amount.segments});

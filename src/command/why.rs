@@ -16,7 +16,7 @@ use crate::git::{Commit, ObjectId, Repository, date};
 use crate::outside;
 use crate::pretty::{WhyView, why_format, why_line, why_object, write_why};
 use crate::record::{MissingWords, redaction};
-use crate::replay::{Block, Evidence, blocks};
+use crate::replay::{Block, Certainty, blocks};
 
 /// Show the conversation behind a line
 #[derive(Clone, Debug, Parser)]
@@ -56,10 +56,7 @@ pub struct Options {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(blamed::with_stuck_numbers(args), |options: Options| {
         let repo = super::elsewhere::repository(options.printing.source())?;
-        let asked = asked::asked(&repo, &options.words).map_err(|error| match options.words.is_empty() {
-            true => error.hint("git shiftlog why <file>:<line>"),
-            false => error,
-        })?;
+        let asked = asked::asked(&repo, &options.words, "git shiftlog why <file>:<line>")?;
         if asked.range.is_none() && !options.blaming.has_lines() {
             return Err(Error::new(Kind::Usage, "no line is named").hint("git shiftlog why <file>:<line>"));
         }
@@ -73,7 +70,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             Ok(())
         })?;
         let mut blocks = blocks(&explained);
-        let is_found = blocks.iter().any(|block| block.found.evidence != Evidence::None);
+        let is_found = blocks.iter().any(|block| block.found.evidence != Certainty::None);
         let lacks_words = blocks.iter().any(|block| block.found.source.lack == Some(MissingWords::NotFetched));
         blocks.truncate(options.max_count.unwrap_or(usize::MAX));
         options.print(&repo, &asked, &blocks)?;

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice as _};
 
-use super::plan::{Made, Plan, Session, clean};
+use super::plan::{Made, Selection, Session, clean};
 use crate::error::Result;
 use crate::git::{Commit, ObjectId};
 use crate::outside;
 use crate::pretty;
-use crate::pretty::html::{Bar, Hunk, Outlet, PatchFile, Shape, address, hunk_id, patch_files};
+use crate::pretty::html::{Bar, Hunk, Outlet, PageOptions, PatchFile, address, hunk_id, patch_files};
 use crate::record::{Conversation, Reader, redaction};
 use crate::redact::Redactor;
 use crate::replay::{Explainer, lines_of};
@@ -37,7 +37,7 @@ pub struct Bars<'a, 'r> {
     reader: &'a Reader<'r>,
     redactor: &'a Redactor,
     explainer: Explainer<'a, 'r>,
-    plan: &'a Plan,
+    plan: &'a Selection,
     /// The sessions on the page.
     sessions: &'a [usize],
     /// Whether commits and files have pages of their own.
@@ -64,9 +64,9 @@ impl<'a, 'r> Bars<'a, 'r> {
     pub fn new(
         reader: &'a Reader<'r>,
         redactor: &'a Redactor,
-        plan: &'a Plan,
+        plan: &'a Selection,
         sessions: &'a [usize],
-        shape: &'a Shape,
+        shape: &'a PageOptions,
     ) -> Result<Self> {
         let (has_pages, commit_address) = (shape.outlet == Outlet::Server, shape.commit_address.as_deref());
         let explainer = Explainer::new(reader, None, Some(redaction::redactor(reader.repo())?));

@@ -1,6 +1,6 @@
 //! Conversations as pages and documents: what `git shiftlog export` writes to files and the server sends to browsers.
 //!
-//! Read [`Plan`] for what is exported, then [`Pages::write`], which writes the page of some of its sessions. Secrets are removed
+//! Read [`Removal`] for what is exported, then [`Pages::write`], which writes the page of some of its sessions. Secrets are removed
 //! once more: an earlier version or another tool may have recorded them.
 
 mod bars;
@@ -14,11 +14,11 @@ use std::rc::Rc;
 use bstr::ByteSlice as _;
 
 use self::bars::Bars;
-pub use self::plan::{Made, Plan, Session, Wanted, clean, clean_commit, clean_summary, read_commit};
+pub use self::plan::{Made, Selection, Session, Wanted, clean, clean_commit, clean_summary, read_commit};
 use crate::error::{Error, Result};
 use crate::git::{Commit, ObjectId};
 use crate::pretty::SubAgent;
-use crate::pretty::html::{Frame, Outlet, Page, Part, SessionHead, Shape, Span, Spoken, address, beginning};
+use crate::pretty::html::{Frame, Outlet, Page, PageOptions, Part, SessionHead, Span, Spoken, address, beginning};
 use crate::record::{Conversation, Reader, Sessions};
 use crate::redact::Redactor;
 use crate::stats::{Prices, cost_of};
@@ -32,8 +32,8 @@ const TITLE_CHARS: usize = 72;
 pub struct Pages<'a, 'r> {
     reader: &'a Reader<'r>,
     redactor: &'a Redactor,
-    plan: &'a Plan,
-    shape: Shape,
+    plan: &'a Selection,
+    shape: PageOptions,
     has_patch: bool,
     /// The notes that were read last: a commit can have thousands of sessions, and they are limited together.
     notes: HashMap<ObjectId, Sessions>,
@@ -58,7 +58,13 @@ pub struct Told {
 
 impl<'a, 'r> Pages<'a, 'r> {
     /// Prepares the pages of a plan. With `has_patch` they have the changes that the commits made.
-    pub fn new(reader: &'a Reader<'r>, redactor: &'a Redactor, plan: &'a Plan, shape: Shape, has_patch: bool) -> Self {
+    pub fn new(
+        reader: &'a Reader<'r>,
+        redactor: &'a Redactor,
+        plan: &'a Selection,
+        shape: PageOptions,
+        has_patch: bool,
+    ) -> Self {
         let notes = HashMap::new();
         let tell = Box::new(|_, _| ());
         let all = plan.sessions.iter().map(|session| session.reads().len()).sum();
@@ -202,7 +208,7 @@ impl<'a, 'r> Pages<'a, 'r> {
     }
 }
 
-impl Plan {
+impl Selection {
     /// Returns a title for a page with some sessions and commits: the subject of their only commit, or the first prompt.
     pub fn title(&self, sessions: &[usize], observed: &[Rc<Commit>]) -> String {
         let mut made = sessions.iter().flat_map(|at| &self.sessions[*at].made);

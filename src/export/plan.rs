@@ -50,14 +50,14 @@ pub struct Session {
 
 /// The sessions to export.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub struct Selection {
     /// The sessions, in the order of their first commits.
     pub sessions: Vec<Session>,
     /// The commits that have evidence and no conversation. A document has none of them.
     pub observed: Vec<Rc<Commit>>,
 }
 
-impl Plan {
+impl Selection {
     /// Finds the sessions of commits, and the commits with evidence alone. `only` is the beginning of a session's id, for commits that are wanted with all of theirs.
     /// The plan is empty if nothing is recorded there.
     ///
@@ -71,7 +71,7 @@ impl Plan {
         is_full: bool,
         redactor: &Redactor,
     ) -> Result<Self> {
-        let mut plan = Plan::default();
+        let mut plan = Selection::default();
         let mut seen = HashSet::new();
         for Wanted { commit_id, session, is_whole } in wanted {
             if seen.insert((commit_id, session.clone())) {

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use bstr::ByteSlice as _;
 
 use super::needles::Needles;
-use super::{Place, Session, Worker};
+use super::{LineAddress, Session, Worker};
 use crate::agent::{self, Agent, Wording};
-use crate::archive::Piece;
+use crate::archive::SegmentSpan;
 use crate::error::{Error, Kind, Result};
 use crate::record::readable;
 use crate::redact::Redactor;
@@ -16,7 +16,7 @@ use crate::transcript::{Message, line_ends};
 /// The place of an increment's words in the archive.
 pub(super) struct Extent {
     pub agent: &'static dyn Agent,
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<SegmentSpan>,
     pub wording: Wording,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Told {
     pub turn: usize,
     /// Its number among the messages that say something.
     pub number: usize,
-    pub place: Place,
+    pub place: LineAddress,
 }
 
 impl Worker<'_> {
@@ -37,7 +37,7 @@ impl Worker<'_> {
         let agent = agent::find(&session.key.agent)?;
         let (pieces, error) = self.unpacker.archive().pieces(session.since, session.through?);
         *problem = error;
-        if !self.begins(pieces.iter().map(Piece::length).fold(0, u64::saturating_add)) {
+        if !self.begins(pieces.iter().map(SegmentSpan::length).fold(0, u64::saturating_add)) {
             return None;
         }
         self.unpacker.begin(&session.key);
@@ -109,12 +109,12 @@ impl Worker<'_> {
         let Some(mut conversation) = self.reader.document(documents, &session.key) else { return Ok(Vec::new()) };
         conversation.redact(&self.redactor);
         let of = session.key.to_string();
-        Ok(numbered(conversation.messages, |at| Place { of: of.clone(), at: at as u64 }))
+        Ok(numbered(conversation.messages, |at| LineAddress { of: of.clone(), at: at as u64 }))
     }
 }
 
 /// Numbers messages and their turns.
-fn numbered(messages: Vec<Message>, place: impl Fn(usize) -> Place) -> Vec<Told> {
+fn numbered(messages: Vec<Message>, place: impl Fn(usize) -> LineAddress) -> Vec<Told> {
     let (mut turn, mut number) = (0, 0);
     let tell = |message: Message| {
         turn += usize::from(message.is_prompt());
@@ -177,6 +177,6 @@ pub(super) fn each_line_with(needles: Option<&Needles>, text: &[u8], visit: &mut
 }
 
 /// Returns where byte `at` of a piece is stored.
-pub(super) fn place_in(piece: &Piece, at: usize) -> Place {
-    Place { of: piece.segment_id.to_string(), at: piece.from.saturating_sub(piece.keep) + at as u64 }
+pub(super) fn place_in(piece: &SegmentSpan, at: usize) -> LineAddress {
+    LineAddress { of: piece.segment_id.to_string(), at: piece.from.saturating_sub(piece.keep) + at as u64 }
 }

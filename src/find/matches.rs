@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::extent::{Extent, each_line_with, place_in, prompt_marks, redacted, too_large};
 use super::text::{Text, texts};
-use super::{PartKind, Parts, Pattern, Place, Session, Worker};
+use super::{LineAddress, PartKind, Parts, Pattern, Session, Worker};
 use crate::agent::Wording;
 use crate::error::{Error, Result};
 use crate::record::readable;
@@ -41,7 +41,7 @@ pub struct Line {
 #[derive(Clone, Debug)]
 pub struct Match {
     /// The place of its message in the archive.
-    pub place: Place,
+    pub place: LineAddress,
     /// The number of its turn in the increment: 1 for the first prompt, 0 before it.
     pub turn: usize,
     /// The number of its message in the increment, from 0, if it was wanted.
@@ -221,7 +221,7 @@ impl Wanted {
 }
 
 /// Adds the matches in a message, with its turn and its number.
-fn add(message: &Message, wanted: &Wanted, place: &Place, at: (usize, Option<usize>), matches: &mut Vec<Match>) {
+fn add(message: &Message, wanted: &Wanted, place: &LineAddress, at: (usize, Option<usize>), matches: &mut Vec<Match>) {
     for text in texts(message).filter(|text| wanted.has(text)) {
         let mut hits = Vec::new();
         wanted.pattern.each_line(&text.text, |number, place, spans| hits.push((number, place, spans)));

@@ -1,6 +1,6 @@
 //! Searching recorded conversations: lines that match a pattern, and turns that have words.
 //!
-//! Read [`Plan`] for what is searched, [`matches_of`] for how little of it is read, and [`turns_of`] for ranking. There is no
+//! Read [`Increments`] for what is searched, [`matches_of`] for how little of it is read, and [`turns_of`] for ranking. There is no
 //! index: segments are unpacked by several threads, and only lines are parsed that can have a match.
 //!
 //! Words that another tool stored may have secrets in them. A line is redacted before it is matched, and whether it is looked
@@ -24,7 +24,7 @@ pub use self::excerpt::{Excerpt, excerpt_of};
 pub use self::matches::{Found, Line, Match, Wanted, matches_of};
 pub use self::pass::{Limits, Worker, default_threads, run};
 pub use self::pattern::{Pattern, PatternOptions, expression};
-pub use self::plan::{Plan, Session};
+pub use self::plan::{Increments, Session};
 pub use self::rank::{Answer, Ranking};
 pub use self::ranked::{Census, TurnFound, turns_of};
 pub use self::search::{Answers, Effort, Hit, search};
@@ -33,7 +33,7 @@ pub use self::text::{PartKind, Parts};
 
 /// Where a line of a transcript is stored. Records of several commits can have the same line.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub struct Place {
+pub struct LineAddress {
     /// The segment; of a document of an earlier tool, the session.
     of: String,
     /// The position in it, in bytes.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::{Plan, Session};
+use super::{Increments, Session};
 use crate::archive::{Unpacker, segment};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
@@ -226,7 +226,7 @@ impl<T> Drop for StopIfPanicking<'_, T> {
 /// Those of `work` and `visit`, and if the repository cannot be opened again.
 pub fn run<T: Send>(
     reader: &Reader<'_>,
-    plan: &Plan,
+    plan: &Increments,
     limits: Limits,
     work: impl Fn(&mut Worker<'_>, usize, &Session) -> Result<T> + Sync,
     mut visit: impl FnMut(usize, T) -> Result<ControlFlow<()>>,
@@ -300,7 +300,7 @@ pub fn run<T: Send>(
 /// Does the same in this thread. Another one would keep memory of its own for long lines.
 fn run_here<T>(
     reader: &Reader<'_>,
-    plan: &Plan,
+    plan: &Increments,
     limits: Limits,
     work: impl Fn(&mut Worker<'_>, usize, &Session) -> Result<T>,
     mut visit: impl FnMut(usize, T) -> Result<ControlFlow<()>>,
@@ -327,7 +327,7 @@ fn run_here<T>(
 }
 
 /// Fetches the segments of a plan that a partial clone lacks. What cannot be fetched is told when it is searched.
-fn fetch(reader: &Reader<'_>, plan: &Plan) {
+fn fetch(reader: &Reader<'_>, plan: &Increments) {
     if !reader.repo().is_partial() {
         return;
     }

@@ -150,9 +150,9 @@ mod tests {
     use super::*;
 
     /// A line: its number, its text, and the places of its matches.
-    type Found = (usize, String, Vec<(usize, usize)>);
+    type FoundLine = (usize, String, Vec<(usize, usize)>);
 
-    fn lines(pattern: &str, options: PatternOptions, text: &str) -> Vec<Found> {
+    fn lines(pattern: &str, options: PatternOptions, text: &str) -> Vec<FoundLine> {
         let mut found = Vec::new();
         let pattern = Pattern::new(&[pattern.to_owned()], options).expect("a pattern");
         pattern.each_line(text, |number, place, spans| {

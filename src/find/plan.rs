@@ -28,7 +28,7 @@ pub struct Session {
 
 /// The increments to search, in the order of the answers.
 #[derive(Clone, Debug, Default)]
-pub struct Plan {
+pub struct Increments {
     /// The commits, newest first.
     pub commits: Vec<Commit>,
     /// The increments, in the order of the commits, and within a commit as `show` has them.
@@ -37,15 +37,15 @@ pub struct Plan {
     pub problems: Vec<String>,
 }
 
-impl Plan {
+impl Increments {
     /// Lists the increments of the commits that a query chooses. An increment that several commits have is listed once,
     /// with the newest of them, or with `is_each` for each.
     ///
     /// # Errors
     ///
     /// As [`Reader::each`].
-    pub fn new(reader: &Reader<'_>, query: &Query, is_each: bool) -> Result<Plan> {
-        let mut plan = Plan::default();
+    pub fn new(reader: &Reader<'_>, query: &Query, is_each: bool) -> Result<Increments> {
+        let mut plan = Increments::default();
         let mut seen = HashSet::new();
         let parse = |hex: &Option<String>| hex.as_deref().and_then(|hex| reader.repo().parse_id(hex));
         reader.each(query, |listed| {
@@ -84,9 +84,9 @@ impl Plan {
     /// # Errors
     ///
     /// If the notes or the archive cannot be read.
-    pub fn unrecorded(reader: &Reader<'_>, agent: Option<&str>, session: Option<&str>) -> Result<Plan> {
+    pub fn unrecorded(reader: &Reader<'_>, agent: Option<&str>, session: Option<&str>) -> Result<Increments> {
         let archive = Archive::new(reader.repo());
-        let mut plan = Plan::default();
+        let mut plan = Increments::default();
         for (key, segment_id) in reader.unrecorded()? {
             let time = archive.header(segment_id).map(|header| header.time).unwrap_or_default();
             let is_wanted =

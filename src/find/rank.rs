@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Census, Place, Plan, Terms, TurnFound};
+use super::{Census, Increments, LineAddress, Terms, TurnFound};
 
 /// How soon more of the same word stops to count.
 const K1: f64 = 1.2;
@@ -26,7 +26,7 @@ pub struct Answer {
     /// The higher, the better.
     pub score: f64,
     /// The place of the turn's first message in the archive.
-    pub place: Place,
+    pub place: LineAddress,
 }
 
 /// Collects turns, then ranks them.
@@ -55,7 +55,7 @@ impl<'t> Ranking<'t> {
     }
 
     /// Returns the best turns, best first. `now` is in seconds since the epoch.
-    pub fn best(&self, plan: &Plan, now: i64, max_count: usize) -> Vec<Answer> {
+    pub fn best(&self, plan: &Increments, now: i64, max_count: usize) -> Vec<Answer> {
         let searched = self.searched as f64 + UNSEEN;
         let rarity = |frequency: &usize| {
             let frequency = *frequency as f64 + 1.0;
@@ -98,7 +98,7 @@ impl<'t> Ranking<'t> {
 }
 
 /// Returns how old the commit of an increment is.
-fn age_secs(plan: &Plan, session: usize, now: i64) -> f64 {
+fn age_secs(plan: &Increments, session: usize, now: i64) -> f64 {
     let session = &plan.sessions[session];
     let time = match session.commit {
         Some(commit) => Some(plan.commits[commit].committer.time.seconds),

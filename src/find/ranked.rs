@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::extent::{Extent, each_line_with, place_in, prompt_marks, redacted, too_large};
 use super::text::texts;
-use super::{PartKind, Place, Session, Terms, Worker};
+use super::{LineAddress, PartKind, Session, Terms, Worker};
 use crate::agent::Wording;
 use crate::error::{Error, Result};
 use crate::record::readable;
@@ -15,7 +15,7 @@ use crate::transcript::Message;
 #[derive(Clone, Debug)]
 pub struct TurnFound {
     /// The place of its first message in the archive.
-    pub(super) place: Place,
+    pub(super) place: LineAddress,
     /// Its number in the increment: 1 for the first prompt, 0 before it.
     pub number: usize,
     /// How often each word is in it, by the weight of the parts.
@@ -177,14 +177,14 @@ impl Worker<'_> {
 /// The words of a turn, counted.
 struct Tally {
     number: usize,
-    place: Place,
+    place: LineAddress,
     counts: Vec<f64>,
     length: usize,
     is_excluded: bool,
 }
 
 impl Tally {
-    fn new(terms: &Terms, number: usize, place: Place) -> Self {
+    fn new(terms: &Terms, number: usize, place: LineAddress) -> Self {
         Tally { number, place, counts: vec![0.0; terms.count()], length: 0, is_excluded: false }
     }
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use super::{Answer, Excerpt, Limits, Plan, Ranking, Session, Terms, Worker, excerpt_of, run, turns_of};
+use super::{Answer, Excerpt, Increments, Limits, Ranking, Session, Terms, Worker, excerpt_of, run, turns_of};
 use crate::error::{Error, Kind, Result};
 use crate::record::Reader;
 
@@ -47,7 +47,7 @@ pub struct Answers {
 /// Those of `go_on`, and those of [`turns_of`].
 pub fn search(
     reader: &Reader<'_>,
-    plan: &Plan,
+    plan: &Increments,
     terms: &Terms,
     effort: Effort,
     go_on: impl Fn() -> Result<()>,
@@ -70,7 +70,7 @@ pub fn search(
     let searched = if is_late { searched } else { plan.sessions.len() };
     let best = ranking.best(plan, effort.now, effort.max_count);
     let sessions = best.iter().map(|answer| plan.sessions[answer.session].clone()).collect();
-    let chosen = Plan { sessions, ..Plan::default() };
+    let chosen = Increments { sessions, ..Increments::default() };
     let read = |worker: &mut Worker<'_>, number: usize, session: &Session| {
         excerpt_of(worker, session, best[number].turn, terms)
     };

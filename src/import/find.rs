@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::Request;
-use crate::agent::{Agent, Found};
+use crate::agent::{Agent, FoundTranscript};
 use crate::capture;
 use crate::git::Worktree;
 use crate::transcript::SessionKey;
@@ -15,7 +15,7 @@ const MAX_SUBDIRECTORIES: usize = 256;
 /// A transcript in an agent's store, with where it was found.
 pub struct Stored {
     pub agent: &'static dyn Agent,
-    pub found: Found,
+    pub found: FoundTranscript,
     pub directory: PathBuf,
     pub worktree: PathBuf,
 }

@@ -11,7 +11,7 @@ use super::claims::Past;
 use super::find::Stored;
 use super::noted::Noted;
 use super::{Fate, Source};
-use crate::agent::{Agent, Found};
+use crate::agent::{Agent, FoundTranscript};
 use crate::archive::Archive;
 use crate::capture::State;
 use crate::capture::reading::{Reading, Redaction, SessionContext};
@@ -104,7 +104,7 @@ impl<'a, 'r> Loader<'a, 'r> {
     fn source(
         &self,
         agent: &'static dyn Agent,
-        found: &Found,
+        found: &FoundTranscript,
         owner: &SessionKey,
         live: Option<&LiveSession>,
     ) -> Result<(Trace, Source)> {

@@ -104,7 +104,7 @@ struct Source {
 
 /// The plan of an import.
 #[derive(Default)]
-pub struct Plan {
+pub struct Import {
     /// The sessions to import or to report.
     pub sessions: Vec<Planned>,
     /// The transcripts that could not be read.
@@ -137,7 +137,7 @@ pub const LOCK: &str = "import.lock";
 ///
 /// If history or the notes cannot be read, or the redactor's configuration cannot. A transcript that cannot be read is a
 /// problem of the plan.
-pub fn plan(repo: &Repository, notes_ref: &str, request: &Request<'_>, tell: Tell<'_>) -> Result<Plan> {
+pub fn plan(repo: &Repository, notes_ref: &str, request: &Request<'_>, tell: Tell<'_>) -> Result<Import> {
     let mut worktrees = repo.worktrees();
     worktrees.sort_by_key(|worktree| std::cmp::Reverse(worktree.top.components().count()));
     let tops: Vec<PathBuf> = worktrees.iter().map(|worktree| worktree.top.clone()).collect();
@@ -146,7 +146,7 @@ pub fn plan(repo: &Repository, notes_ref: &str, request: &Request<'_>, tell: Tel
     let mut candidates = Candidates::new(repo, &worktrees);
     let (texts, candidates) = (Texts::default(), &mut candidates);
     let mut attribution = Attribution { repo, candidates, tops: &tops, noted: &noted.sessions, texts };
-    let mut plan = Plan::default();
+    let mut plan = Import::default();
     let (mut pasts, mut loaded) = (Vec::new(), Vec::new());
     let found = find::find(request, &worktrees);
     for (number, store) in found.iter().enumerate() {

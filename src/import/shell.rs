@@ -1,4 +1,4 @@
-//! What a shell line runs, which commits it makes, and which one an answer of Git names.
+//! The commands of a shell line, the commits that they make, and the commit that an answer of Git names.
 //!
 //! Read [`commands_in`], [`commits_in`] and [`named_in`]. All of it is text from a transcript: nothing is run, and nothing is believed
 //! that the repository does not bear out.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use twox_hash::XxHash3_64;
 
-use super::{Done, Fate, Plan, Planned, Source};
+use super::{Done, Fate, Import, Planned, Source};
 use crate::agent::Agent;
 use crate::capture;
 use crate::capture::parts::record_parts;
@@ -28,7 +28,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// A session that somebody else has recorded since is left alone. One that fails is a problem, and the others go on. What
 /// has been done when this is ended early stays, and is not done again. `tell` gets how many sessions of how many are done.
-pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan, tell: Tell<'_>) -> Done {
+pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Import, tell: Tell<'_>) -> Done {
     let mut done = Done::default();
     let mut recorder = capture::recorder(repo, notes_ref);
     for (number, planned) in plan.sessions.iter().enumerate() {

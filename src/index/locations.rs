@@ -40,7 +40,7 @@ pub struct Location {
 
 /// Where a keyword was found.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Place {
+pub enum FoundAt {
     /// On the line that is named.
     There,
     /// On another line near it.
@@ -79,16 +79,16 @@ fn list<'t>(value: Document<'t>, key: &str) -> Result<Vec<Document<'t>>, String>
 
 /// Looks for the keywords of locations in the files below `top`: on the line, else on the nearest of the lines around it.
 /// Returns where each was found, in the same order. Each file is read once, however many locations name it.
-pub fn find_all(top: &Path, locations: &[&Location]) -> Vec<Place> {
+pub fn find_all(top: &Path, locations: &[&Location]) -> Vec<FoundAt> {
     let mut order: Vec<usize> = (0..locations.len()).collect();
     order.sort_by(|one, other| locations[*one].file.cmp(&locations[*other].file));
-    let mut places = vec![Place::Nowhere(""); locations.len()];
+    let mut places = vec![FoundAt::Nowhere(""); locations.len()];
     for group in order.chunk_by(|one, other| locations[*one].file == locations[*other].file) {
         let lines = read(top, &locations[group[0]].file).map(Lines::of);
         for at in group {
             places[*at] = match &lines {
                 Ok(lines) => locations[*at].find_in(lines),
-                Err(reason) => Place::Nowhere(reason),
+                Err(reason) => FoundAt::Nowhere(reason),
             };
         }
     }
@@ -135,14 +135,14 @@ impl Lines {
 }
 
 impl Location {
-    fn find_in(&self, lines: &Lines) -> Place {
+    fn find_in(&self, lines: &Lines) -> FoundAt {
         let first = self.line.saturating_sub(NEAR).max(1);
         let last = self.line.saturating_add(NEAR).min(lines.starts.len());
         let found = (first..=last).filter(|number| lines.line(*number).contains_str(&self.keyword));
         match found.min_by_key(|line| line.abs_diff(self.line)) {
-            Some(line) if line == self.line => Place::There,
-            Some(line) => Place::Near(line),
-            None => Place::Nowhere("the keyword is neither on that line nor near it"),
+            Some(line) if line == self.line => FoundAt::There,
+            Some(line) => FoundAt::Near(line),
+            None => FoundAt::Nowhere("the keyword is neither on that line nor near it"),
         }
     }
 }
@@ -157,16 +157,16 @@ mod tests {
         let find = |line: usize, keyword: &str| {
             Location { file: "f".into(), keyword: keyword.into(), line }.find_in(&Lines::of(text.clone().into_bytes()))
         };
-        assert_eq!(find(50, "retry"), Place::There);
-        assert_eq!(find(52, "retry"), Place::Near(50));
-        assert_eq!(find(58, "retry"), Place::Near(60));
-        assert_eq!(find(0, "retry"), Place::Near(10));
-        assert_eq!(find(70, "retry 50"), Place::Near(50));
-        assert!(matches!(find(71, "retry 50"), Place::Nowhere(_)));
-        assert!(matches!(find(500, "retry"), Place::Nowhere(_)));
-        assert!(matches!(find(usize::MAX, "retry"), Place::Nowhere(_)));
+        assert_eq!(find(50, "retry"), FoundAt::There);
+        assert_eq!(find(52, "retry"), FoundAt::Near(50));
+        assert_eq!(find(58, "retry"), FoundAt::Near(60));
+        assert_eq!(find(0, "retry"), FoundAt::Near(10));
+        assert_eq!(find(70, "retry 50"), FoundAt::Near(50));
+        assert!(matches!(find(71, "retry 50"), FoundAt::Nowhere(_)));
+        assert!(matches!(find(500, "retry"), FoundAt::Nowhere(_)));
+        assert!(matches!(find(usize::MAX, "retry"), FoundAt::Nowhere(_)));
         let none = Location { file: "f".into(), keyword: String::new(), line: 1 };
-        assert!(matches!(none.find_in(&Lines::of(Vec::new())), Place::Nowhere(_)), "an empty file has no line");
+        assert!(matches!(none.find_in(&Lines::of(Vec::new())), FoundAt::Nowhere(_)), "an empty file has no line");
     }
 
     #[test]
@@ -178,7 +178,7 @@ mod tests {
         let at = |file: &str, line| Location { file: file.into(), keyword: "x".into(), line };
         let locations = [at("b", 2), at("a", 1), at("c", 1), at("b", 1), at("a", 2)];
         let places = find_all(top.path(), &locations.iter().collect::<Vec<_>>());
-        let absent = Place::Nowhere("there is no such file");
-        assert_eq!(places, [Place::There, Place::There, absent, Place::Near(2), Place::Near(1)]);
+        let absent = FoundAt::Nowhere("there is no such file");
+        assert_eq!(places, [FoundAt::There, FoundAt::There, absent, FoundAt::Near(2), FoundAt::Near(1)]);
     }
 }

@@ -1,7 +1,7 @@
 //! The project's index: four JSON files in `.memo/index` that tell agents how a project is built. Made here, checked here,
 //! and kept up to date by an agent.
 //!
-//! Read [`Project`] first, then [`schema`] for what the files hold, [`Plan`] for how an agent is asked,
+//! Read [`Project`] first, then [`schema`] for what the files hold, [`Removal`] for how an agent is asked,
 //! and [`Watcher`] for when. The servers and
 //! commands read values of it by path.
 
@@ -19,7 +19,7 @@ mod watch;
 
 pub use self::changed::{Change, Snapshot, last_scan_time};
 pub use self::files::{DIRECTORY, Project, ROOTS, SKELETONS, below, find, read};
-pub use self::locations::{Issue, Location, Place, find_all, issues};
-pub use self::scan::{Plan, choose};
+pub use self::locations::{FoundAt, Issue, Location, find_all, issues};
+pub use self::scan::{Scan, choose};
 pub use self::tree::Tree;
 pub use self::watch::{Debounce, News, Watcher, running};

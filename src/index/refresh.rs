@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::files::{Project, below};
 use super::place;
-use super::scan::{AGAIN, Plan, choose};
+use super::scan::{AGAIN, Scan, choose};
 use super::tree::Tree;
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
@@ -27,7 +27,7 @@ pub fn is_wanted(here: &Path, top: &Path) -> Result<bool> {
 ///
 /// # Errors
 ///
-/// As [`Plan::new`] and [`Plan::run`].
+/// As [`Removal::new`] and [`Removal::run`].
 pub fn refresh(repo: &Repository, project: &Project) -> Result<Vec<String>> {
     project.require()?;
     let ask = choose(repo, None)?;
@@ -36,7 +36,7 @@ pub fn refresh(repo: &Repository, project: &Project) -> Result<Vec<String>> {
     loop {
         // Whoever has the lock looks for this file when it has given the lock back, so that either of us goes on.
         place::touch(&again)?;
-        let plan = match Plan::new(repo, project, ask) {
+        let plan = match Scan::new(repo, project, ask) {
             Err(error) if error.kind() == Kind::Busy => return Ok(told),
             plan => plan?,
         };

@@ -1,7 +1,7 @@
 //! Bringing the index up to date: an agent is asked about the files that have changed, its answer is checked, and only a
 //! valid index is put in place.
 //!
-//! Read [`Plan`]. The agent is asked as for a summary: in an empty directory, without tools. It gets texts and answers
+//! Read [`Removal`]. The agent is asked as for a summary: in an empty directory, without tools. It gets texts and answers
 //! with texts, so it can change nothing but the four files, and instructions or settings in the project do not reach it as
 //! such.
 
@@ -48,7 +48,7 @@ pub fn choose(repo: &Repository, name: Option<&str>) -> Result<&'static Ask> {
 }
 
 /// What a scan will send. While it exists, no other scan of the project runs.
-pub struct Plan<'p> {
+pub struct Scan<'p> {
     project: &'p Project,
     redactor: Redactor,
     ask: &'static Ask,
@@ -65,7 +65,7 @@ pub struct Plan<'p> {
     _lock: Lock,
 }
 
-impl<'p> Plan<'p> {
+impl<'p> Scan<'p> {
     /// Finds out what has changed since the last scan.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl<'p> Plan<'p> {
         let changes = snapshot.changes_since(&earlier, project);
         let max_bytes = ask.max_question_bytes();
         let room = question::room(&begun, &redactor, max_bytes).ok_or_else(|| too_large(ask, &begun, &redactor))?;
-        Ok(Plan { project, redactor, ask, texts, begun, earlier, snapshot, changes, room, _lock: lock })
+        Ok(Scan { project, redactor, ask, texts, begun, earlier, snapshot, changes, room, _lock: lock })
     }
 
     /// Says whether there is nothing to ask, and no answer that waits.

@@ -9,28 +9,29 @@ use crate::path::{Document, Segment, render};
 const MAX_ERRORS: usize = 50;
 
 /// What a value must be.
-enum Shape {
+enum Schema {
     Text,
     /// A whole number from 0 on.
     Number,
-    List(&'static Shape),
+    List(&'static Schema),
     /// Keys that must be there, and keys that may be there.
-    Object(&'static [(&'static str, Shape)], &'static [(&'static str, Shape)]),
+    Object(&'static [(&'static str, Schema)], &'static [(&'static str, Schema)]),
 }
 
-use Shape::{List, Number, Object, Text};
+use Schema::{List, Number, Object, Text};
 
-const SUBMODULE: Shape = Object(&[("name", Text), ("description", Text), ("interfaces", Text)], &[]);
-const INTERNAL: Shape = Object(&[("submodules", List(&SUBMODULE)), ("relationships", Text)], &[]);
-const MODULE: Shape = Object(&[("name", Text), ("description", Text), ("interfaces", Text)], &[("internal", INTERNAL)]);
-const INTERFACE: Shape = Object(&[("type", Text), ("name", Text), ("params", Text), ("description", Text)], &[]);
-const STORY: Shape = Object(&[("title", Text), ("tags", List(&Text)), ("content", Text)], &[]);
-const LOCATION: Shape = Object(&[("file", Text), ("keyword", Text), ("line", Number)], &[]);
-const ISSUE: Shape =
+const SUBMODULE: Schema = Object(&[("name", Text), ("description", Text), ("interfaces", Text)], &[]);
+const INTERNAL: Schema = Object(&[("submodules", List(&SUBMODULE)), ("relationships", Text)], &[]);
+const MODULE: Schema =
+    Object(&[("name", Text), ("description", Text), ("interfaces", Text)], &[("internal", INTERNAL)]);
+const INTERFACE: Schema = Object(&[("type", Text), ("name", Text), ("params", Text), ("description", Text)], &[]);
+const STORY: Schema = Object(&[("title", Text), ("tags", List(&Text)), ("content", Text)], &[]);
+const LOCATION: Schema = Object(&[("file", Text), ("keyword", Text), ("line", Number)], &[]);
+const ISSUE: Schema =
     Object(&[("tags", List(&Text)), ("title", Text), ("description", Text), ("locations", List(&LOCATION))], &[]);
 
 /// The files in the order of [`files::ROOTS`].
-const SHAPES: [Shape; 4] = [
+const SHAPES: [Schema; 4] = [
     Object(&[("modules", List(&MODULE)), ("relationships", Text)], &[]),
     Object(&[("external", List(&INTERFACE)), ("internal", List(&INTERFACE))], &[]),
     Object(&[("stories", List(&STORY))], &[]),
@@ -66,7 +67,7 @@ pub fn check(root: &str, text: Result<&str, &str>) -> Vec<String> {
     found.into_iter().map(|reason| format!("{root}.json: {reason}")).collect()
 }
 
-fn fits(value: Document<'_>, shape: &Shape, path: &mut Vec<Segment>, found: &mut Vec<String>) -> Result<(), String> {
+fn fits(value: Document<'_>, shape: &Schema, path: &mut Vec<Segment>, found: &mut Vec<String>) -> Result<(), String> {
     let mut tell = |path: &[Segment], reason: String| {
         found.push(if path.is_empty() { reason } else { format!("{}: {reason}", render(path)) });
     };
@@ -98,7 +99,7 @@ fn fits(value: Document<'_>, shape: &Shape, path: &mut Vec<Segment>, found: &mut
     Ok(())
 }
 
-fn expected(shape: &Shape) -> &'static str {
+fn expected(shape: &Schema) -> &'static str {
     match shape {
         Text => "string",
         Number => "whole number from 0 on",

@@ -13,7 +13,7 @@ use crate::error::{Kind, Result};
 use crate::git::{BlameRequest, Commit, Repository, date};
 use crate::pretty::{Style, WhyView, more_command, why_markdown, write_why};
 use crate::record::{self, Reader, redaction};
-use crate::replay::{Block, Evidence, Explainer, blocks};
+use crate::replay::{Block, Certainty, Explainer, blocks};
 
 /// What is known of a line.
 pub struct Behind {
@@ -60,7 +60,7 @@ pub fn behind(address: &str, text: Option<&str>, line: u32) -> Result<Option<Beh
         explained.push((lines, found));
     }
     let is_known = |block: &Block| match block.found.evidence {
-        Evidence::None => false,
+        Certainty::None => false,
         // That a running session edited the file says nothing of what somebody types into it.
         evidence => evidence.names_a_call() || !block.commit.commit_id.is_null(),
     };

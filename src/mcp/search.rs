@@ -14,7 +14,7 @@ use super::tokens::excerpt;
 use super::{Context, Refusal};
 use crate::error::Kind;
 use crate::find::{
-    self, Case, Effort, Limits, PartKind, Parts, Pattern, PatternOptions, Plan, Session, Terms, Wanted, Worker,
+    self, Case, Effort, Increments, Limits, PartKind, Parts, Pattern, PatternOptions, Session, Terms, Wanted, Worker,
     matches_of,
 };
 use crate::git::date::Time;
@@ -41,7 +41,7 @@ pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Re
     }
     let wanted = wanted(&repo, arguments)?;
     let reader = context.reader(&repo);
-    let plan = Plan::new(&reader, &wanted, false).map_err(|error| refusal(&error))?;
+    let plan = Increments::new(&reader, &wanted, false).map_err(|error| refusal(&error))?;
     let page = Page { offset: number(arguments, "offset", 0), limit: number(arguments, "limit", LIMIT) };
     let case = if flag(arguments, "case_sensitive") { Case::Exact } else { Case::Folded };
     let words: Vec<String> = words(query);
@@ -71,7 +71,7 @@ pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Re
 }
 
 /// Says which sessions of a plan were not searched in time, if only the first `searched` were.
-fn left(plan: &Plan, searched: usize) -> Option<Value> {
+fn left(plan: &Increments, searched: usize) -> Option<Value> {
     let first = plan.sessions.get(searched)?;
     let count = plan.sessions.len() - searched;
     let from = first.commit.map(|commit| date(plan.commits[commit].author.time.seconds)).unwrap_or_default();
@@ -163,16 +163,16 @@ fn words(query: &str) -> Vec<String> {
 struct Search<'s> {
     context: &'s Context<'s>,
     reader: &'s Reader<'s>,
-    plan: &'s Plan,
+    plan: &'s Increments,
     limits: Limits,
 }
 
 /// The answer, and how many increments were searched in time.
-type Found = (Vec<Value>, usize);
+type Answers = (Vec<Value>, usize);
 
 impl Search<'_> {
     /// Finds turns that have words, best first.
-    fn by_words(&self, terms: &Terms, page: Page) -> Result<Found, Refusal> {
+    fn by_words(&self, terms: &Terms, page: Page) -> Result<Answers, Refusal> {
         let effort = Effort { max_count: page.enough(), limits: self.limits, now: Time::now().seconds };
         let found = find::search(self.reader, self.plan, terms, effort, || self.context.go_on());
         let found = found.map_err(|error| refusal(&error))?;
@@ -186,7 +186,7 @@ impl Search<'_> {
     }
 
     /// Finds the messages that match a pattern, newest commit first.
-    fn by_pattern(&self, pattern: Pattern, page: Page) -> Result<Found, Refusal> {
+    fn by_pattern(&self, pattern: Pattern, page: Page) -> Result<Answers, Refusal> {
         let wanted = Wanted { parts: Parts::ALL, has_numbers: true, ..Wanted::new(pattern) };
         let (mut found, mut seen, mut searched) = (Vec::new(), HashMap::new(), 0);
         let work = |worker: &mut Worker<'_>, _: usize, session: &Session| matches_of(worker, session, &wanted);
@@ -221,7 +221,7 @@ impl Search<'_> {
 }
 
 /// Returns what is told of an answer.
-fn object(plan: &Plan, session: &Session, kind: PartKind, excerpt: String, message: usize, turn: usize) -> Value {
+fn object(plan: &Increments, session: &Session, kind: PartKind, excerpt: String, message: usize, turn: usize) -> Value {
     let role = match kind {
         PartKind::Prompt => "user",
         PartKind::Answer | PartKind::Thinking => "assistant",

@@ -13,11 +13,11 @@ use crate::git::{BlameRequest, FileSince, ObjectId, Repository, date};
 use crate::outside;
 use crate::pretty::{has_passed, runs_checks};
 use crate::record::redaction;
-use crate::replay::{Block, Call, Evidence, Explainer, Talk, blocks};
+use crate::replay::{Block, Call, Certainty, Explainer, Talk, blocks};
 
 /// The longest answer, in tokens.
 const MAX_TOKENS: usize = 500;
-/// What the notes and the frame of an answer take of them.
+/// How many of these tokens the notes of an answer and the members around them take.
 const FRAME_TOKENS: usize = 50;
 /// A text that is shortened keeps so many tokens.
 const MIN_TOKENS: usize = 10;
@@ -132,7 +132,7 @@ pub fn why(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
         explained.push((lines, found));
     }
     let blocks = blocks(&explained);
-    let recorded = || blocks.iter().filter(|block| block.found.evidence != Evidence::None);
+    let recorded = || blocks.iter().filter(|block| block.found.evidence != Certainty::None);
     let now = Now::of(&repo, path, revision);
     let mut found: Vec<Value> = Vec::new();
     let (mut left, mut left_out) = (MAX_TOKENS - FRAME_TOKENS, 0);

@@ -39,7 +39,7 @@ const RECENT_SECS: i64 = 60 * 60;
 struct Document {
     /// The commit whose note has the document.
     commit_id: ObjectId,
-    /// The index in [`Plan::sources`] of its notes ref.
+    /// The index in [`Removal::sources`] of its notes ref.
     source: usize,
     checksum: String,
     /// The length of the unpacked transcript.
@@ -84,7 +84,7 @@ struct Source {
 
 /// What a migration would do.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub struct Migration {
     /// The sessions to migrate.
     pub sessions: Vec<Session>,
     /// The backups to make.
@@ -105,7 +105,7 @@ pub struct Plan {
     ranks: HashMap<ObjectId, usize>,
 }
 
-impl Plan {
+impl Migration {
     /// Says whether the notes would not change.
     pub fn is_empty(&self) -> bool {
         self.sessions.is_empty() && self.removed.is_empty()
@@ -130,8 +130,8 @@ fn live_sessions(repo: &Repository) -> HashSet<SessionKey> {
 /// # Errors
 ///
 /// If a note or history cannot be read.
-pub fn plan(repo: &Repository, notes_ref: &str, others: &[String], tell: Tell<'_>) -> Result<Plan> {
-    let mut plan = Plan { notes_ref: notes_ref.to_owned(), ..Plan::default() };
+pub fn plan(repo: &Repository, notes_ref: &str, others: &[String], tell: Tell<'_>) -> Result<Migration> {
+    let mut plan = Migration { notes_ref: notes_ref.to_owned(), ..Migration::default() };
     let mut found: BTreeMap<SessionKey, Vec<Document>> = BTreeMap::new();
     let names = [notes_ref, EARLIER_REF].into_iter().chain(others.iter().map(String::as_str));
     for name in names {
@@ -151,7 +151,7 @@ pub fn plan(repo: &Repository, notes_ref: &str, others: &[String], tell: Tell<'_
     Ok(plan)
 }
 
-impl Plan {
+impl Migration {
     fn rank(&self, commit_id: ObjectId) -> usize {
         self.ranks.get(&commit_id).copied().unwrap_or(usize::MAX)
     }
@@ -397,7 +397,7 @@ fn free_name(repo: &Repository, ref_name: &str, commit_id: ObjectId) -> Result<O
 /// # Errors
 ///
 /// If a ref cannot be written, a document has changed since planning, or there is no redactor.
-pub fn carry_out(repo: &Repository, mut plan: Plan, tell: Tell<'_>) -> Result<Vec<Error>> {
+pub fn carry_out(repo: &Repository, mut plan: Migration, tell: Tell<'_>) -> Result<Vec<Error>> {
     let redaction: Redaction = Rc::new(Ok(redaction::redactor(repo)?));
     for backup in &plan.backups {
         let message = format!("shiftlog: {} before migrating\n", backup.ref_name);

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Document, Plan, Session, TIMEOUT};
+use super::{Document, Migration, Session, TIMEOUT};
 use crate::archive::{Archive, hex};
 use crate::capture::reading::{Reading, Redaction, SessionContext, Survey};
 use crate::capture::state::{Progress, SegmentEnd};
@@ -19,7 +19,7 @@ use crate::{agent, notes};
 
 /// An increment that a commit has already.
 pub struct KnownIncrement {
-    /// The rank of the oldest such commit; see [`Plan::ranks`].
+    /// The rank of the oldest such commit; see [`Removal::ranks`].
     rank: usize,
     /// The end of the increment.
     mark: SegmentEnd,
@@ -32,7 +32,7 @@ pub struct KnownIncrement {
 /// before it.
 pub fn store(
     repo: &Repository,
-    plan: &mut Plan,
+    plan: &mut Migration,
     session: &Session,
     mut known: HashMap<String, KnownIncrement>,
     redaction: &Redaction,
@@ -128,7 +128,7 @@ fn record(key: &SessionKey, since: SegmentEnd, survey: &Survey, progress: &Progr
 /// Returns the increments of these sessions that our notes already have, by the segment they end with.
 pub fn known_increments(
     repo: &Repository,
-    plan: &Plan,
+    plan: &Migration,
     sessions: &[Session],
 ) -> Result<HashMap<SessionKey, HashMap<String, KnownIncrement>>> {
     let mut known: HashMap<SessionKey, HashMap<String, KnownIncrement>> = HashMap::new();
@@ -176,7 +176,7 @@ fn since(
 
 /// Returns the documents with different transcripts in the order of their commits. A document whose transcript is a
 /// prefix of an earlier one comes before that one.
-fn storage_order<'s>(repo: &Repository, plan: &Plan, session: &'s Session) -> Result<Vec<&'s Document>> {
+fn storage_order<'s>(repo: &Repository, plan: &Migration, session: &'s Session) -> Result<Vec<&'s Document>> {
     let mut seen = HashSet::new();
     let mut order: Vec<&Document> = Vec::new();
     for document in session.documents.iter().filter(|document| seen.insert(&document.checksum)) {

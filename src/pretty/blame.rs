@@ -12,7 +12,7 @@ use crate::git::date::Time;
 use crate::git::{BlamedCommit, BlamedLines, ObjectId};
 use crate::outside;
 use crate::redact::Redactor;
-use crate::replay::{Evidence, Found};
+use crate::replay::{Certainty, Explanation};
 
 /// How much of a prompt a header line has, in characters.
 const MAX_PROMPT_CHARS: usize = 200;
@@ -32,8 +32,8 @@ pub enum MachineFormat {
 }
 
 /// Returns our header lines for a line, without secrets; none if nothing is recorded.
-fn headers(found: &Found, redactor: &Redactor) -> Vec<String> {
-    if found.evidence == Evidence::None {
+fn headers(found: &Explanation, redactor: &Redactor) -> Vec<String> {
+    if found.evidence == Certainty::None {
         return Vec::new();
     }
     let mut lines = Vec::new();
@@ -67,7 +67,7 @@ fn headers(found: &Found, redactor: &Redactor) -> Vec<String> {
 pub fn write_machine(
     out: &mut dyn Write,
     lines: &BlamedLines,
-    found: &[Found],
+    found: &[Explanation],
     format: MachineFormat,
     redactor: &Redactor,
     is_screen: bool,
@@ -142,7 +142,7 @@ pub struct BlameColumns {
 /// The lines of a file, to be shown with columns as wide as the widest.
 pub struct BlameTable<'a> {
     columns: BlameColumns,
-    explained: &'a [(BlamedLines, Vec<Found>)],
+    explained: &'a [(BlamedLines, Vec<Explanation>)],
     /// Each commit's id, as it is shown.
     names: HashMap<ObjectId, String>,
     authors: HashMap<ObjectId, (String, String)>,
@@ -157,7 +157,7 @@ pub struct BlameTable<'a> {
 impl<'a> BlameTable<'a> {
     /// Measures the columns. `path` is the one that was asked about, `shorten` gives a commit's short name.
     pub fn new(
-        explained: &'a [(BlamedLines, Vec<Found>)],
+        explained: &'a [(BlamedLines, Vec<Explanation>)],
         path: &BStr,
         columns: BlameColumns,
         style: &Style,
@@ -244,12 +244,12 @@ fn author_and_date(commit: &BlamedCommit, columns: BlameColumns, style: &Style) 
 }
 
 /// Returns the agent, the session and the turn of a line: `?` says that only the text tells it, `-` that no turn is known.
-fn own_column(found: &Found) -> String {
+fn own_column(found: &Explanation) -> String {
     let Some(talk) = found.talk() else {
-        return if found.evidence == Evidence::Commit { "recorded".to_owned() } else { String::new() };
+        return if found.evidence == Certainty::Commit { "recorded".to_owned() } else { String::new() };
     };
     let turn = match (found.call(), found.evidence) {
-        (Some(call), Evidence::Replay) => call.turn.to_string(),
+        (Some(call), Certainty::Replay) => call.turn.to_string(),
         (Some(call), _) => format!("{}?", call.turn),
         (None, _) => "-".to_owned(),
     };

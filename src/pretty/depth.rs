@@ -1,7 +1,7 @@
 //! How much of a conversation is shown, and how a cut is marked.
 
 use super::count;
-use super::place::Place;
+use super::place::Directories;
 
 /// How much of one kind of thing is shown.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -40,7 +40,7 @@ impl Depth {
     }
 
     /// Returns what a tool answered with paths as they are shown, unless inputs are shown as they were given.
-    pub fn placed(&self, text: String, place: &Place) -> String {
+    pub fn placed(&self, text: String, place: &Directories) -> String {
         if self.has_inputs { text } else { place.text(&text).into_owned() }
     }
 

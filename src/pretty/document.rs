@@ -10,7 +10,7 @@ use super::count;
 use super::depth::{Amount, Depth};
 use super::human::View;
 use super::markdown::inert;
-use super::place::Place;
+use super::place::Directories;
 use super::printer::attachment;
 use super::sub_agent::SubAgent;
 use super::told::told_line;
@@ -58,7 +58,7 @@ pub fn document_head(commit: &Commit, conversation: &Conversation) -> String {
 /// Returns one message as [`write_document`] has it.
 pub fn document_message(message: &Message, depth: Depth) -> String {
     let mut text = Vec::new();
-    let mut document = Document { depth, place: Place::default(), sub_agents: &[], calls: HashMap::new() };
+    let mut document = Document { depth, place: Directories::default(), sub_agents: &[], calls: HashMap::new() };
     let _ = document.write_message(&mut text, message);
     String::from_utf8_lossy(&text).into_owned()
 }
@@ -110,7 +110,7 @@ fn write_head(out: &mut dyn Write, commit: &Commit, conversation: &Conversation)
 struct Document<'a> {
     depth: Depth,
     /// Where paths are shown from.
-    place: Place,
+    place: Directories,
     sub_agents: &'a [SubAgent],
     /// The calls that have been written, by their ids.
     calls: HashMap<&'a str, &'a ToolCall>,
@@ -118,7 +118,7 @@ struct Document<'a> {
 
 impl<'a> Document<'a> {
     fn new(depth: Depth, of: &Conversation, sub_agents: &'a [SubAgent]) -> Self {
-        let place = Place::new(agent::directory(&of.bytes).as_deref(), None);
+        let place = Directories::new(agent::directory(&of.bytes).as_deref(), None);
         Document { depth, place, sub_agents, calls: HashMap::new() }
     }
 

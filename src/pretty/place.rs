@@ -4,16 +4,16 @@ use std::borrow::Cow;
 
 /// The directories from which paths are shown.
 #[derive(Clone, Debug, Default)]
-pub struct Place {
+pub struct Directories {
     directories: Vec<String>,
 }
 
-impl Place {
+impl Directories {
     /// Makes a place of the directory that a session ran in, and of the top of the reader's working tree.
     pub fn new(directory: Option<&str>, top: Option<&str>) -> Self {
         let plain = |directory: &str| directory.trim_end_matches(['/', '\\']).to_owned();
         let directories = [directory, top].into_iter().flatten().map(plain);
-        Place { directories: directories.filter(|directory| !directory.is_empty()).collect() }
+        Directories { directories: directories.filter(|directory| !directory.is_empty()).collect() }
     }
 
     /// Returns a path from one of the directories, if it is below it.
@@ -21,7 +21,7 @@ impl Place {
         self.directories.iter().find_map(|directory| below(directory, path)).unwrap_or(path)
     }
 
-    /// Returns text with the paths in it as [`Place::path`] has them. A directory that stands alone stays as it is.
+    /// Returns text with the paths in it as [`Directories::path`] has them. A directory that stands alone stays as it is.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.directories.iter().fold(Cow::Borrowed(text), |text, directory| match without(&text, directory) {
             Some(shorter) => Cow::Owned(shorter),
@@ -56,22 +56,22 @@ fn without(text: &str, directory: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::Place;
+    use super::Directories;
 
     #[test]
     fn a_path_is_shown_from_the_directory_that_it_is_below() {
-        let place = Place::new(Some("/home/dev/app/"), Some("/srv"));
+        let place = Directories::new(Some("/home/dev/app/"), Some("/srv"));
         let shown = |path| place.path(path);
         assert_eq!((shown("/home/dev/app/a.rs"), shown("/home/dev/app"), shown("/srv/b/c")), ("a.rs", ".", "b/c"));
         assert_eq!((shown("/home/dev/apple"), shown("a.rs"), shown("/")), ("/home/dev/apple", "a.rs", "/"));
-        assert_eq!(Place::new(Some("C:\\app"), None).path("C:\\app\\src\\a.rs"), "src\\a.rs");
-        assert_eq!(Place::new(Some("/"), None).path("/etc"), "/etc");
-        assert_eq!(Place::default().path("/etc"), "/etc");
+        assert_eq!(Directories::new(Some("C:\\app"), None).path("C:\\app\\src\\a.rs"), "src\\a.rs");
+        assert_eq!(Directories::new(Some("/"), None).path("/etc"), "/etc");
+        assert_eq!(Directories::default().path("/etc"), "/etc");
     }
 
     #[test]
     fn only_whole_paths_below_a_directory_are_shortened_in_a_text() {
-        let place = Place::new(Some("/home/dev/app"), Some("/srv"));
+        let place = Directories::new(Some("/home/dev/app"), Some("/srv"));
         for (text, expected) in [
             ("/home/dev/app/src/a.rs:3: fn a()\n/home/dev/app/b", "src/a.rs:3: fn a()\nb"),
             (" --> /home/dev/app/src/a.rs:3", " --> src/a.rs:3"),

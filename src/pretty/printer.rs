@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::call::{self, Act, Item};
 use super::depth::{Amount, Depth};
-use super::place::Place;
+use super::place::Directories;
 use super::sub_agent::SubAgent;
 use super::{Style, diff, markdown, size};
 use crate::outside;
@@ -32,7 +32,7 @@ pub struct Printer<'a> {
     /// What stands in front of each line.
     margin: &'static str,
     /// Where paths are shown from.
-    place: Place,
+    place: Directories,
     sub_agents: &'a [SubAgent],
     /// Whether these are the messages of a sub-agent.
     is_sub_agent: bool,
@@ -61,7 +61,7 @@ impl<'a> Printer<'a> {
             depth,
             style,
             margin: "",
-            place: Place::new(directory.as_deref(), style.top.as_deref()),
+            place: Directories::new(directory.as_deref(), style.top.as_deref()),
             sub_agents,
             is_sub_agent: false,
             answers: HashMap::new(),
@@ -115,7 +115,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Prints a sub-agent's messages within those of its session.
-    fn within(&mut self, messages: &'a [Message], place: Place) -> io::Result<()> {
+    fn within(&mut self, messages: &'a [Message], place: Directories) -> io::Result<()> {
         let printer = Printer::new(&mut *self.out, self.depth, self.style, None, self.sub_agents).of_sub_agent();
         Printer { place, ..printer }.messages(messages, None)
     }
@@ -232,7 +232,7 @@ impl<'a> Printer<'a> {
         let ran = result.sub_agent.as_deref().and_then(|id| self.sub_agents.iter().find(|other| other.id == id));
         if let Some(conversation) = ran.and_then(|ran| ran.conversation.as_ref()) {
             let directory = crate::agent::directory(&conversation.bytes);
-            self.within(&conversation.messages, Place::new(directory.as_deref(), self.style.top.as_deref()))?;
+            self.within(&conversation.messages, Directories::new(directory.as_deref(), self.style.top.as_deref()))?;
             writeln!(self.out, "{}", self.margin.trim_end())?;
         }
         self.lines(&answer)

@@ -11,7 +11,7 @@ use crate::compare::Lines;
 use crate::git::{Commit, date};
 use crate::outside;
 use crate::redact::Redactor;
-use crate::replay::{Block, Change, Evidence};
+use crate::replay::{Block, Certainty, Change};
 use crate::transcript::{SessionKey, short_ids};
 
 /// How many lines of a prompt, and of what was said before an edit, are shown unless all are wanted.
@@ -62,7 +62,7 @@ pub fn more_command(block: &Block, commit_name: &str) -> Option<String> {
     let other = found.recorded_on.map(|id| id.to_hex_with_len(OTHER_DIGITS).to_string());
     let commit_name = other.as_deref().unwrap_or(commit_name);
     let Some(talk) = found.talk() else {
-        return (found.evidence == Evidence::Commit).then(|| format!("git shiftlog show {commit_name}"));
+        return (found.evidence == Certainty::Commit).then(|| format!("git shiftlog show {commit_name}"));
     };
     if talk.is_live {
         return Some("git shiftlog status".to_owned());
@@ -71,7 +71,7 @@ pub fn more_command(block: &Block, commit_name: &str) -> Option<String> {
     let full = if talk.is_beyond_record { " --full" } else { "" };
     let choice = match found.call() {
         Some(call) => format!(" --turn={}", call.turn),
-        None if found.evidence == Evidence::Path => {
+        None if found.evidence == Certainty::Path => {
             format!(" -- {}", outside::shell(&outside::line(&block.file.path.to_str_lossy())))
         }
         None => String::new(),

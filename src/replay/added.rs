@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use bstr::{BString, ByteSlice as _};
 
-use super::{Evidence, Explainer};
+use super::{Certainty, Explainer};
 use crate::error::Result;
 use crate::git::{BlameRequest, BlamedCommit, BlamedFile, BlamedLines, Commit, ObjectId, Paths};
 use crate::progress::Tell;
@@ -57,10 +57,10 @@ pub fn added(reader: &Reader<'_>, commits: &[Commit], paths: Option<&Paths>, tel
                         lacking.clone_from(problems);
                     }
                     let source = match line.evidence {
-                        Evidence::Replay | Evidence::Text => Source::Edit,
-                        Evidence::Moved => Source::Moved,
-                        Evidence::Shell => Source::Shell,
-                        Evidence::Path | Evidence::Commit | Evidence::None => Source::Unrecorded,
+                        Certainty::Replay | Certainty::Text => Source::Edit,
+                        Certainty::Moved => Source::Moved,
+                        Certainty::Shell => Source::Shell,
+                        Certainty::Path | Certainty::Commit | Certainty::None => Source::Unrecorded,
                     };
                     let talk = line.talk().filter(|_| source != Source::Unrecorded);
                     let session: Option<(SessionKey, Option<String>)> =

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use bstr::{BString, ByteSlice as _};
 
-use super::evidence::Evidence;
-use super::explain::Found;
+use super::certainty::Certainty;
+use super::explain::Explanation;
 use super::talk::Change;
 use super::texts::keys;
 use crate::git::{BlamedCommit, BlamedFile, BlamedLines};
@@ -31,11 +31,11 @@ pub struct Block {
     /// The lines, in order; not all of them need be next to each other.
     pub lines: Vec<BlockLine>,
     /// The explanation of the lines.
-    pub found: Found,
+    pub found: Explanation,
 }
 
 /// Puts explained lines together: a block for each call, the strongest evidence first.
-pub fn blocks(explained: &[(BlamedLines, Vec<Found>)]) -> Vec<Block> {
+pub fn blocks(explained: &[(BlamedLines, Vec<Explanation>)]) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for (lines, found) in explained {
         for (at, found) in found.iter().enumerate() {
@@ -71,7 +71,7 @@ impl Block {
         };
         let change = self.found.call()?.changes.iter().rev().max_by_key(count)?;
         // Lines that were replayed are of one of the edits in any case.
-        (self.found.evidence == Evidence::Replay || count(&change).0 > 0).then_some(change)
+        (self.found.evidence == Certainty::Replay || count(&change).0 > 0).then_some(change)
     }
 
     /// Returns the numbers of the lines as ranges: `12-13,15`.

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice as _};
 
+use super::certainty::Certainty;
 use super::elsewhere::{Elsewhere, Recorded, RecordedEdits};
-use super::evidence::Evidence;
 use super::file::{File, Reach, TEXT_TIME, path_before};
 use super::limit::{Limit, Pace};
 use super::source::Source;
-use super::talk::{Befores, Call, Place, Talk};
+use super::talk::{Befores, Call, CallIndex, Talk};
 use super::texts::{Texts, is_trivial};
 use crate::error::Result;
 use crate::git::{BlamedFile, BlamedLines, ObjectId, Repository};
@@ -32,9 +32,9 @@ const LIVE_TIME: Duration = Duration::from_secs(10);
 
 /// The explanation of a line.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct Explanation {
     /// How sure it is.
-    pub evidence: Evidence,
+    pub evidence: Certainty,
     /// The sessions of the line's commit.
     pub source: Rc<Source>,
     /// The session among them, and the call if one is named.
@@ -49,7 +49,7 @@ pub struct Found {
     problem: Option<&'static str>,
 }
 
-impl Found {
+impl Explanation {
     /// Returns the session.
     pub fn talk(&self) -> Option<&Talk> {
         self.source.talks.get(self.place?.0)
@@ -97,7 +97,7 @@ impl Found {
     }
 
     /// Says whether both name the same call of the same session, or the same session, with the same evidence.
-    pub fn is_same(&self, other: &Found) -> bool {
+    pub fn is_same(&self, other: &Explanation) -> bool {
         Rc::ptr_eq(&self.source, &other.source)
             && (self.evidence, self.place) == (other.evidence, other.place)
             && (&self.other_path, self.recorded_on) == (&other.other_path, other.recorded_on)
@@ -134,8 +134,8 @@ pub struct Explainer<'a, 'r> {
 
 /// The lines that the sessions of a commit have written elsewhere.
 struct Others {
-    files: Texts<Place>,
-    commands: Texts<Place>,
+    files: Texts<CallIndex>,
+    commands: Texts<CallIndex>,
 }
 
 impl<'a, 'r> Explainer<'a, 'r> {
@@ -187,15 +187,16 @@ impl<'a, 'r> Explainer<'a, 'r> {
     /// # Errors
     ///
     /// If an object cannot be read.
-    pub fn explain(&mut self, lines: &BlamedLines) -> Result<Vec<Found>> {
+    pub fn explain(&mut self, lines: &BlamedLines) -> Result<Vec<Explanation>> {
         let commit_id = lines.commit.commit_id;
         let source = self.source(commit_id, &lines.file, false)?;
         self.tell_of(commit_id, &source);
         let range = lines.orig_line.saturating_sub(1)..(lines.orig_line - 1).saturating_add(lines.count);
-        let mut found: Vec<Found> = if source.keys.is_empty() {
-            let (source, evidence) = (Rc::clone(&source), Evidence::None);
+        let mut found: Vec<Explanation> = if source.keys.is_empty() {
+            let (source, evidence) = (Rc::clone(&source), Certainty::None);
             let (place, is_in_several, problem) = (None, false, None);
-            let found = Found { evidence, source, place, other_path: None, recorded_on: None, is_in_several, problem };
+            let found =
+                Explanation { evidence, source, place, other_path: None, recorded_on: None, is_in_several, problem };
             vec![found; lines.count]
         } else {
             let file = self.file(commit_id, &lines.file, false)?;
@@ -206,12 +207,12 @@ impl<'a, 'r> Explainer<'a, 'r> {
         let before = if is_boundary { self.repo.commit(commit_id)?.parent_ids } else { Vec::new() };
         if before.iter().any(|id| self.repo.has_object(*id)) {
             for found in found.iter_mut().filter(|found| !found.evidence.names_a_call()) {
-                (found.evidence, found.place, found.is_in_several) = (Evidence::None, None, false);
+                (found.evidence, found.place, found.is_in_several) = (Certainty::None, None, false);
             }
             return Ok(found);
         }
         // A file that was edited before the commit before, but not committed by it, is in what that one recorded.
-        let is_weak = |found: &Found| found.evidence > Evidence::Replay;
+        let is_weak = |found: &Explanation| found.evidence > Certainty::Replay;
         if source.has_more_before && found.iter().any(is_weak) && self.has_time_for_earlier() {
             let whole = self.file(commit_id, &lines.file, true)?;
             self.tell_of(commit_id, &whole.source);
@@ -305,14 +306,14 @@ impl<'a, 'r> Explainer<'a, 'r> {
         commit_id: ObjectId,
         of: &Rc<BlamedFile>,
         range: Range<usize>,
-        found: &mut [Found],
+        found: &mut [Explanation],
     ) -> Result<()> {
         let files = self.files_elsewhere(commit_id, of)?;
         for (at, found) in range.zip(found).filter(|(_, found)| !found.evidence.names_a_call()) {
             let there = files.iter().find_map(|(recorded_on, file)| Some((recorded_on, file, file.find(at)?.1)));
             if let Some((recorded_on, file, (talk, call))) = there {
-                *found = Found {
-                    evidence: Evidence::Moved,
+                *found = Explanation {
+                    evidence: Certainty::Moved,
                     source: Rc::clone(&file.source),
                     place: Some((talk, Some(call))),
                     other_path: None,
@@ -358,8 +359,8 @@ impl<'a, 'r> Explainer<'a, 'r> {
     }
 
     /// Explains one line, by its position from 0 in the file.
-    fn find(&mut self, commit_id: ObjectId, is_whole: bool, file: &File, at: usize) -> Found {
-        let found = |evidence, place: Option<Place>| Found {
+    fn find(&mut self, commit_id: ObjectId, is_whole: bool, file: &File, at: usize) -> Explanation {
+        let found = |evidence, place: Option<CallIndex>| Explanation {
             evidence,
             source: Rc::clone(&file.source),
             place: place.map(|(talk, call)| (talk, Some(call))),
@@ -374,30 +375,32 @@ impl<'a, 'r> Explainer<'a, 'r> {
         if file.keys().get(at).is_some_and(|key| !is_trivial(key)) {
             let others = self.others(commit_id, is_whole, &file.source);
             if let Some((place, position)) = others.files.find(file.keys(), at) {
-                let moved = found(Evidence::Moved, Some(place));
+                let moved = found(Certainty::Moved, Some(place));
                 let change = moved.call().and_then(|call| call.changes.get(position >> 24));
                 let other_path = change.map(|change| change.edit.path.clone());
                 match other_path.as_ref().is_some_and(|other| file.names.contains(other)) {
                     // An earlier edit of this file, whose line no commit had until now.
-                    true if !file.is_seen(at) => return Found { evidence: Evidence::Text, ..moved },
+                    true if !file.is_seen(at) => return Explanation { evidence: Certainty::Text, ..moved },
                     true => {}
-                    false => return Found { other_path, ..moved },
+                    false => return Explanation { other_path, ..moved },
                 }
             }
             if let Some((place, _)) = others.commands.find(file.keys(), at) {
-                return found(Evidence::Shell, Some(place));
+                return found(Certainty::Shell, Some(place));
             }
         }
-        let session =
-            |evidence, talk: Option<usize>| Found { place: talk.map(|talk| (talk, None)), ..found(evidence, None) };
+        let session = |evidence, talk: Option<usize>| Explanation {
+            place: talk.map(|talk| (talk, None)),
+            ..found(evidence, None)
+        };
         match file.last_talk {
-            Some(talk) => Found { is_in_several: file.is_in_several(at), ..session(Evidence::Path, Some(talk)) },
+            Some(talk) => Explanation { is_in_several: file.is_in_several(at), ..session(Certainty::Path, Some(talk)) },
             None => {
                 let mut main =
                     (0..file.source.talks.len()).filter(|at| file.source.talks[*at].key.parent_id().is_none());
                 let only = main.next().filter(|_| main.next().is_none());
                 // The running sessions have no commit that they are recorded on.
-                let evidence = if commit_id.is_null() { Evidence::None } else { Evidence::Commit };
+                let evidence = if commit_id.is_null() { Certainty::None } else { Certainty::Commit };
                 session(evidence, only.filter(|_| !commit_id.is_null()))
             }
         }

@@ -8,13 +8,13 @@ use std::time::Duration;
 use bstr::{BStr, ByteSlice as _};
 
 use super::MAX_FILE_BYTES;
+use super::certainty::Certainty;
 use super::document::Origin;
-use super::evidence::Evidence;
 use super::limit::{Limit, Pace};
 use super::paths::Places;
 use super::source::Source;
 use super::steps::{Step, replayed, steps};
-use super::talk::{Befores, Place};
+use super::talk::{Befores, CallIndex};
 use super::texts::{Texts, is_trivial, keys};
 use crate::error::Result;
 use crate::git::{BlamedFile, ObjectId, Repository};
@@ -53,10 +53,10 @@ pub(super) struct File {
     /// The lines of the file without white space. Only lines that doing the edits again does not explain need them.
     keys: OnceCell<Vec<Vec<u8>>>,
     /// What wrote each line; empty if the edits were not done again.
-    origins: Vec<Origin<Place>>,
-    texts: Texts<Place>,
+    origins: Vec<Origin<CallIndex>>,
+    texts: Texts<CallIndex>,
     /// Those of calls whose branch of the conversation was taken back.
-    abandoned: Texts<Place>,
+    abandoned: Texts<CallIndex>,
     /// The last session that edited the file.
     pub(super) last_talk: Option<usize>,
     /// Why the edits were not done again.
@@ -120,7 +120,7 @@ impl File {
     }
 
     /// Finds the call that wrote a line of the file.
-    pub fn find(&self, at: usize) -> Option<(Evidence, Place)> {
+    pub fn find(&self, at: usize) -> Option<(Certainty, CallIndex)> {
         self.find_own(at).or_else(|| {
             // A line that says nothing belongs to what is around it.
             let keys = self.keys();
@@ -131,19 +131,19 @@ impl File {
             let before = (at.saturating_sub(MAX_TRIVIAL)..at).rev().find(is_said).and_then(|at| self.find_own(at));
             let after = (at + 1..keys.len()).take(MAX_TRIVIAL).find(is_said).and_then(|at| self.find_own(at));
             let ((one, place), (other, same)) = before.zip(after)?;
-            (place == same).then_some((one.max(other).max(Evidence::Text), place))
+            (place == same).then_some((one.max(other).max(Certainty::Text), place))
         })
     }
 
-    fn find_own(&self, at: usize) -> Option<(Evidence, Place)> {
+    fn find_own(&self, at: usize) -> Option<(Certainty, CallIndex)> {
         if let Some(Origin::Edit(place)) = self.origins.get(at) {
-            return Some((Evidence::Replay, *place));
+            return Some((Certainty::Replay, *place));
         }
         let keys = self.keys();
         keys.get(at)?;
         let own = self.texts.find(keys, at).filter(|_| !self.is_seen(at));
         let (place, _) = own.or_else(|| self.abandoned.find(keys, at))?;
-        Some((Evidence::Text, place))
+        Some((Certainty::Text, place))
     }
 
     /// Says whether several edits of the file have the line, and it is not known which of them wrote it.
@@ -157,7 +157,7 @@ impl File {
     }
 }
 
-fn texts_of<'t>(steps: impl Iterator<Item = &'t Step<'t>>, limit: Limit) -> Texts<Place> {
+fn texts_of<'t>(steps: impl Iterator<Item = &'t Step<'t>>, limit: Limit) -> Texts<CallIndex> {
     let mut texts = Texts::new(limit);
     for (number, step) in steps.enumerate() {
         let edit = &step.change.edit;

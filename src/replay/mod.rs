@@ -7,9 +7,9 @@
 
 mod added;
 mod block;
+mod certainty;
 mod document;
 mod elsewhere;
-mod evidence;
 mod explain;
 mod file;
 mod limit;
@@ -24,9 +24,9 @@ const MAX_FILE_BYTES: u64 = 2 << 20;
 
 pub use self::added::{Added, added, count_left, lines_of};
 pub use self::block::{Block, BlockLine, blocks};
+pub use self::certainty::Certainty;
 pub use self::document::{Document, Origin};
 pub use self::elsewhere::RecordedEdits;
-pub use self::evidence::Evidence;
-pub use self::explain::{Explainer, Found};
+pub use self::explain::{Explainer, Explanation};
 pub use self::source::Source;
 pub use self::talk::{Call, Change, How, Talk, Words};

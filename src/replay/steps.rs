@@ -3,13 +3,13 @@
 use super::document::{Document, Origin};
 use super::limit::Limit;
 use super::paths::{Home, Places};
-use super::talk::{Befores, Change, How, Place, Talk};
+use super::talk::{Befores, CallIndex, Change, How, Talk};
 
 /// An edit of one file.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'t> {
     /// The call.
-    pub place: Place,
+    pub place: CallIndex,
     /// The edit.
     pub change: &'t Change,
     /// The file as the edit found it, if that is known.
@@ -61,7 +61,7 @@ impl Step<'_> {
     }
 
     /// Does the edit; says whether that was possible.
-    fn apply(&self, document: &mut Document<'_, Place>) -> bool {
+    fn apply(&self, document: &mut Document<'_, CallIndex>) -> bool {
         if let Some(before) = self.before {
             document.observe(before.as_bytes());
         }
@@ -82,7 +82,7 @@ impl Step<'_> {
 }
 
 /// Does edits again on a file and returns what wrote each line of `end`; `None` if that goes beyond the limit.
-pub fn replayed(base: &[u8], end: &[u8], steps: &[Step<'_>], limit: Limit) -> Option<Vec<Origin<Place>>> {
+pub fn replayed(base: &[u8], end: &[u8], steps: &[Step<'_>], limit: Limit) -> Option<Vec<Origin<CallIndex>>> {
     let mut document = Document::new(base, limit);
     for step in steps.iter().filter(|step| !step.is_abandoned) {
         if document.is_over(step.bytes()) {

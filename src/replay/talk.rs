@@ -13,10 +13,10 @@ use crate::transcript::{Edit, Message, Part, Role, SessionKey, ToolCall, ToolRes
 const KEPT_BYTES: (usize, usize) = (80, 1000);
 
 /// The position of a call: that of its session among those of the commit, and its own among the calls of the session.
-pub type Place = (usize, usize);
+pub type CallIndex = (usize, usize);
 
 /// Files as edits have found them, by the calls that edited them.
-pub type Befores = HashMap<Place, String>;
+pub type Befores = HashMap<CallIndex, String>;
 
 /// The edits and commands of one session, or of one sub-agent.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use bstr::ByteSlice as _;
 use serde_json::{Value, json};
 
-use super::generate::{Piece, Source, stable, stable_lines, whole};
+use super::generate::{Passage, Source, stable, stable_lines, whole};
 use super::import::front;
 use super::registry::{Owned, Registry, stable_digest};
 use super::report::Drift;
@@ -115,7 +115,7 @@ pub fn adopt(store: &mut Store, registry: &Registry, wishes: &Wishes, drift: &[D
 }
 
 /// Returns the edits in a generated text; `None` if something else was changed in it. `header` is the heading of `AGENTS.md`.
-fn edits_in(pieces: &[Piece], current: &[u8], header: &str) -> Option<Edits> {
+fn edits_in(pieces: &[Passage], current: &[u8], header: &str) -> Option<Edits> {
     let mut edits = Edits::new();
     for (piece, mut text) in pieces.iter().zip(texts(pieces, current)?) {
         match &piece.source {
@@ -144,7 +144,7 @@ fn edits_in(pieces: &[Piece], current: &[u8], header: &str) -> Option<Edits> {
 }
 
 /// Returns the text that each piece has in an edited text; `None` if a line was changed that no piece has from the store.
-fn texts(pieces: &[Piece], current: &[u8]) -> Option<Vec<String>> {
+fn texts(pieces: &[Passage], current: &[u8]) -> Option<Vec<String>> {
     // The lines that say who wrote it, and when, are no edit.
     let (old, new) = (whole(pieces), stable(current));
     let starts = stable_lines(old.as_bytes());
@@ -274,13 +274,13 @@ fn item(line: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
-    fn piece(text: &str, source: Source) -> Piece {
-        Piece { text: text.into(), source }
+    fn piece(text: &str, source: Source) -> Passage {
+        Passage { text: text.into(), source }
     }
 
     const HEAD: &str = "# Generated from ~/.ai-agent/ -- do not edit directly\n# Last synced: x\n";
 
-    fn edited(pieces: &[Piece], from: &str, to: &str) -> Option<Edits> {
+    fn edited(pieces: &[Passage], from: &str, to: &str) -> Option<Edits> {
         let text = whole(pieces);
         assert!(text.contains(from), "{text}");
         edits_in(pieces, text.replace(from, to).as_bytes(), "# AGENTS Rules")

@@ -32,7 +32,7 @@ pub struct Written {
 
 /// A part of a generated text.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Piece {
+pub struct Passage {
     pub text: String,
     pub source: Source,
 }
@@ -53,7 +53,7 @@ pub enum Source {
 }
 
 /// Returns the whole text of pieces.
-pub fn whole(pieces: &[Piece]) -> String {
+pub fn whole(pieces: &[Passage]) -> String {
     pieces.iter().map(|piece| piece.text.as_str()).collect()
 }
 
@@ -65,16 +65,16 @@ pub fn head(now: Time, scope: Scope) -> String {
     }
 }
 
-fn plain(text: impl Into<String>) -> Piece {
-    Piece { text: text.into(), source: Source::Fixed }
+fn plain(text: impl Into<String>) -> Passage {
+    Passage { text: text.into(), source: Source::Fixed }
 }
 
-fn of_rule(written: &Written) -> Piece {
-    Piece { text: written.text.clone(), source: Source::Text(written.rule.id.clone()) }
+fn of_rule(written: &Written) -> Passage {
+    Passage { text: written.text.clone(), source: Source::Text(written.rule.id.clone()) }
 }
 
 /// Returns all rules one after the other.
-pub fn joined(head: &str, rules: &[&Written]) -> Vec<Piece> {
+pub fn joined(head: &str, rules: &[&Written]) -> Vec<Passage> {
     let mut pieces = vec![plain(format!("{head}\n\n"))];
     for (at, written) in rules.iter().enumerate() {
         pieces.push(of_rule(written));
@@ -87,9 +87,9 @@ pub fn joined(head: &str, rules: &[&Written]) -> Vec<Piece> {
 }
 
 /// Returns all rules one after the other, each below a heading with its id. The header stands above them, if it is given.
-pub fn headed(head: &str, header: Option<&str>, rules: &[&Written]) -> Vec<Piece> {
+pub fn headed(head: &str, header: Option<&str>, rules: &[&Written]) -> Vec<Passage> {
     let mut pieces = vec![plain(format!("{head}\n"))];
-    pieces.extend(header.map(|header| Piece { text: format!("{header}\n\n"), source: Source::Header }));
+    pieces.extend(header.map(|header| Passage { text: format!("{header}\n\n"), source: Source::Header }));
     for written in rules {
         pieces.push(plain(format!("\n## Rule: {}\n\n", written.rule.id)));
         pieces.push(of_rule(written));
@@ -99,14 +99,14 @@ pub fn headed(head: &str, header: Option<&str>, rules: &[&Written]) -> Vec<Piece
 }
 
 /// Returns one rule below its front matter, as Cursor reads it.
-pub fn cursor(head: &str, written: &Written) -> Vec<Piece> {
+pub fn cursor(head: &str, written: &Written) -> Vec<Passage> {
     let front = front_matter(&written.rule.cursor, &["description", "alwaysApply", "globs"]);
-    let front = Piece { text: front, source: Source::Front(written.rule.id.clone()) };
+    let front = Passage { text: front, source: Source::Front(written.rule.id.clone()) };
     vec![front, plain(format!("\n\n{head}\n")), of_rule(written)]
 }
 
 /// Returns one rule below front matter that is given.
-pub fn below(front: &str, head: &str, written: &Written) -> Vec<Piece> {
+pub fn below(front: &str, head: &str, written: &Written) -> Vec<Passage> {
     vec![plain(format!("{front}{head}\n")), of_rule(written)]
 }
 
@@ -142,7 +142,7 @@ pub fn scalar(text: &str, is_bare: bool) -> String {
 }
 
 /// Returns the list of rules with their summaries.
-pub fn listed(head: &str, header: &str, preamble: &str, rules: &[&Written]) -> Vec<Piece> {
+pub fn listed(head: &str, header: &str, preamble: &str, rules: &[&Written]) -> Vec<Passage> {
     let mut lines = vec![header.to_owned(), String::new()];
     if !preamble.is_empty() {
         lines.extend([preamble.to_owned(), String::new()]);
@@ -150,7 +150,7 @@ pub fn listed(head: &str, header: &str, preamble: &str, rules: &[&Written]) -> V
     let numbered = rules.iter().enumerate();
     lines.extend(numbered.map(|(at, rule)| format!("{}. **{}** -- {}", at + 1, rule.rule.id, summary(rule))));
     lines.push(String::new());
-    vec![plain(format!("{head}\n")), Piece { text: lines.join("\n"), source: Source::List }]
+    vec![plain(format!("{head}\n")), Passage { text: lines.join("\n"), source: Source::List }]
 }
 
 /// Returns what a rule is about: its description, else its first line that is no heading, else its id.

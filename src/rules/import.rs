@@ -25,7 +25,7 @@ const SKILLS_OF: &[&str] = &["cursor", "codex", "gemini"];
 
 /// A rule in an agent's file.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Found {
+pub struct FoundRule {
     /// The name it would have.
     pub id: String,
     /// Its text.
@@ -50,7 +50,7 @@ pub enum Choice {
 /// The rules and skills that were found.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
-    pub rules: Vec<Found>,
+    pub rules: Vec<FoundRule>,
     /// The files that were read, with the digests of the user's text.
     pub files: Vec<(PathBuf, String)>,
     /// The skills: name and directory.
@@ -145,7 +145,7 @@ fn users_text(survey: &mut Survey, place: &Place, path: &Path, has_front: bool) 
 fn file_of(survey: &mut Survey, place: &Place, agent: &'static str, path: &Path) {
     let Some(text) = users_text(survey, place, path, false) else { return };
     for (id, text) in sections(&text, agent) {
-        survey.rules.push(Found { id, text, agent, cursor: Value::Null });
+        survey.rules.push(FoundRule { id, text, agent, cursor: Value::Null });
     }
 }
 
@@ -165,7 +165,7 @@ fn folder_of(survey: &mut Survey, place: &Place, agent: &'static str, directory:
         let Some(text) = users_text(survey, place, &directory.join(&name), true) else { continue };
         let (cursor, text) = front(&text);
         let id = if is_id(stem) { stem.to_owned() } else { slug(stem, agent) };
-        survey.rules.push(Found { id, text, agent, cursor });
+        survey.rules.push(FoundRule { id, text, agent, cursor });
     }
 }
 
@@ -294,7 +294,7 @@ impl Store {
     pub(super) fn take_in(
         &mut self,
         survey: &Survey,
-        choose: &mut dyn FnMut(&Found, &str) -> Choice,
+        choose: &mut dyn FnMut(&FoundRule, &str) -> Choice,
     ) -> Result<Vec<String>> {
         let mut told = Vec::new();
         let mut texts: Vec<(String, String)> =

@@ -31,7 +31,7 @@ mod work;
 use std::path::{Component, Path, PathBuf};
 
 pub use self::edit::words;
-pub use self::import::{Choice, Found};
+pub use self::import::{Choice, FoundRule};
 pub use self::manifest::{Conflict, Manifest, Rule, SkillTarget, SyncMode};
 pub use self::places::{FOLDERS, INSTRUCTION_TARGETS, RULE_TARGETS, SKILL_TARGETS};
 pub use self::report::{Change, Drift, Overview, Report};

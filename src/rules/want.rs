@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::generate::{self, Piece, Written};
+use super::generate::{self, Passage, Written};
 use super::manifest::{Conflict, SyncMode, Target};
 use super::places::{self, Form, Rules};
 use super::registry::{Owned, Registry};
@@ -29,7 +29,7 @@ pub struct Wanted {
 pub enum What {
     /// A generated text.
     Text {
-        pieces: Vec<Piece>,
+        pieces: Vec<Passage>,
         /// Whether front matter stands before the generated part.
         has_front: bool,
         /// Whether only a block of the file is to be ours; `None` if that depends on the file.

@@ -8,7 +8,7 @@ use super::adopt;
 use super::apply;
 use super::backup;
 pub use super::edit::{NewRule, Targets};
-use super::import::{self, Choice, Found};
+use super::import::{self, Choice, FoundRule};
 use super::manifest::Manifest;
 use super::places::fitting_profile;
 use super::plan::{Planner, Ways};
@@ -242,7 +242,7 @@ impl Work {
         &self,
         targets: &Targets,
         profile: Option<&str>,
-        choose: &mut dyn FnMut(&Found, &str) -> Choice,
+        choose: &mut dyn FnMut(&FoundRule, &str) -> Choice,
     ) -> Result<(Report, Vec<String>)> {
         let _lock = self.lock()?;
         let path = self.place.manifest();
@@ -269,7 +269,7 @@ impl Work {
     /// # Errors
     ///
     /// As [`Work::sync`].
-    pub fn import(&self, choose: &mut dyn FnMut(&Found, &str) -> Choice) -> Result<(Report, Vec<String>)> {
+    pub fn import(&self, choose: &mut dyn FnMut(&FoundRule, &str) -> Choice) -> Result<(Report, Vec<String>)> {
         let _lock = self.lock()?;
         let store = Store::read(&self.place)?;
         self.take_in(store, "import", choose)
@@ -279,7 +279,7 @@ impl Work {
         &self,
         mut store: Store,
         command: &str,
-        choose: &mut dyn FnMut(&Found, &str) -> Choice,
+        choose: &mut dyn FnMut(&FoundRule, &str) -> Choice,
     ) -> Result<(Report, Vec<String>)> {
         let survey = import::survey(&self.place, store.manifest.is_current());
         let told = store.take_in(&survey, choose)?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use bstr::ByteSlice as _;
 
 use super::{Wanted, guarded};
-use crate::agent::{self, Agent, Commands, HookFile, Shape};
+use crate::agent::{self, Agent, Commands, HookFile, HookForm};
 use crate::error::{Error, Result};
 use crate::git::{Repository, git};
 use crate::managed::{FileKind, HOOK_PROGRAM, Plan, file};
@@ -46,8 +46,8 @@ pub fn hook_files() -> impl Iterator<Item = HookFile> {
 /// Returns how our part is taken out of such a file.
 pub fn kind_of(file: &HookFile) -> FileKind {
     match file.shape {
-        Shape::Json(_) => FileKind::Settings,
-        Shape::Own(_, is_executable) => FileKind::Own { is_executable },
+        HookForm::Json(_) => FileKind::Settings,
+        HookForm::Own(_, is_executable) => FileKind::Own { is_executable },
     }
 }
 
@@ -123,22 +123,22 @@ fn plan_hook_file(
     let shell = |event: &str| guarded(program, is_committed, &format!("{} {event}", owner(agent, file, is_shared)));
     let there = plan.planned(&path)?;
     let after = match file.shape {
-        Shape::Json(layout) => {
+        HookForm::Json(layout) => {
             let cannot =
                 |error: Error| Error::new(error.kind(), format!("cannot edit '{}'", path.display())).because(error);
             let text = std::str::from_utf8(there.as_deref().unwrap_or_default())
                 .map_err(|_| cannot(Error::other("it is not UTF-8")))?;
             agent::add_hooks(text, &layout, file.handlers, shell).map_err(cannot)?
         }
-        Shape::Own(..) if there.as_ref().is_some_and(|there| !there.contains_str(HOOK_PROGRAM)) => {
+        HookForm::Own(..) if there.as_ref().is_some_and(|there| !there.contains_str(HOOK_PROGRAM)) => {
             plan.remark(format!("'{}' is not ours and is left alone", path.display()));
             return Ok(());
         }
-        Shape::Own(..) if there.as_ref().is_some_and(|there| plan.is_changed(&path, there)) => {
+        HookForm::Own(..) if there.as_ref().is_some_and(|there| plan.is_changed(&path, there)) => {
             plan.remark(format!("'{}' was changed since it was made, and is left alone", path.display()));
             return Ok(());
         }
-        Shape::Own(text, _) => {
+        HookForm::Own(text, _) => {
             let program = program.to_string_lossy();
             let program = if is_committed { HOOK_PROGRAM } else { &program };
             text(&Commands { agent: agent.name(), program, shell: &shell })
@@ -181,7 +181,7 @@ pub fn is_as_made(repo: &Repository, path: &Path) -> Result<bool> {
     let Some(text) = file::read(path)?.and_then(|bytes| String::from_utf8(bytes).ok()) else { return Ok(false) };
     let Some(below_top) = repo.worktree().and_then(|top| path.strip_prefix(top).ok()) else { return Ok(false) };
     let is_made_for = |agent: &dyn Agent, file: &HookFile, is_shared: bool| {
-        let Shape::Own(make, _) = file.shape else { return false };
+        let HookForm::Own(make, _) = file.shape else { return false };
         let named = text.match_indices(HOOK_PROGRAM).map(|(at, name)| {
             let start = text[..at].rfind(['"', '\'', ' ', '\n']).map_or(0, |start| start + 1);
             &text[start..at + name.len()]

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::finding::Finding;
 use super::{Wanted, agents};
-use crate::agent::{self, Agent, HookFile, Permission, Shape};
+use crate::agent::{self, Agent, HookFile, HookForm, Permission};
 use crate::capture::State;
 use crate::capture::state::LiveSession;
 use crate::error::{Error, Result};
@@ -61,8 +61,8 @@ impl Hooks {
 
     fn are_set_up(&self) -> bool {
         self.files.iter().zip(&self.texts).any(|(file, text)| match file.shape {
-            Shape::Json(_) => agent::has_hooks(text, file.handlers),
-            Shape::Own(..) => text.contains(HOOK_PROGRAM),
+            HookForm::Json(_) => agent::has_hooks(text, file.handlers),
+            HookForm::Own(..) => text.contains(HOOK_PROGRAM),
         })
     }
 

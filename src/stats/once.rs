@@ -34,14 +34,14 @@ struct Session<'e> {
 }
 
 /// A segment, or the beginning of the session.
-type Place<'e> = Option<&'e str>;
+type Position<'e> = Option<&'e str>;
 
 impl<'e> Session<'e> {
-    fn since(&self, record: usize) -> Place<'e> {
+    fn since(&self, record: usize) -> Position<'e> {
         self.entries[record].summary.since.as_deref()
     }
 
-    fn through(&self, record: usize) -> Place<'e> {
+    fn through(&self, record: usize) -> Position<'e> {
         self.entries[record].summary.through.as_deref()
     }
 
@@ -84,9 +84,9 @@ impl<'e> Session<'e> {
     }
 
     /// Returns the places that one comes by on the way from a place to another, both included, if records lead there.
-    fn between(&self, records: &[usize], from: Place<'e>, to: Place<'e>) -> HashSet<Place<'e>> {
-        let mut steps: HashMap<Place<'e>, Vec<Place<'e>>> = HashMap::new();
-        let mut back: HashMap<Place<'e>, Vec<Place<'e>>> = HashMap::new();
+    fn between(&self, records: &[usize], from: Position<'e>, to: Position<'e>) -> HashSet<Position<'e>> {
+        let mut steps: HashMap<Position<'e>, Vec<Position<'e>>> = HashMap::new();
+        let mut back: HashMap<Position<'e>, Vec<Position<'e>>> = HashMap::new();
         for record in records {
             let (since, through) = (self.since(*record), self.through(*record));
             // The whole itself is no way through its parts.
@@ -102,7 +102,7 @@ impl<'e> Session<'e> {
     }
 }
 
-fn reached<'e>(steps: &HashMap<Place<'e>, Vec<Place<'e>>>, from: Place<'e>) -> HashSet<Place<'e>> {
+fn reached<'e>(steps: &HashMap<Position<'e>, Vec<Position<'e>>>, from: Position<'e>) -> HashSet<Position<'e>> {
     let mut reached = HashSet::from([from]);
     let mut open = vec![from];
     while let Some(place) = open.pop() {

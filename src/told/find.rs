@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::imports::{imports, is_prose, is_secret};
 use super::{MAX_ENTRIES, MAX_FILE_BYTES, Root};
-use crate::agent::{Choice, HomeFolder, Instructions, Place, Reach};
+use crate::agent::{Choice, FilePatterns, HomeFolder, Instructions, Reach};
 use crate::git::private;
 
 /// How many files are read.
@@ -48,12 +48,12 @@ pub struct Search<'a> {
     pub names: &'a [String],
     /// The files that it reads in the directories above the working tree, and the user's home directory: those outside
     /// of it are left out.
-    pub above: Option<(Place, &'a Path)>,
+    pub above: Option<(FilePatterns, &'a Path)>,
 }
 
 /// An instruction file.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Found {
+pub struct FoundFile {
     /// Where it is.
     pub root: Root,
     /// The path from there.
@@ -83,7 +83,7 @@ struct Base {
 }
 
 /// Returns the instruction files that an agent reads, in its order, with what they import.
-pub fn find(search: Search<'_>) -> Vec<Found> {
+pub fn find(search: Search<'_>) -> Vec<FoundFile> {
     let mut finder = Finder::default();
     let Ok(top) = search.top.canonicalize() else { return Vec::new() };
     let directory = search.directory.and_then(|directory| directory.canonicalize().ok());
@@ -163,7 +163,7 @@ struct Finder {
     has_imports: bool,
     /// The names of files that are looked for instead of the agent's own.
     names: Vec<String>,
-    found: Vec<Found>,
+    found: Vec<FoundFile>,
     seen: HashSet<(Root, String)>,
     /// The files whose imports were followed, with symbolic links resolved.
     imported: HashSet<PathBuf>,
@@ -176,7 +176,7 @@ struct Finder {
 impl Finder {
     /// Reads the files in the directories above the top, from the home directory down. All of the home directory is a base
     /// then, so nothing can be imported from there.
-    fn above(&mut self, top: &Path, place: Place, home: &Path) {
+    fn above(&mut self, top: &Path, place: FilePatterns, home: &Path) {
         let Ok(home) = home.canonicalize() else { return };
         let Some(below) = top.parent().and_then(|above| above.strip_prefix(&home).ok()) else { return };
         let mut directories: Vec<&Path> = below.ancestors().collect();
@@ -273,7 +273,7 @@ impl Finder {
             _ => Vec::new(),
         };
         self.name_bytes += path.len();
-        self.found.push(Found { root, path, content });
+        self.found.push(FoundFile { root, path, content });
         for path in imported {
             self.import(&resolved, &path, depth + 1);
         }

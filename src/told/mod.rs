@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-pub use self::find::{Content, Found, Search, find};
+pub use self::find::{Content, FoundFile, Search, find};
 pub use self::imports::is_secret_data;
 pub use self::store::{session_of, store, text};
 

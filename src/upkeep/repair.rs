@@ -211,7 +211,7 @@ fn deadline() -> Instant {
 
 /// Fetches the segments of all remotes again and merges them.
 fn ask_remotes(repo: &Repository, notes_ref: &str) -> Vec<String> {
-    let plan = sync::Plan { pull: Level::All, push: Level::None, is_dry_run: false };
+    let plan = sync::Exchange { pull: Level::All, push: Level::None, is_dry_run: false };
     let syncer = Syncer::new(repo, notes_ref, Asking::Allowed);
     let ask = |remote: String| match syncer.fetch_again(&remote).and_then(|()| syncer.sync(&remote, plan)) {
         Ok(_) => format!("fetched again what {remote} has"),

@@ -10,12 +10,12 @@ use bstr::ByteSlice as _;
 use super::Server;
 use super::asked::Values;
 use crate::error::{Error, Kind, Result};
-use crate::export::{Pages, Plan, Wanted, clean, clean_commit, clean_summary, read_commit};
+use crate::export::{Pages, Selection, Wanted, clean, clean_commit, clean_summary, read_commit};
 use crate::find::{self, Case, Effort, Limits, Terms};
 use crate::git::date::Time;
 use crate::git::{self, BlameRequest, Branch, Commit, ObjectId, Paths, Range, Repository};
 use crate::pretty::html::{
-    self, About, Entry, Filters, Listing, Searched, Shape, branches_page, commits_page, file_page, overview_page,
+    self, About, Entry, Filters, Listing, PageOptions, Searched, branches_page, commits_page, file_page, overview_page,
     search_page, stats_page,
 };
 use crate::pretty::{Statistics, count};
@@ -41,7 +41,7 @@ pub struct Visit<'v> {
     repo: &'v Repository,
     reader: Reader<'v>,
     redactor: Redactor,
-    shape: Shape,
+    shape: PageOptions,
 }
 
 impl<'v> Visit<'v> {
@@ -50,7 +50,7 @@ impl<'v> Visit<'v> {
     /// # Errors
     ///
     /// If the configuration of redaction is wrong.
-    pub fn new(server: &'v Server, repo: &'v Repository, shape: Shape) -> Result<Self> {
+    pub fn new(server: &'v Server, repo: &'v Repository, shape: PageOptions) -> Result<Self> {
         let reader = Reader::new(repo, server.notes_ref.as_deref());
         Ok(Visit { server, repo, reader, redactor: redaction::redactor(repo)?, shape })
     }
@@ -134,7 +134,7 @@ impl<'v> Visit<'v> {
 
     /// Writes the page of what is wanted.
     fn write(&self, out: &mut dyn Write, wanted: Wanted, nothing: &str) -> Result<()> {
-        let plan = Plan::of(&self.reader, vec![wanted], None, false, &self.redactor)?;
+        let plan = Selection::of(&self.reader, vec![wanted], None, false, &self.redactor)?;
         if plan.is_empty() {
             return Err(Error::new(Kind::Missing, nothing));
         }
@@ -339,11 +339,11 @@ pub fn file(visit: &Visit<'_>, revision: &str, path: &str) -> Result<Vec<u8>> {
 /// The turns that have some words.
 pub fn search(visit: &Visit<'_>, query: &str) -> Result<Vec<u8>> {
     let mut problems = Vec::new();
-    let (mut plan, mut hits) = (find::Plan::default(), Vec::new());
+    let (mut plan, mut hits) = (find::Increments::default(), Vec::new());
     if !query.is_empty() {
         match Terms::new(&words(query), &[], Case::Smart, 1.0) {
             Ok(terms) => {
-                plan = find::Plan::new(&visit.reader, &visit.query()?, false)?;
+                plan = find::Increments::new(&visit.reader, &visit.query()?, false)?;
                 let limits = Limits { deadline: Some(Instant::now() + SEARCH_TIME), ..Limits::default() };
                 let effort = Effort { max_count: HITS, limits, now: Time::now().seconds };
                 let found = find::search(&visit.reader, &plan, &terms, effort, || Ok(()))?;

@@ -10,7 +10,7 @@ use super::sending::{Answer, Form, Outgoing};
 use super::{Server, pages};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
-use crate::pretty::html::{Outlet, Shape, Span, Theme, notice_page};
+use crate::pretty::html::{Outlet, PageOptions, Span, Theme, notice_page};
 
 /// Makes pages. The repository is opened for each, so that they show it as it is.
 pub struct Site {
@@ -91,8 +91,8 @@ fn missing() -> Error {
     Error::new(Kind::Missing, "there is no page at this address")
 }
 
-fn shape(top: Option<&Path>) -> Shape {
-    Shape {
+fn shape(top: Option<&Path>) -> PageOptions {
+    PageOptions {
         span: Span::Normal,
         has_thinking: true,
         has_tools: true,

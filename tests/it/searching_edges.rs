@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use shiftlog::find::{self, Case, Effort, Limits, Plan, Terms};
+use shiftlog::find::{self, Case, Effort, Increments, Limits, Terms};
 use shiftlog::git::{Range, Repository};
 use shiftlog::record::{Query, Reader};
 
@@ -220,7 +220,7 @@ fn a_search_that_runs_out_of_time_says_how_far_it_came() {
     let reader = Reader::new(&repo, None);
     let tips = repo.head().unwrap().commit_id.into_iter().collect();
     let query = Query { range: Range { tips, hidden: Vec::new() }, ..Query::default() };
-    let plan = Plan::new(&reader, &query, false).unwrap();
+    let plan = Increments::new(&reader, &query, false).unwrap();
     let terms = Terms::new(&["needle".to_owned()], &[], Case::Folded, 0.6).unwrap();
     let search = |seconds: u64| {
         let limits = Limits { threads: 2, deadline: Some(Instant::now() + Duration::from_secs(seconds)) };

@@ -212,6 +212,9 @@ fn words_that_do_not_tell_what_is_meant_are_refused() {
     for address in [":2:1", ":2", "#L2", "@:2"] {
         assert_eq!(refused(&["why", address]), format!("error: no file is named in '{address}'"));
     }
+    for address in ["reconnect.py:0", "reconnect.py:0-2", "reconnect.py#L0"] {
+        assert_eq!(refused(&["why", address]), format!("error: lines begin with 1, not with 0 as in '{address}'"));
+    }
     assert_eq!(
         refused(&["blame", "main...HEAD~1", "--", "reconnect.py"]),
         "error: more than one revision to begin with"

@@ -7,12 +7,12 @@ pub(super) mod records;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::hooks::{Handler, HookFile, Layout, Shape};
-use super::instructions::{HomeFolder, Instructions, Place};
+use super::hooks::{Handler, HookFile, HookForm, Layout};
+use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::place::{self, home};
 use super::{
-    Agent, Ask, Content, Found, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording, ask,
-    permission, tool,
+    Agent, Ask, Content, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording,
+    ask, permission, tool,
 };
 use crate::error::Result;
 use crate::outside;
@@ -68,11 +68,11 @@ const ASK: Ask = Ask {
 
 /// The instruction files that it reads: those of the team and the user's own. It reads `AGENTS.md` where there is no
 /// `CLAUDE.md`. Rules that are for some paths count whether or not they were needed.
-const INSTRUCTIONS: &[Place] = &[
-    Place::path(OWN_FILES),
-    Place::path(&["AGENTS.md", ".claude/AGENTS.md"]).fallback(),
-    Place::path(&[".claude/rules/**/*.md"]),
-    Place::edited(OWN_FILES),
+const INSTRUCTIONS: &[FilePatterns] = &[
+    FilePatterns::path(OWN_FILES),
+    FilePatterns::path(&["AGENTS.md", ".claude/AGENTS.md"]).fallback(),
+    FilePatterns::path(&[".claude/rules/**/*.md"]),
+    FilePatterns::edited(OWN_FILES),
 ];
 const OWN_FILES: &[&str] = &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
 
@@ -95,8 +95,8 @@ impl Agent for Claude {
         Some(Instructions { repo: INSTRUCTIONS, home, has_imports: true })
     }
 
-    fn instructions_above(&self) -> Option<Place> {
-        Some(Place::path(OWN_FILES))
+    fn instructions_above(&self) -> Option<FilePatterns> {
+        Some(FilePatterns::path(OWN_FILES))
     }
 
     fn parser(&self) -> Box<dyn Parser> {
@@ -137,7 +137,7 @@ impl Agent for Claude {
         folders.map(|folder| folder.path().join(&file)).find(|path| path.is_file())
     }
 
-    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript> {
         let Some(root) = self.root() else { return Vec::new() };
         let folder = root.join("projects").join(project_name(directory));
         // Directories whose names differ only in punctuation share a folder; the records tell them apart.
@@ -148,7 +148,7 @@ impl Agent for Claude {
         found
     }
 
-    fn sub_agents(&self, transcript: &Path) -> Vec<Found> {
+    fn sub_agents(&self, transcript: &Path) -> Vec<FoundTranscript> {
         let Some(session_id) = transcript.file_stem().map(|stem| stem.to_string_lossy().into_owned()) else {
             return Vec::new();
         };
@@ -239,7 +239,7 @@ impl Agent for Claude {
 
     fn hook_files(&self, is_shared: bool) -> Vec<HookFile> {
         let path = if is_shared { ".claude/settings.json" } else { ".claude/settings.local.json" };
-        vec![HookFile { path, shape: Shape::Json(Layout::GROUPS), handlers: HANDLERS, remark: None }]
+        vec![HookFile { path, shape: HookForm::Json(Layout::GROUPS), handlers: HANDLERS, remark: None }]
     }
 }
 

@@ -13,11 +13,11 @@ use serde_json::json;
 use serde_json_borrow::Value;
 
 use self::task::{ITSELF, MESSAGES, Task};
-use super::hooks::{Commands, HookFile, Shape};
-use super::instructions::{HomeFolder, Instructions, Place};
+use super::hooks::{Commands, HookFile, HookForm};
+use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, field, string, text};
 use super::place;
-use super::{Agent, Content, Event, Found, Parser, Recorded, Restoration, document, payload, tool};
+use super::{Agent, Content, Event, FoundTranscript, Parser, Recorded, Restoration, document, payload, tool};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 
@@ -30,8 +30,8 @@ const FILE: &str = "api_conversation_history.json";
 const ENDING: &str = ".messages.json";
 
 /// The instruction files that it reads: its own, and those of others that it takes over.
-const INSTRUCTIONS: &[Place] =
-    &[Place::top(&[".clinerules", ".clinerules/**/*.md", ".cursorrules", ".windsurfrules", "AGENTS.md"])];
+const INSTRUCTIONS: &[FilePatterns] =
+    &[FilePatterns::top(&[".clinerules", ".clinerules/**/*.md", ".cursorrules", ".windsurfrules", "AGENTS.md"])];
 
 impl Agent for Cline {
     fn name(&self) -> &'static str {
@@ -91,14 +91,14 @@ impl Agent for Cline {
         new.into_iter().chain(old).filter(|_| outside::is_plain_id(session_id)).find(|path| path.is_file())
     }
 
-    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript> {
         // A task of an older release does not tell where it ran.
         let Some(sessions) = sessions() else { return Vec::new() };
         let found = place::entries(&sessions).into_iter().filter_map(|folder| {
             let session_id = folder.file_name()?.to_str()?.to_owned();
             let transcript = folder.join(format!("{session_id}{ENDING}"));
             (outside::is_plain_id(&session_id) && place::is_written_since(&transcript, seconds))
-                .then_some(Found { session_id, transcript })
+                .then_some(FoundTranscript { session_id, transcript })
         });
         found.filter(|found| has_run_in(&found.transcript, directory)).collect()
     }
@@ -161,7 +161,7 @@ impl Agent for Cline {
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         const REMARK: &str = "Cline runs hooks once they are enabled in its settings";
-        let script = |path, text, remark| HookFile { path, shape: Shape::Own(text, true), handlers: &[], remark };
+        let script = |path, text, remark| HookFile { path, shape: HookForm::Own(text, true), handlers: &[], remark };
         vec![
             script(".clinerules/hooks/TaskStart", |commands| script_for(commands, "TaskStart"), Some(REMARK)),
             script(".clinerules/hooks/TaskResume", |commands| script_for(commands, "TaskResume"), None),

@@ -13,13 +13,13 @@ use std::time::Instant;
 
 use serde_json_borrow::Value;
 
-use super::hooks::{Handler, HookFile, Layout, Shape};
-use super::instructions::{HomeFolder, Instructions, Place};
+use super::hooks::{Handler, HookFile, HookForm, Layout};
+use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, field, string, text};
 use super::place;
 use super::{
-    Agent, Ask, Content, Found, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording, ask, payload,
-    tool,
+    Agent, Ask, Content, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording,
+    ask, payload, tool,
 };
 use crate::error::{Error, Result};
 use crate::outside;
@@ -63,7 +63,7 @@ const ASK: Ask = Ask {
 };
 
 /// The instruction files that it reads: one of each directory.
-const INSTRUCTIONS: &[Place] = &[Place::path(OWN_FILES).first()];
+const INSTRUCTIONS: &[FilePatterns] = &[FilePatterns::path(OWN_FILES).first()];
 const OWN_FILES: &[&str] = &["AGENTS.override.md", "AGENTS.md"];
 
 impl Agent for Codex {
@@ -129,7 +129,7 @@ impl Agent for Codex {
         found.into_iter().next()
     }
 
-    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript> {
         let Some(root) = root() else { return Vec::new() };
         let is_main = |path: &PathBuf| {
             let head = |path: &Path| {
@@ -156,12 +156,12 @@ impl Agent for Codex {
         paths
             .into_iter()
             .filter(is_main)
-            .filter_map(|path| Some(Found { session_id: id_of(&path)?, transcript: path }))
+            .filter_map(|path| Some(FoundTranscript { session_id: id_of(&path)?, transcript: path }))
             .filter(|found| seen.insert(found.session_id.clone()))
             .collect()
     }
 
-    fn sub_agents(&self, transcript: &Path) -> Vec<Found> {
+    fn sub_agents(&self, transcript: &Path) -> Vec<FoundTranscript> {
         let (Some(session_id), Some(day)) = (id_of(transcript), transcript.parent()) else { return Vec::new() };
         let is_child = |path: &Path| {
             json::find_in_file(path, |record| {
@@ -170,8 +170,9 @@ impl Agent for Codex {
         };
         let others = place::entries(day).into_iter().filter(|path| path != transcript);
         let children = others.filter(|path| !self.is_rendered(path) && is_child(path) == Some(true));
-        let named =
-            |path: PathBuf| Some(Found { session_id: format!("{session_id}.{}", id_of(&path)?), transcript: path });
+        let named = |path: PathBuf| {
+            Some(FoundTranscript { session_id: format!("{session_id}.{}", id_of(&path)?), transcript: path })
+        };
         children.filter_map(named).collect()
     }
 
@@ -242,7 +243,7 @@ impl Agent for Codex {
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         vec![HookFile {
             path: HOOK_FILE,
-            shape: Shape::Json(Layout::GROUPS),
+            shape: HookForm::Json(Layout::GROUPS),
             handlers: HANDLERS,
             remark: Some("Codex runs its hooks once you have approved them: start 'codex' and type '/hooks'"),
         }]

@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::claude::Claude;
-use super::hooks::{Commands, Handler, HookFile, Shape};
-use super::instructions::{HomeFolder, Instructions, Place};
+use super::hooks::{Commands, Handler, HookFile, HookForm};
+use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, string, text};
 use super::place;
 use super::{
-    Agent, Ask, Content, Found, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording, ask, payload,
-    permission,
+    Agent, Ask, Content, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording,
+    ask, payload, permission,
 };
 use crate::error::Result;
 use crate::outside;
@@ -39,8 +39,12 @@ const HANDLERS: &[Handler] = &[
 const SHELLS: &str = "[Bb]ash|[Pp]ower[Ss]hell|run_in_terminal|runInTerminal|runTerminalCommand";
 
 /// The file with hooks that Copilot CLI and VS Code both run.
-pub(super) const HOOK_FILE: HookFile =
-    HookFile { path: ".github/hooks/shiftlog.json", shape: Shape::Own(hooks, false), handlers: HANDLERS, remark: None };
+pub(super) const HOOK_FILE: HookFile = HookFile {
+    path: ".github/hooks/shiftlog.json",
+    shape: HookForm::Own(hooks, false),
+    handlers: HANDLERS,
+    remark: None,
+};
 
 /// How it is asked headlessly.
 const ASK: Ask = Ask {
@@ -52,7 +56,7 @@ const ASK: Ask = Ask {
 };
 
 /// The instruction files that it reads. Those that are for some paths count whether or not they were needed.
-const INSTRUCTIONS: &[Place] = &[Place::edited(&[
+const INSTRUCTIONS: &[FilePatterns] = &[FilePatterns::edited(&[
     ".github/copilot-instructions.md",
     ".github/instructions/**/*.instructions.md",
     "AGENTS.md",
@@ -104,7 +108,7 @@ impl Agent for Copilot {
         if is_of_another { PathBuf::new() } else { told }
     }
 
-    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript> {
         let Some(root) = root() else { return Vec::new() };
         let is_from_here = |path: &Path| {
             let cwd = json::find_in_file(path, |event| string(events::context(event)?, "cwd"));
@@ -112,10 +116,11 @@ impl Agent for Copilot {
         };
         let found = place::entries(&root.join("session-state")).into_iter().filter_map(|folder| {
             let session_id = folder.file_name()?.to_str()?.to_owned();
-            Some(Found { session_id, transcript: folder.join("events.jsonl") })
+            Some(FoundTranscript { session_id, transcript: folder.join("events.jsonl") })
         });
-        let is_wanted =
-            |found: &Found| place::is_written_since(&found.transcript, seconds) && is_from_here(&found.transcript);
+        let is_wanted = |found: &FoundTranscript| {
+            place::is_written_since(&found.transcript, seconds) && is_from_here(&found.transcript)
+        };
         found.filter(is_wanted).collect()
     }
 

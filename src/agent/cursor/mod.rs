@@ -19,12 +19,12 @@ use std::time::Instant;
 use md5::{Digest as _, Md5};
 use rusqlite::Connection;
 
-use super::hooks::{Handler, HookFile, Layout, Shape};
-use super::instructions::{HomeFolder, Instructions, Place};
+use super::hooks::{Handler, HookFile, HookForm, Layout};
+use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::place;
 use super::{
-    Agent, Ask, Content, Event, Found, Parser, Payload, Recognition, Recorded, Restoration, ask, payload, settings,
-    sqlite, tool,
+    Agent, Ask, Content, Event, FoundTranscript, Parser, Payload, Recognition, Recorded, Restoration, ask, payload,
+    settings, sqlite, tool,
 };
 use crate::error::{Error, Kind, Result};
 use crate::hex::hex;
@@ -82,8 +82,10 @@ const ASK: Ask = Ask {
 
 /// The instruction files that it reads; `CLAUDE.md` only in its command line. Rules that are for some paths count whether or
 /// not they were needed. Those of its settings are in no file.
-const INSTRUCTIONS: &[Place] =
-    &[Place::edited(&[".cursor/rules/**/*.mdc", "AGENTS.md"]), Place::top(&["CLAUDE.md", ".cursorrules"])];
+const INSTRUCTIONS: &[FilePatterns] = &[
+    FilePatterns::edited(&[".cursor/rules/**/*.mdc", "AGENTS.md"]),
+    FilePatterns::top(&["CLAUDE.md", ".cursorrules"]),
+];
 
 impl Agent for Cursor {
     fn name(&self) -> &'static str {
@@ -155,12 +157,12 @@ impl Agent for Cursor {
         stored(session_id).unwrap_or(told)
     }
 
-    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
-        let mut found: Vec<Found> = Vec::new();
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript> {
+        let mut found: Vec<FoundTranscript> = Vec::new();
         let mut add = |session_id: Option<&str>, transcript: PathBuf, is_written: bool| {
             let Some(id) = session_id.filter(|id| is_written && outside::is_plain_id(id)) else { return };
             if !found.iter().any(|found| found.session_id == id) {
-                found.push(Found { session_id: id.to_owned(), transcript });
+                found.push(FoundTranscript { session_id: id.to_owned(), transcript });
             }
         };
         for root in roots() {
@@ -234,7 +236,7 @@ impl Agent for Cursor {
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         let layout = Layout { version: Some(1), ..Layout::FLAT };
-        vec![HookFile { path: HOOKS, shape: Shape::Json(layout), handlers: HANDLERS, remark: None }]
+        vec![HookFile { path: HOOKS, shape: HookForm::Json(layout), handlers: HANDLERS, remark: None }]
     }
 
     fn obstacle(&self, settings: &str) -> Option<String> {

@@ -15,13 +15,13 @@ use sha2::{Digest as _, Sha256};
 
 use self::chat::MESSAGES;
 use self::registry::Registry;
-use super::hooks::{Handler, HookFile, Layout, Shape};
-use super::instructions::{HomeFolder, Instructions, Place};
+use super::hooks::{Handler, HookFile, HookForm, Layout};
+use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, string, text};
 use super::place;
 use super::{
-    Agent, Ask, Content, Event, Found, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording, ask,
-    document, permission, tool,
+    Agent, Ask, Content, Event, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration,
+    Wording, ask, document, permission, tool,
 };
 use crate::error::{Error, Kind, Result};
 use crate::hex::hex;
@@ -49,7 +49,7 @@ const ASK: Ask = Ask {
 };
 
 /// The instruction files that it reads, unless its settings name others.
-const INSTRUCTIONS: &[Place] = &[Place::edited(&["GEMINI.md"])];
+const INSTRUCTIONS: &[FilePatterns] = &[FilePatterns::edited(&["GEMINI.md"])];
 
 impl Agent for Gemini {
     fn name(&self) -> &'static str {
@@ -122,7 +122,7 @@ impl Agent for Gemini {
         other.unwrap_or(told)
     }
 
-    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript> {
         let Some(root) = root().filter(|root| root.join("tmp").is_dir()) else { return Vec::new() };
         let written = |folder: &PathBuf| place::recent_entries(&folder.join("chats"), seconds, is_chat);
         let paths = folders(&root, directory).into_iter().flat_map(|folder| written(&folder));
@@ -136,13 +136,13 @@ impl Agent for Gemini {
                 found.insert(head.session_id, path);
             }
         }
-        let mut found: Vec<Found> =
-            found.into_iter().map(|(session_id, transcript)| Found { session_id, transcript }).collect();
+        let mut found: Vec<FoundTranscript> =
+            found.into_iter().map(|(session_id, transcript)| FoundTranscript { session_id, transcript }).collect();
         found.sort_by(|a, b| a.transcript.cmp(&b.transcript));
         found
     }
 
-    fn sub_agents(&self, transcript: &Path) -> Vec<Found> {
+    fn sub_agents(&self, transcript: &Path) -> Vec<FoundTranscript> {
         let (Some(head), Some(chats)) = (self.head_of(transcript), transcript.parent()) else { return Vec::new() };
         if !outside::is_plain_id(&head.session_id) {
             return Vec::new();
@@ -243,7 +243,7 @@ impl Agent for Gemini {
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         vec![HookFile {
             path: ".gemini/settings.json",
-            shape: Shape::Json(Layout { is_millis: Some(true), is_named: true, ..Layout::GROUPS }),
+            shape: HookForm::Json(Layout { is_millis: Some(true), is_named: true, ..Layout::GROUPS }),
             handlers: HANDLERS,
             remark: Some(
                 "Gemini CLI hides Git's hooks from its shell, so its own must run: start it at the top of this working tree, in \

@@ -20,11 +20,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use self::store::Store;
-use super::hooks::{Commands, HookFile, Shape};
-use super::instructions::{Choice, HomeFolder, Instructions, Place};
+use super::hooks::{Commands, HookFile, HookForm};
+use super::instructions::{Choice, FilePatterns, HomeFolder, Instructions};
 use super::json::{at, field};
 use super::place;
-use super::{Agent, Ask, Content, Found, Parser, Recorded, Restoration, ask, document};
+use super::{Agent, Ask, Content, FoundTranscript, Parser, Recorded, Restoration, ask, document};
 use crate::error::{Error, Result};
 use crate::outside;
 
@@ -102,7 +102,8 @@ const ASK: Ask = Ask {
 };
 
 /// The instruction files that it reads, besides those that its settings name.
-const INSTRUCTIONS: &[Place] = &[Place::path(&["AGENTS.md"]), Place::path(&["CLAUDE.md"]).fallback()];
+const INSTRUCTIONS: &[FilePatterns] =
+    &[FilePatterns::path(&["AGENTS.md"]), FilePatterns::path(&["CLAUDE.md"]).fallback()];
 
 impl Agent for OpenCode {
     fn name(&self) -> &'static str {
@@ -184,13 +185,13 @@ impl Agent for OpenCode {
         Some(stores.into_iter().find(|store| store.has(session_id))?.transcript(session_id))
     }
 
-    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
-        let mut found: Vec<Found> = Vec::new();
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript> {
+        let mut found: Vec<FoundTranscript> = Vec::new();
         for store in self.stores() {
             for session_id in store.recent(directory, seconds) {
                 // A newer release has taken over what an older one left in files.
                 if !found.iter().any(|found| found.session_id == session_id) {
-                    found.push(Found { transcript: store.transcript(&session_id), session_id });
+                    found.push(FoundTranscript { transcript: store.transcript(&session_id), session_id });
                 }
             }
         }
@@ -201,9 +202,12 @@ impl Agent for OpenCode {
         Store::of(transcript).is_none_or(|(store, session_id)| store.is_written_since(&session_id, seconds))
     }
 
-    fn sub_agents(&self, transcript: &Path) -> Vec<Found> {
+    fn sub_agents(&self, transcript: &Path) -> Vec<FoundTranscript> {
         let Some((store, session_id)) = Store::of(transcript) else { return Vec::new() };
-        let named = |id: String| Found { session_id: format!("{session_id}.{id}"), transcript: store.transcript(&id) };
+        let named = |id: String| FoundTranscript {
+            session_id: format!("{session_id}.{id}"),
+            transcript: store.transcript(&id),
+        };
         store.children(&session_id).into_iter().map(named).collect()
     }
 
@@ -240,7 +244,12 @@ impl Agent for OpenCode {
     }
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
-        vec![HookFile { path: self.plugin, shape: Shape::Own(plugin, false), handlers: &[], remark: Some(self.remark) }]
+        vec![HookFile {
+            path: self.plugin,
+            shape: HookForm::Own(plugin, false),
+            handlers: &[],
+            remark: Some(self.remark),
+        }]
     }
 }
 

@@ -13,9 +13,9 @@ use bstr::ByteSlice as _;
 use serde_json::Value;
 
 use super::hooks::HookFile;
-use super::instructions::{Instructions, Place};
+use super::instructions::{FilePatterns, Instructions};
 use super::place;
-use super::{Agent, Found, Parser, Payload, Recognition, Recorded, Restoration, copilot, tool};
+use super::{Agent, FoundTranscript, Parser, Payload, Recognition, Recorded, Restoration, copilot, tool};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 
@@ -32,8 +32,11 @@ const CHATS: &str = "chatSessions";
 const EMPTY_WINDOW_CHATS: &str = "globalStorage/emptyWindowChatSessions";
 
 /// The instruction files that it reads, unless its settings say otherwise.
-const INSTRUCTIONS: &[Place] =
-    &[Place::top(&[".github/copilot-instructions.md", ".github/instructions/**/*.instructions.md", "AGENTS.md"])];
+const INSTRUCTIONS: &[FilePatterns] = &[FilePatterns::top(&[
+    ".github/copilot-instructions.md",
+    ".github/instructions/**/*.instructions.md",
+    "AGENTS.md",
+])];
 
 impl Agent for VsCode {
     fn name(&self) -> &'static str {
@@ -88,7 +91,7 @@ impl Agent for VsCode {
             .or_else(|| users().into_iter().find_map(without_folder))
     }
 
-    fn recent(&self, directory: &Path, seconds: i64) -> Vec<Found> {
+    fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript> {
         workspaces_of(directory).iter().flat_map(|workspace| recent_in(workspace, seconds)).collect()
     }
 
@@ -162,9 +165,9 @@ fn folder(workspace: &Path) -> Option<String> {
 }
 
 /// Returns the chats that were written lately in a workspace. If a chat has a transcript for hooks, that is returned.
-fn recent_in(workspace: &Path, seconds: i64) -> Vec<Found> {
+fn recent_in(workspace: &Path, seconds: i64) -> Vec<FoundTranscript> {
     let streams = place::recent_sessions(&workspace.join(TRANSCRIPTS), "jsonl", seconds);
-    let is_streamed = |chat: &Found| {
+    let is_streamed = |chat: &FoundTranscript| {
         let is_named = || {
             let text = std::fs::read(&chat.transcript).unwrap_or_default();
             streams.iter().any(|stream| text.contains_str(&stream.session_id))
@@ -173,6 +176,6 @@ fn recent_in(workspace: &Path, seconds: i64) -> Vec<Found> {
     };
     let chats =
         ["jsonl", "json"].into_iter().flat_map(|end| place::recent_sessions(&workspace.join(CHATS), end, seconds));
-    let chats: Vec<Found> = chats.filter(|chat| !is_streamed(chat)).collect();
+    let chats: Vec<FoundTranscript> = chats.filter(|chat| !is_streamed(chat)).collect();
     streams.into_iter().chain(chats).collect()
 }

@@ -14,10 +14,10 @@ use self::target::Target;
 use super::target::{Named, nothing_recorded, targets};
 use crate::cli::{self, NotesSource, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
-use crate::export::{Pages, Plan, Told, Wanted};
+use crate::export::{Pages, Selection, Told, Wanted};
 use crate::git::{Commit, Repository};
 use crate::outside;
-use crate::pretty::html::{Indexed, Observed, Outlet, Shape, Span, Spoken, Theme, write_index};
+use crate::pretty::html::{Indexed, Observed, Outlet, PageOptions, Span, Spoken, Theme, write_index};
 use crate::pretty::{self, Amount, Depth, View};
 use crate::record::{Reader, redaction};
 use crate::stats::{Prices, cost_of};
@@ -96,7 +96,7 @@ enum Colors {
 }
 
 impl Options {
-    fn shape(&self, repo: &Repository) -> Shape {
+    fn shape(&self, repo: &Repository) -> PageOptions {
         let span = match self.view {
             Some(Seen::Focused) => Span::Focused,
             Some(Seen::Full) => Span::Full,
@@ -108,7 +108,7 @@ impl Options {
             Some(Colors::Auto) | None => Theme::Auto,
         };
         let top = repo.worktree().map(|top| top.to_string_lossy().into_owned());
-        Shape {
+        PageOptions {
             span,
             has_thinking: !self.no_thinking,
             has_tools: !self.no_tools,
@@ -169,7 +169,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         cli::without_paths(&repo, &options.words)?;
         let words = if options.words.is_empty() { vec!["HEAD".to_owned()] } else { options.words.clone() };
         let plan = options.wanted(&reader, &words).and_then(|wanted| {
-            let mut plan = Plan::of(&reader, wanted, options.session.as_deref(), options.full, &redactor)?;
+            let mut plan = Selection::of(&reader, wanted, options.session.as_deref(), options.full, &redactor)?;
             if options.markdown {
                 plan.observed.clear();
             }
@@ -217,8 +217,8 @@ fn is_template(address: &str) -> bool {
 /// One run of the command.
 struct Export<'a, 'r> {
     options: &'a Options,
-    shape: Shape,
-    plan: &'a Plan,
+    shape: PageOptions,
+    plan: &'a Selection,
     pages: Pages<'a, 'r>,
 }
 

@@ -12,13 +12,13 @@ use crate::error::{Error, Kind, Result};
 /// Where an export goes.
 #[derive(Debug)]
 pub struct Target {
-    place: Place,
+    place: Destination,
     /// Whether files that are there are replaced.
     is_forced: bool,
 }
 
 #[derive(Debug)]
-enum Place {
+enum Destination {
     Stdout,
     File(PathBuf),
     Directory(PathBuf),
@@ -28,24 +28,24 @@ impl Target {
     /// Tells from the option where an export goes.
     pub fn new(output: Option<&OsStr>, is_forced: bool) -> Self {
         let place = match output {
-            None => Place::Stdout,
-            Some(path) if path == "-" => Place::Stdout,
+            None => Destination::Stdout,
+            Some(path) if path == "-" => Destination::Stdout,
             Some(path) if path.as_encoded_bytes().ends_with(b"/") || Path::new(path).is_dir() => {
-                Place::Directory(path.into())
+                Destination::Directory(path.into())
             }
-            Some(path) => Place::File(path.into()),
+            Some(path) => Destination::File(path.into()),
         };
         Target { place, is_forced }
     }
 
     /// Says whether there are to be several files.
     pub fn is_directory(&self) -> bool {
-        matches!(self.place, Place::Directory(_))
+        matches!(self.place, Destination::Directory(_))
     }
 
     /// Says whether all goes to stdout.
     pub fn is_stdout(&self) -> bool {
-        matches!(self.place, Place::Stdout)
+        matches!(self.place, Destination::Stdout)
     }
 
     /// Makes the directory, and looks whether any of the files is there already.
@@ -54,13 +54,13 @@ impl Target {
     ///
     /// If one is, and files are not to be replaced, or if it is no regular file.
     pub fn prepare(&self, names: &[String]) -> Result<()> {
-        if let Place::Directory(directory) = &self.place {
+        if let Destination::Directory(directory) = &self.place {
             std::fs::create_dir_all(directory).map_err(|error| Error::io("create", directory, error))?;
         }
         let files = match &self.place {
-            Place::Stdout => Vec::new(),
-            Place::File(path) => vec![path.clone()],
-            Place::Directory(directory) => names.iter().map(|name| directory.join(name)).collect(),
+            Destination::Stdout => Vec::new(),
+            Destination::File(path) => vec![path.clone()],
+            Destination::Directory(directory) => names.iter().map(|name| directory.join(name)).collect(),
         };
         // To replace a device or a pipe would break it for everybody.
         if let Some(path) = files.iter().find(|path| path.metadata().is_ok_and(|metadata| !metadata.is_file())) {
@@ -80,13 +80,13 @@ impl Target {
     /// The error of `write`, or one of its own if the file cannot be written or another process has just made it.
     pub fn write(&self, name: Option<&str>, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         let path = match (&self.place, name) {
-            (Place::Stdout, _) => {
+            (Destination::Stdout, _) => {
                 let mut out = cli::Output::plain();
                 write(&mut out)?;
                 return out.finish();
             }
-            (Place::Directory(directory), Some(name)) => directory.join(name),
-            (Place::File(path) | Place::Directory(path), _) => path.clone(),
+            (Destination::Directory(directory), Some(name)) => directory.join(name),
+            (Destination::File(path) | Destination::Directory(path), _) => path.clone(),
         };
         let failed = |error: std::io::Error| match Error::io("write", &path, error) {
             // A directory that is not there is no missing conversation.

@@ -9,7 +9,7 @@ use super::Options;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
-use crate::index::{self, Location, Place, Project, ROOTS, Snapshot, schema};
+use crate::index::{self, FoundAt, Location, Project, ROOTS, Snapshot, schema};
 use crate::outside;
 use crate::path::{self, Document, Keys};
 
@@ -44,11 +44,11 @@ fn lost_locations(project: &Project) -> Result<Vec<String>> {
         for ((at, Location { file, keyword, line }), found) in issue.locations.iter().enumerate().zip(&mut places) {
             let place = format!("issues.json: [issues][{number}][locations][{at}]");
             match found {
-                Place::There => {}
-                Place::Near(other) => {
+                FoundAt::There => {}
+                FoundAt::Near(other) => {
                     cli::warning(&format!("{place}: '{keyword}' is on line {other} of '{file}', not {line}"));
                 }
-                Place::Nowhere(reason) => lost.push(format!("{place}: '{keyword}' at {file}:{line}: {reason}")),
+                FoundAt::Nowhere(reason) => lost.push(format!("{place}: '{keyword}' at {file}:{line}: {reason}")),
             }
         }
     }
@@ -56,7 +56,7 @@ fn lost_locations(project: &Project) -> Result<Vec<String>> {
 }
 
 /// Returns where the locations of issues are now, one after the other.
-fn places(project: &Project, issues: &[index::Issue]) -> Vec<Place> {
+fn places(project: &Project, issues: &[index::Issue]) -> Vec<FoundAt> {
     let locations: Vec<&Location> = issues.iter().flat_map(|issue| &issue.locations).collect();
     index::find_all(project.top(), &locations)
 }
@@ -89,8 +89,8 @@ pub fn issues(project: &Project) -> Result<Outcome> {
         let mut tell = |file: &str, line: usize| text += &format!("{}:{line}: {message}\n", outside::line(&name(file)));
         for (location, place) in issue.locations.iter().zip(&mut places) {
             let line = match place {
-                Place::Near(line) => line,
-                Place::There | Place::Nowhere(_) => location.line.max(1),
+                FoundAt::Near(line) => line,
+                FoundAt::There | FoundAt::Nowhere(_) => location.line.max(1),
             };
             tell(&location.file, line);
         }

@@ -7,7 +7,7 @@ use crate::agent::Ask;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
-use crate::index::{self, Plan, Project, Tree};
+use crate::index::{self, Project, Scan, Tree};
 use crate::{outside, pretty};
 
 /// Opens the repository that a project is in.
@@ -42,7 +42,7 @@ pub fn scan(project: &Project, options: &Options) -> Result<Outcome> {
 }
 
 fn scan_with(repo: &Repository, project: &Project, options: &Options, ask: &'static Ask) -> Result<Outcome> {
-    let plan = Plan::new(repo, project, ask)?;
+    let plan = Scan::new(repo, project, ask)?;
     if plan.is_empty() {
         if !options.quiet.is_on {
             cli::print("nothing to do\n")?;
@@ -84,7 +84,7 @@ fn scan_with(repo: &Repository, project: &Project, options: &Options, ask: &'sta
 }
 
 /// Says what is sent to whom.
-fn planned(plan: &Plan<'_>, ask: &Ask) -> String {
+fn planned(plan: &Scan<'_>, ask: &Ask) -> String {
     let count = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
     let (files, questions) = (count(plan.changes().len(), "file"), count(plan.questions(), "question"));
     let size = pretty::size(plan.bytes());

@@ -3,7 +3,7 @@
 use super::{Options, all_targets, ask, tell};
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Result};
-use crate::rules::{Choice, Found, INSTRUCTION_TARGETS, RULE_TARGETS, Report, SKILL_TARGETS, Targets, Work};
+use crate::rules::{Choice, FoundRule, INSTRUCTION_TARGETS, RULE_TARGETS, Report, SKILL_TARGETS, Targets, Work};
 
 /// Makes a store of what agents have.
 pub fn init(options: &Options, work: &Work) -> Result<Outcome> {
@@ -116,7 +116,7 @@ impl Choices {
         Choices { is_asked: self.is_asked, made: Vec::new(), given: self.made.into() }
     }
 
-    fn ask(&mut self, found: &Found, there: &str) -> Choice {
+    fn ask(&mut self, found: &FoundRule, there: &str) -> Choice {
         let choice = match self.given.pop_front() {
             Some(choice) => choice,
             None if self.is_asked => asked(found, there),
@@ -127,7 +127,7 @@ impl Choices {
     }
 }
 
-fn asked(found: &Found, there: &str) -> Choice {
+fn asked(found: &FoundRule, there: &str) -> Choice {
     let first = |text: &str| text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
     let question = format!(
         "There are two rules '{}', and they differ. Which stays?\n   the first: {}\n   of {}: {}",

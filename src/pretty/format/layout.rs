@@ -11,12 +11,12 @@ use crate::stats::Prices;
 /// A format, taken apart.
 #[derive(Clone, Debug)]
 pub(super) struct Template {
-    pieces: Vec<Piece>,
+    pieces: Vec<Element>,
     git_placeholders: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
-enum Piece {
+enum Element {
     Literal(Vec<u8>),
     /// The value that Git has for the placeholder of this number.
     Git {
@@ -76,9 +76,9 @@ impl Template {
             rest = &after[used..];
         }
         layout.literal(rest.as_bytes());
-        let is_ours = |piece: &Piece| match piece {
-            Piece::Own(_) => true,
-            Piece::Literal(bytes) => bytes.iter().any(|byte| byte.is_ascii_control() && !b"\n\t".contains(byte)),
+        let is_ours = |piece: &Element| match piece {
+            Element::Own(_) => true,
+            Element::Literal(bytes) => bytes.iter().any(|byte| byte.is_ascii_control() && !b"\n\t".contains(byte)),
             _ => false,
         };
         let has_ours = layout.pieces.iter().any(is_ours);
@@ -97,8 +97,8 @@ impl Template {
     fn literal(&mut self, bytes: &[u8]) {
         match self.pieces.last_mut() {
             _ if bytes.is_empty() => {}
-            Some(Piece::Literal(literal)) => literal.extend_from_slice(bytes),
-            _ => self.pieces.push(Piece::Literal(bytes.to_vec())),
+            Some(Element::Literal(literal)) => literal.extend_from_slice(bytes),
+            _ => self.pieces.push(Element::Literal(bytes.to_vec())),
         }
     }
 
@@ -116,12 +116,12 @@ impl Template {
             }
             b'(' if own.is_some_and(|name| own::NAMES.contains(&name)) => {
                 let name = own.unwrap_or_default();
-                self.pieces.push(Piece::Own(name.to_owned()));
+                self.pieces.push(Element::Own(name.to_owned()));
                 return name.len() + 2;
             }
             b'<' | b'>' => match pad(after) {
                 Some((pad, used)) => {
-                    self.pieces.push(Piece::Pad(pad));
+                    self.pieces.push(Element::Pad(pad));
                     return used;
                 }
                 None => {
@@ -131,7 +131,7 @@ impl Template {
             },
             b'w' => match wrap(after) {
                 Some((wrap, used)) => {
-                    self.pieces.push(Piece::Wrap(wrap));
+                    self.pieces.push(Element::Wrap(wrap));
                     return used;
                 }
                 None => {
@@ -141,7 +141,7 @@ impl Template {
             },
             b'+' | b'-' | b' ' => {
                 let at = self.pieces.len();
-                self.pieces.push(Piece::Modify(first));
+                self.pieces.push(Element::Modify(first));
                 let used = self.placeholder(&after[1..]);
                 if used == 0 {
                     self.pieces.remove(at);
@@ -156,7 +156,7 @@ impl Template {
                 } else {
                     let number = self.git_placeholders.len();
                     self.git_placeholders.push(format!("%{}", &after[..used]));
-                    self.pieces.push(Piece::Git { number, is_color: first == b'C' });
+                    self.pieces.push(Element::Git { number, is_color: first == b'C' });
                 }
                 return used;
             }
@@ -169,19 +169,19 @@ impl Template {
         let mut line = Line::default();
         for piece in &self.pieces {
             match piece {
-                Piece::Literal(bytes) => {
+                Element::Literal(bytes) => {
                     if !line.held.is_empty() {
                         line.put("");
                     }
                     line.out.extend_from_slice(bytes);
                 }
                 // Git pads a value with the colours before it.
-                Piece::Git { number, is_color: true } if line.pad.is_some() => line.held.push_str(&fields[*number]),
-                Piece::Git { number, .. } => line.put(&fields[*number]),
-                Piece::Own(name) => line.put(&own::value(name, summaries, prices)),
-                Piece::Pad(pad) => line.pad = Some(*pad),
-                Piece::Wrap(wrap) => line.wrap_as(*wrap),
-                Piece::Modify(how) => line.modify = Some(*how),
+                Element::Git { number, is_color: true } if line.pad.is_some() => line.held.push_str(&fields[*number]),
+                Element::Git { number, .. } => line.put(&fields[*number]),
+                Element::Own(name) => line.put(&own::value(name, summaries, prices)),
+                Element::Pad(pad) => line.pad = Some(*pad),
+                Element::Wrap(wrap) => line.wrap_as(*wrap),
+                Element::Modify(how) => line.modify = Some(*how),
             }
         }
         if !line.held.is_empty() {

@@ -2,7 +2,7 @@
 
 use maud::html;
 
-use super::Shape;
+use super::PageOptions;
 use super::page::document;
 use crate::outside;
 
@@ -20,7 +20,7 @@ pub struct About {
 }
 
 /// Returns the page.
-pub fn about_page(about: &About, shape: &Shape) -> String {
+pub fn about_page(about: &About, shape: &PageOptions) -> String {
     let (here, absent) = about.sessions;
     let body = html! {
         (super::listing::problems(&about.problems))

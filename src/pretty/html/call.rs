@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use maud::{Markup, html};
 
 use super::super::call::{self, Act, Item};
-use super::super::place::Place;
+use super::super::place::Directories;
 use super::change;
 use super::words::{attached, beginning, markdown};
 use crate::outside;
@@ -34,14 +34,14 @@ pub struct Shown {
 /// Shows calls.
 #[derive(Debug, Default)]
 pub struct Calls {
-    place: Place,
+    place: Directories,
     /// The items of lists that calls have made one by one, by their ids.
     tasks: HashMap<String, String>,
 }
 
 impl Calls {
     /// Shows calls with paths as they are from a place.
-    pub fn new(place: Place) -> Self {
+    pub fn new(place: Directories) -> Self {
         Calls { place, tasks: HashMap::new() }
     }
 

@@ -8,11 +8,11 @@ use maud::{Markup, html};
 use super::listing::{problems, subject};
 use super::page::{agent_name, document};
 use super::words::beginning;
-use super::{Shape, address};
+use super::{PageOptions, address};
 use crate::git::date::Format;
 use crate::git::{BlamedLines, Commit, ObjectId};
 use crate::outside;
-use crate::replay::{Evidence, Found};
+use crate::replay::{Certainty, Explanation};
 
 /// The longest prompt beside lines, in characters.
 const PROMPT_CHARS: usize = 140;
@@ -21,10 +21,10 @@ const PROMPT_CHARS: usize = 140;
 pub fn file_page(
     path: &str,
     commit: &Commit,
-    explained: &[(BlamedLines, Vec<Found>)],
+    explained: &[(BlamedLines, Vec<Explanation>)],
     commits: &HashMap<ObjectId, Commit>,
     told: &[String],
-    shape: &Shape,
+    shape: &PageOptions,
 ) -> String {
     let body = html! {
         p.by { "as of " a href=(address::commit(commit.commit_id)) { code { (commit.commit_id.to_hex_with_len(7)) } " " (subject(commit)) } }
@@ -40,7 +40,7 @@ pub fn file_page(
 }
 
 /// Returns the runs of lines with the same explanation, each with the index of its first line.
-fn runs(found: &[Found]) -> impl Iterator<Item = (usize, &[Found])> {
+fn runs(found: &[Explanation]) -> impl Iterator<Item = (usize, &[Explanation])> {
     let mut at = 0;
     found.chunk_by(|one, next| one.is_same(next)).map(move |run| {
         at += run.len();
@@ -48,9 +48,9 @@ fn runs(found: &[Found]) -> impl Iterator<Item = (usize, &[Found])> {
     })
 }
 
-fn block(lines: &BlamedLines, commit: Option<&Commit>, at: usize, run: &[Found]) -> Markup {
+fn block(lines: &BlamedLines, commit: Option<&Commit>, at: usize, run: &[Explanation]) -> Markup {
     let Some(found) = run.first() else { return html! {} };
-    let class = if found.evidence == Evidence::None { "block" } else { "block told" };
+    let class = if found.evidence == Certainty::None { "block" } else { "block told" };
     html! {
         div.(class) {
             div.from { (origin(commit, found, run.len() == 1)) }
@@ -67,7 +67,7 @@ fn block(lines: &BlamedLines, commit: Option<&Commit>, at: usize, run: &[Found])
 }
 
 /// Returns what is told beside lines: the turn with its prompt, and the commit.
-fn origin(commit: Option<&Commit>, found: &Found, is_one: bool) -> Markup {
+fn origin(commit: Option<&Commit>, found: &Explanation, is_one: bool) -> Markup {
     let turn = found.talk().zip(found.call());
     let recorded_on = found.recorded_on.or(commit.map(|commit| commit.commit_id));
     let link =
@@ -86,7 +86,7 @@ fn origin(commit: Option<&Commit>, found: &Found, is_one: bool) -> Markup {
             p.by {
                 a href=(address::commit(commit.commit_id)) { code { (commit.commit_id.to_hex_with_len(7)) } } " "
                 (Format::SHORT.show(commit.author.time)) " " (outside::line(&commit.author.name.to_str_lossy()))
-                @if turn.is_none() && found.evidence != Evidence::None { ", " (found.sentence(is_one)) }
+                @if turn.is_none() && found.evidence != Certainty::None { ", " (found.sentence(is_one)) }
             }
         }
     }

@@ -5,8 +5,8 @@ use maud::{Markup, html};
 use super::listing::{problems, search_form, subject};
 use super::page::{agent_name, document};
 use super::turn::time_html;
-use super::{Shape, address};
-use crate::find::{Hit, Plan};
+use super::{PageOptions, address};
+use crate::find::{Hit, Increments};
 use crate::outside;
 use crate::pretty::count;
 use crate::pretty::found::{hit_pieces, part_name};
@@ -17,7 +17,7 @@ pub struct Searched<'a> {
     /// The words as they were typed.
     pub query: &'a str,
     /// The sessions that were searched.
-    pub plan: &'a Plan,
+    pub plan: &'a Increments,
     /// The turns, best first.
     pub hits: &'a [Hit],
     /// What could not be searched, and why.
@@ -25,7 +25,7 @@ pub struct Searched<'a> {
 }
 
 /// Returns the page of a search; without words it has the form alone.
-pub fn search_page(of: &Searched<'_>, shape: &Shape) -> String {
+pub fn search_page(of: &Searched<'_>, shape: &PageOptions) -> String {
     let lead = match (of.query.is_empty(), of.hits.len()) {
         (true, _) => "words, or phrases in quotes; the turns that have all of them, best first".to_owned(),
         (false, 0) => "no turn has these words".to_owned(),
@@ -40,7 +40,7 @@ pub fn search_page(of: &Searched<'_>, shape: &Shape) -> String {
     document(&title, &lead, &body, shape)
 }
 
-fn card(plan: &Plan, hit: &Hit) -> Markup {
+fn card(plan: &Increments, hit: &Hit) -> Markup {
     let session = &plan.sessions[hit.answer.session];
     let commit = session.commit.map(|at| &plan.commits[at]);
     // The turns of a sub-agent stand within those of the session that started it.

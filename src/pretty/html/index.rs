@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use bstr::ByteSlice as _;
 use maud::html;
 
-use super::Shape;
+use super::PageOptions;
 use super::page::{agent_name, end, head, header};
 use super::spoken::{self, Spoken};
 use super::turn::time_html;
@@ -51,7 +51,7 @@ pub fn write_index(
     title: &str,
     sessions: &[Indexed<'_>],
     observed: &[Observed<'_>],
-    shape: &Shape,
+    shape: &PageOptions,
 ) -> io::Result<()> {
     let last = |session: &Indexed<'_>| session.made.last().map(|(commit, _)| commit.author.time);
     let mut sessions: Vec<_> = sessions.iter().filter_map(|session| Some((last(session)?, session))).collect();

@@ -9,7 +9,7 @@ use super::super::stats::short;
 use super::page::{agent_name, document};
 use super::turn::clock_html;
 use super::words::beginning;
-use super::{Shape, address};
+use super::{PageOptions, address};
 use crate::git::date::Format;
 use crate::outside;
 use crate::pretty::count;
@@ -89,7 +89,7 @@ pub struct Listing<'a> {
 }
 
 /// Returns the first page of the server.
-pub fn overview_page(title: &str, list: &Listing<'_>, shape: &Shape) -> String {
+pub fn overview_page(title: &str, list: &Listing<'_>, shape: &PageOptions) -> String {
     let entries = list.entries;
     let lead = match entries.is_empty() {
         true => String::new(),
@@ -111,7 +111,7 @@ pub fn overview_page(title: &str, list: &Listing<'_>, shape: &Shape) -> String {
 }
 
 /// Returns a page with the commits that the form chooses.
-pub fn commits_page(list: &Listing<'_>, shape: &Shape) -> String {
+pub fn commits_page(list: &Listing<'_>, shape: &PageOptions) -> String {
     let [newer, older] = &list.around;
     let body = html! {
         details.filters open { summary { "Choose commits" } (form(list)) }
@@ -130,7 +130,7 @@ pub fn commits_page(list: &Listing<'_>, shape: &Shape) -> String {
 }
 
 /// Returns a page that says something in a few sentences.
-pub fn notice_page(title: &str, sentences: &[&str], shape: &Shape) -> String {
+pub fn notice_page(title: &str, sentences: &[&str], shape: &PageOptions) -> String {
     let body = html! { @for sentence in sentences { p { (outside::line(sentence)) } } };
     document(title, "", &body, shape)
 }

@@ -64,7 +64,7 @@ pub enum Theme {
 
 /// What pages hold and how they look.
 #[derive(Clone, Debug)]
-pub struct Shape {
+pub struct PageOptions {
     /// How much is shown at first.
     pub span: Span,
     /// Whether pages hold what the model thought.

@@ -9,7 +9,7 @@ use bstr::ByteSlice as _;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 
-use super::super::place::Place;
+use super::super::place::Directories;
 use super::super::stats::short;
 use super::super::sub_agent::SubAgent;
 use super::super::told::told_line;
@@ -20,7 +20,7 @@ use super::item::{Answers, tally};
 use super::spoken::Spoken;
 use super::turn::Turns;
 use super::words::{beginning, markdown};
-use super::{Outlet, Shape, Span, Theme};
+use super::{Outlet, PageOptions, Span, Theme};
 use crate::record::{Conversation, Summary};
 use crate::stats::Cost;
 use crate::told::{Changes, Told};
@@ -101,7 +101,7 @@ enum Entry {
 /// A page that is being written.
 pub struct Page<'p> {
     out: &'p mut dyn Write,
-    shape: &'p Shape,
+    shape: &'p PageOptions,
     contents: Vec<Entry>,
     is_in_session: bool,
     /// The instruction files of the last conversation of the session whose record has such.
@@ -116,7 +116,7 @@ impl<'p> Page<'p> {
     /// # Errors
     ///
     /// If writing fails.
-    pub fn begin(out: &'p mut dyn Write, frame: Frame<'_>, shape: &'p Shape) -> io::Result<Self> {
+    pub fn begin(out: &'p mut dyn Write, frame: Frame<'_>, shape: &'p PageOptions) -> io::Result<Self> {
         let title = outside::line(frame.title);
         let class = frame.has_change.then_some("beside");
         let markup = html! {
@@ -210,7 +210,7 @@ impl<'p> Page<'p> {
         };
         self.out.write_all(head.into_string().as_bytes())?;
         let directory = agent::directory(&conversation.bytes);
-        let place = Place::new(directory.as_deref(), self.shape.top.as_deref());
+        let place = Directories::new(directory.as_deref(), self.shape.top.as_deref());
         let mut writer = Turns {
             shape: self.shape,
             prefix: part.prefix.to_owned(),
@@ -349,7 +349,7 @@ fn digest(text: &str) -> String {
 
 /// Returns the beginning of a document up to the body's first element. Nothing is fetched from anywhere, and no script or
 /// style runs but ours.
-pub fn head(title: &str, shape: &Shape) -> String {
+pub fn head(title: &str, shape: &PageOptions) -> String {
     let theme = match shape.theme {
         Theme::Auto => "auto",
         Theme::Light => "light",
@@ -386,7 +386,7 @@ pub fn policy(outlet: Outlet) -> String {
 }
 
 /// Returns a whole page without a conversation. `body` stands below the title.
-pub fn document(title: &str, lead: &str, body: &Markup, shape: &Shape) -> String {
+pub fn document(title: &str, lead: &str, body: &Markup, shape: &PageOptions) -> String {
     let title = outside::line(title);
     let markup = html! {
         (header(None, shape, false))
@@ -399,7 +399,7 @@ pub fn document(title: &str, lead: &str, body: &Markup, shape: &Shape) -> String
 }
 
 /// Returns the bar at the top of a page; `up` is the address of the overview.
-pub fn header(up: Option<&str>, shape: &Shape, has_views: bool) -> Markup {
+pub fn header(up: Option<&str>, shape: &PageOptions, has_views: bool) -> Markup {
     let views =
         [("focused", "Focused", Span::Focused), ("normal", "Normal", Span::Normal), ("full", "Full", Span::Full)];
     html! {

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::page::document;
 use super::turn::time_html;
-use super::{Shape, address};
+use super::{PageOptions, address};
 use crate::outside;
 use crate::pretty::stats::{NUMBERS, bar, cells, headline, remarks};
 use crate::pretty::{Statistics, count};
@@ -29,7 +29,7 @@ const CHOICES: &[(&str, &str)] = &[
 ];
 
 /// Returns the page with the local branches. Each has the abbreviated id of its head.
-pub fn branches_page(branches: &[(BranchSummary, String)], problems: &[String], shape: &Shape) -> String {
+pub fn branches_page(branches: &[(BranchSummary, String)], problems: &[String], shape: &PageOptions) -> String {
     let body = html! {
         (super::listing::problems(problems))
         div.table tabindex="0" {
@@ -57,7 +57,13 @@ pub fn branches_page(branches: &[(BranchSummary, String)], problems: &[String], 
 
 /// Returns the page that counts what recorded work has used. `names` are what the values of each group are called, `by` is what
 /// the groups were asked for.
-pub fn stats_page(of: Statistics<'_>, names: &[Vec<String>], by: &str, problems: &[String], shape: &Shape) -> String {
+pub fn stats_page(
+    of: Statistics<'_>,
+    names: &[Vec<String>],
+    by: &str,
+    problems: &[String],
+    shape: &PageOptions,
+) -> String {
     let has_cost = of.counted.total.cost.is_some_and(|cost| cost.amount() > 0);
     let amount = |group: &Group| match has_cost {
         true => group.sum.cost.map_or(0, Cost::amount),

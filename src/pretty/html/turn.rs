@@ -6,13 +6,13 @@ use maud::{Markup, html};
 
 use super::super::call;
 use super::super::clock::duration;
-use super::super::place::Place;
+use super::super::place::Directories;
 use super::super::sub_agent::SubAgent;
 use super::call::Calls;
 use super::item::{Answers, Item, What, groups};
 use super::spoken::Spoken;
 use super::words::{attached, beginning, markdown};
-use super::{Outlet, Shape, Span, address};
+use super::{Outlet, PageOptions, Span, address};
 use crate::git::date::{Format, Time};
 use crate::outside;
 use crate::transcript::{Message, Part, ToolResult};
@@ -22,7 +22,7 @@ const MAX_WROTE: usize = 12;
 
 /// Writes the items of a conversation.
 pub struct Turns<'a> {
-    pub(super) shape: &'a Shape,
+    pub(super) shape: &'a PageOptions,
     /// What stands in front of the ids of this conversation.
     pub(super) prefix: String,
     pub(super) answers: Answers<'a>,
@@ -231,7 +231,7 @@ impl<'a> Turns<'a> {
         out.write_all(problems.into_string().as_bytes())?;
         if let Some(conversation) = &ran.conversation {
             let directory = crate::agent::directory(&conversation.bytes);
-            let place = Place::new(directory.as_deref(), self.shape.top.as_deref());
+            let place = Directories::new(directory.as_deref(), self.shape.top.as_deref());
             let outer = std::mem::replace(&mut self.answers, Answers::of(&conversation.messages));
             let calls = std::mem::replace(&mut self.calls, Calls::new(place));
             let written = self.write_within(out, &conversation.messages);

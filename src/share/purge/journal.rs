@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Plan, Purged, deadline, live};
+use super::{Purged, Removal, deadline, live};
 use crate::archive::{self, Archive};
 use crate::capture::State;
 use crate::capture::pending::{self, Pending};
@@ -138,7 +138,7 @@ pub fn finish_interrupted(repo: &Repository) -> Result<Option<Purged>> {
 /// # Errors
 ///
 /// If a ref cannot be written, or Git cannot pack again.
-pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan) -> Result<Purged> {
+pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Removal) -> Result<Purged> {
     let hex = |id: ObjectId| id.to_string();
     let left_over = Journal::read(repo)?.unwrap_or_default();
     let mut journal = Journal {
@@ -173,7 +173,7 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Plan) -> Result<Purg
 }
 
 /// Redacts pending captures, and returns those that are to be removed.
-fn clean_pending(repo: &Repository, plan: &Plan) -> Result<Vec<PathBuf>> {
+fn clean_pending(repo: &Repository, plan: &Removal) -> Result<Vec<PathBuf>> {
     let state = State::new(&repo.common_dir());
     let mut gone = Vec::new();
     for path in pending::list(&state) {

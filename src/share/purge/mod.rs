@@ -63,7 +63,7 @@ pub struct Received {
 
 /// What a purge would do.
 #[derive(Default)]
-pub struct Plan {
+pub struct Removal {
     /// The number of segments that are removed.
     pub dropped: usize,
     /// The number of segments that are replaced: a part of them is purged, or they follow such a segment.
@@ -105,7 +105,7 @@ pub struct Purged {
     pub remotes: Vec<String>,
 }
 
-impl Plan {
+impl Removal {
     /// Says whether there is nothing to purge.
     pub fn is_empty(&self) -> bool {
         self.dropped == 0 && self.changed == 0 && self.notes == 0 && !self.received.values().any(|from| from.is_taken)
@@ -126,8 +126,8 @@ pub(super) fn deadline() -> Instant {
 /// # Errors
 ///
 /// If a note or a segment cannot be read.
-pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) -> Result<Plan> {
-    let mut plan = Plan::default();
+pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) -> Result<Removal> {
+    let mut plan = Removal::default();
     let wanted = plan.choose(repo, notes_ref, &target)?;
     plan.rewrite(repo, &target, &wanted, tell)?;
     if let Target::Received { .. } = target {
@@ -156,7 +156,7 @@ fn stored(repo: &Repository) -> Result<HashSet<ObjectId>> {
     Ok(Archive::new(repo).listing(archive::REF)?.into_iter().map(|(_, id)| id).collect())
 }
 
-impl Plan {
+impl Removal {
     /// Marks what a target names in notes and among sessions, and returns the segments that it names.
     fn choose(&mut self, repo: &Repository, notes_ref: &str, target: &Target) -> Result<HashSet<ObjectId>> {
         match target {
@@ -321,7 +321,7 @@ fn is_before(evidence: &Evidence, time: i64) -> bool {
     Time::parse_rfc3339(&evidence.time).is_some_and(|at| at.seconds < time)
 }
 
-impl Plan {
+impl Removal {
     /// Marks evidence as purged: its lines go from all notes, and its text, if it is stored.
     fn bar_evidence(&mut self, evidence: &Evidence) {
         self.marks.sessions.insert(evidence.key().file_name());

@@ -43,7 +43,7 @@ pub enum Level {
 
 /// How much to exchange with a remote, and in which direction.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct Exchange {
     /// How much to fetch and merge.
     pub pull: Level,
     /// How much to push. The same refs are fetched first.
@@ -140,7 +140,7 @@ impl<'r> Syncer<'r> {
     /// # Errors
     ///
     /// If the remote cannot be reached, or other clones were faster each time. What was fetched by then is merged.
-    pub fn sync(&self, remote: &str, plan: Plan) -> Result<Synced> {
+    pub fn sync(&self, remote: &str, plan: Exchange) -> Result<Synced> {
         let mut synced = Synced::default();
         let elsewhere = self.repo.config_string("shiftlog.sessionsRemote").filter(|other| other != remote);
         // Transcripts go first: segments without a note do less harm than a note without its segments.
@@ -156,7 +156,7 @@ impl<'r> Syncer<'r> {
         Ok(synced)
     }
 
-    fn sync_refs(&self, remote: &str, wanted: &[Holds], plan: Plan, synced: &mut Synced) -> Result<()> {
+    fn sync_refs(&self, remote: &str, wanted: &[Holds], plan: Exchange, synced: &mut Synced) -> Result<()> {
         let is_in =
             |holds: Holds, level: Level| level == Level::All || (level == Level::Notes && holds != Holds::Sessions);
         let wanted = wanted.iter().filter(|holds| is_in(**holds, plan.pull) || is_in(**holds, plan.push));
@@ -248,7 +248,7 @@ impl<'r> Syncer<'r> {
         remote: &str,
         shared: &[Shared],
         at: impl Fn(&str) -> Option<ObjectId>,
-        plan: Plan,
+        plan: Exchange,
         synced: &mut Synced,
     ) -> Result<()> {
         let mut wanted: Vec<(Holds, Fetch)> = Vec::new();

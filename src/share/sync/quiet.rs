@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Level, Plan, Syncer, notes_name};
+use super::{Exchange, Level, Syncer, notes_name};
 use crate::capture::State;
 use crate::capture::state::write_private;
 use crate::error::Result;
@@ -28,7 +28,7 @@ pub fn push_quietly(repo: &Repository, notes_ref: &str, remote: &str) {
     }
     for _ in 0..MAX_QUIET_PUSHES {
         let pushed = Level::of(repo, remote).and_then(|level| {
-            let plan = Plan { pull: Level::None, push: level, is_dry_run: false };
+            let plan = Exchange { pull: Level::None, push: level, is_dry_run: false };
             let synced =
                 Syncer::new(repo, notes_ref, Asking::Until(Instant::now() + QUIET_TIMEOUT)).sync(remote, plan)?;
             Ok((synced, level))

@@ -193,7 +193,7 @@ fn there_is_an_end_to_files_and_bytes() {
 fn every_list_of_an_agent_names_relative_paths_that_stay_below() {
     let mut count = 0;
     for instructions in agent::ALL.iter().filter_map(|agent| agent.instructions()) {
-        let of_repo = instructions.repo.iter().flat_map(|place: &Place| place.patterns);
+        let of_repo = instructions.repo.iter().flat_map(|place: &FilePatterns| place.patterns);
         let of_home = instructions.home.iter().flat_map(|folder| folder.patterns);
         for pattern in of_repo.chain(of_home) {
             count += 1;

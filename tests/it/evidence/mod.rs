@@ -7,6 +7,7 @@ mod pull;
 mod purged;
 mod safety;
 mod sync;
+mod tls;
 mod tool;
 mod words;
 

@@ -1,5 +1,7 @@
 //! Clients and people that mean harm.
 
+use std::time::Instant;
+
 use super::*;
 use crate::exporting::secrets::{assert_clean, planted};
 
