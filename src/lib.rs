@@ -20,18 +20,21 @@
 //!
 //! # From `git shiftlog show HEAD` to the bytes
 //!
-//! 1. `src/bin/git-shiftlog.rs` calls [`command::dispatch::run`], which finds [`command::show`].
+//! 1. `src/bin/git-shiftlog.rs` calls [`command::dispatch::run`], which finds [`command::show`]. Like every command that
+//!    reads, it first has [`capture`] store what is pending, and [`remap`] carry records to a rewritten commit.
 //! 2. [`record::Reader::note`] gets the note of the commit from [`notes`] and parses it.
 //! 3. [`record::Reader::each_conversation`] gets the bytes of each record from [`archive::Archive`] and has the parser of
 //!    the session's [`agent`] make messages of them.
-//! 4. [`pretty`] prints them.
+//! 4. [`command::show`] puts each session together with its sub-agents and has [`pretty`] write them to a [`cli::Screen`]:
+//!    standard output, or a pager in front of it.
 //!
 //! # From a hook's payload to the bytes
 //!
 //! 1. `src/bin/git-shiftlog--hook.rs` calls [`command::hook::run`], which has [`agent::Payload`] parse the payload.
-//! 2. [`capture::hook`] gets it. What the agent said is recorded when a commit was made: [`capture::commit`] finds and
-//!    chooses the sessions. (A commit that Git's `post-commit` tells of enters here.)
-//! 3. [`capture::Recorder`] reads what is new in each transcript and has [`redact`] remove secrets before anything else.
+//! 2. [`capture::hook`] updates the state of the session and finds the commits that its tool call made, and
+//!    [`capture::commit`] chooses the sessions of each commit. (Git's `post-commit` enters at [`capture::commit`].)
+//! 3. [`capture::Recorder`] has `capture::reading` read what is new in each transcript: [`redact`] removes secrets from each
+//!    piece first, then the parser of the [`agent`] counts what was said.
 //! 4. [`archive::Archive::add`] stores it.
 //! 5. [`record::Record`] says what was stored, and [`notes::edit`] writes that line to the commit.
 

@@ -1,6 +1,6 @@
 //! The agents: where each keeps its files, how its hooks and transcripts are parsed.
 //!
-//! Read [`Agent`], then `codex`. A new agent is one file here, named below as a module and in [`ALL`]. The file has
+//! Read [`Agent`], then `pi`. A new agent is one file here, named below as a module and in [`ALL`]. The file has
 //! everything that only this agent has, also the names of its events and tools and of the members of its payloads. An agent
 //! knows its own files and the `transcript` room; it knows nothing of commits and notes.
 
@@ -55,7 +55,7 @@ use crate::transcript::Message;
 
 /// All agents that are known, in the order in which they are told to people.
 pub const ALL: &[&dyn Agent] = &[
-    &claude::Claude::HERE,
+    &claude::Claude::INSTALLED,
     &codex::Codex,
     &gemini::Gemini,
     &copilot::Copilot,
@@ -265,7 +265,7 @@ pub trait Agent: Sync {
         None
     }
 
-    /// Says, cheaply, whether a line with that mark may be a prompt.
+    /// Says, cheaply, whether a line that contains [`Agent::prompt_mark`] may be a prompt.
     fn may_be_prompt(&self, line: &[u8]) -> bool {
         let _ = line;
         true
@@ -281,13 +281,14 @@ pub trait Agent: Sync {
         false
     }
 
-    /// Returns the member that holds the messages, if such a transcript is one JSON document that is rewritten as a whole;
-    /// empty if the document is the list of messages.
+    /// Returns the member that holds the messages, for an agent whose transcript is one JSON document that is rewritten as a
+    /// whole; empty if the document is the list of messages. `None` for other agents.
     fn list(&self) -> Option<&'static str> {
         None
     }
 
-    /// Returns the bytes of such a file as lines. The first lines stay unchanged while the session grows.
+    /// Returns the bytes of a file for which [`Agent::is_rendered`] holds as lines. The first lines stay unchanged while the
+    /// session grows.
     fn lines(&self, native: Vec<u8>) -> Vec<u8> {
         match self.list() {
             Some(list) => document::to_lines(&native, list),
@@ -303,7 +304,8 @@ pub trait Agent: Sync {
         }
     }
 
-    /// Returns the length of such lines without the last one, if later messages change that one.
+    /// Returns the length of those lines of [`Agent::lines`] that later messages do not change: all of them, or all but the
+    /// last one.
     fn lines_that_stay(&self, lines: &[u8]) -> usize {
         document::lines_that_stay(lines, self.list().unwrap_or_default())
     }
@@ -367,7 +369,7 @@ pub trait Agent: Sync {
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript>;
 
     /// Says whether the session of a found transcript ran in `directory` or below it; `None` if the transcript does not say
-    /// that yet. Once it does, it says the same as long as it lives.
+    /// that yet. An answer never changes afterwards.
     fn ran_in(&self, transcript: &Path, directory: &Path) -> Option<bool> {
         let _ = (transcript, directory);
         Some(true)

@@ -4,9 +4,10 @@ use std::io::Cursor;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::aside::Increment;
 use super::availability::{Availability, availability};
+use super::awaited::record_awaited_results;
 use super::commit::{NewCommit, record_commit, was_deleted};
+use super::increment::Increment;
 use super::pending::{self, Capture, Pending, PendingCommit};
 use super::reading::{Extent, Reading, Source};
 use super::recorder::{HOOK_TIMEOUT_SECS, Recorder};
@@ -40,7 +41,7 @@ pub enum Leave<'k> {
 pub fn recorder<'r>(repo: &'r Repository, notes_ref: &str) -> Recorder<'r> {
     let mut recorder = within(repo, notes_ref, COMMAND_TIMEOUT, COMMAND_TIMEOUT, Leave::Nothing);
     if recorder.hindrance().is_none()
-        && let Err(error) = recorder.record_after_the_end()
+        && let Err(error) = record_awaited_results(&mut recorder)
     {
         recorder.warn(error);
     }
@@ -126,7 +127,7 @@ fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
             Pending::Commit(commit) => store_commit(recorder, commit).map(|()| true),
             Pending::Capture(capture) => match agent::named(&capture.agent) {
                 Ok(agent) if is_lost(agent, capture, &path) => {
-                    recorder.warn(was_deleted(&format!("{}/{}", capture.agent, capture.session)));
+                    recorder.warn(was_deleted(&SessionKey::new(&capture.agent, &capture.session).to_string()));
                     Ok(false)
                 }
                 Ok(agent) => {

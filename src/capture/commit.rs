@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::aside::{Increment, with_pending_hint};
 use super::availability::{Availability, availability};
+use super::awaited::{extend_awaited_record, has_record};
 use super::carry;
 use super::choose::{self, Candidate, CommitFacts, CommitKind};
+use super::increment::Increment;
+use super::late::record_late;
 use super::pending::{self, Pending, PendingCommit};
+use super::put_aside::with_pending_hint;
 use super::recorder::Recorder;
 use super::sessions::{
     KEEP_SECS, close_abandoned, find_runners, named_by_environment, recent_unreported, save_changed,
@@ -164,13 +167,12 @@ impl NewCommit {
     pub fn from_pending(repo: &Repository, pending: &PendingCommit) -> Self {
         let hexes = std::iter::once(&pending.commit).chain(&pending.rewritten);
         let exists = |id: &ObjectId| repo.commit(*id).is_ok();
-        let key = |name: &String| name.split_once('/').map(|(agent, id)| SessionKey::new(agent, id));
         NewCommit {
             commit_ids: hexes.filter_map(|hex| repo.parse_id(hex)).filter(exists).collect(),
             time: pending.time,
             kind: pending.kind,
             worktree: pending.worktree.clone().or_else(|| repo.worktree().map(Path::to_owned)),
-            runners: pending.runners.iter().filter_map(key).collect(),
+            runners: pending.runners.iter().filter_map(|name| SessionKey::of_name(name)).collect(),
             call_id: None,
             is_of_sub_agent: false,
             transcript_bytes: Some(pending.transcript_bytes.clone()),
@@ -233,7 +235,7 @@ fn record_live_sessions(recorder: &mut Recorder<'_>, commit_id: ObjectId, kind: 
     }
     crate::git::fault_point("left");
     for live in &mut sessions[before.len()..] {
-        if let Err(error) = recorder.record_late(live) {
+        if let Err(error) = record_late(recorder, live) {
             recorder.state.log(&format!("warning: {}: {error}", live.key()));
         }
     }
@@ -363,7 +365,7 @@ fn unrecorded_increments<'r>(
         // If the same session ran an earlier commit and this one, the earlier result comes first.
         let has_run_it = new_commit.runners.contains(&live.key());
         let patience = if has_run_it { Patience::Over } else { Patience::Turn };
-        increments.push(recorder.extend_awaited_record(live, patience, true, limit.flatten()).unwrap_or_else(
+        increments.push(extend_awaited_record(recorder, live, patience, true, limit.flatten()).unwrap_or_else(
             |error| {
                 recorder.state.log(&format!("warning: {name}: {error}"));
                 // A missing file, or one that is not a transcript, is not waited for.
@@ -437,7 +439,7 @@ fn choose_sessions(
 fn is_runner_recorded(recorder: &Recorder<'_>, new_commit: &NewCommit) -> bool {
     let Some(waiting) = &new_commit.transcript_bytes else { return false };
     let has_record = |runner: &SessionKey| {
-        new_commit.commit_ids.iter().any(|commit_id| recorder.has_record(*commit_id, runner).unwrap_or(false))
+        new_commit.commit_ids.iter().any(|commit_id| has_record(recorder, *commit_id, runner).unwrap_or(false))
     };
     new_commit.runners.iter().any(|runner| !waiting.contains_key(&runner.to_string()) || has_record(runner))
 }

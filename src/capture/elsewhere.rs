@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::state::{State, write_private};
+use super::state::{State, with_line, write_private};
 use crate::outside;
 use crate::transcript::SessionKey;
 
@@ -29,9 +29,7 @@ impl SessionsElsewhere {
 
     /// Adds a session. A failed write costs only time at the next commit.
     pub fn add(&mut self, key: &SessionKey) {
-        let kept = self.lines.lines().count().saturating_sub(MAX_ELSEWHERE);
-        let start = self.lines.split_inclusive('\n').take(kept).map(str::len).sum();
-        self.lines = format!("{}{}\n", &self.lines[start..], self.line(key));
+        self.lines = with_line(&self.lines, &self.line(key), MAX_ELSEWHERE);
         let _ = write_private(&self.path, self.lines.as_bytes());
     }
 }

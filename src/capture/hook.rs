@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::awaited::{extend_awaited_record, extend_record_of_sub_agent, has_record};
 use super::choose::CommitKind;
 use super::commit::{NewCommit, keep_commit, kind_of_move, record_commit};
 use super::pending::{self, PendingCommit};
@@ -43,7 +44,7 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
         sessions.push(recorder.state.session(&key).unwrap_or_else(|| new_live(&key, PathBuf::new())));
         sessions.len() - 1
     });
-    refresh(recorder, &mut sessions[position], agent, payload);
+    update_from_payload(recorder, &mut sessions[position], agent, payload);
     // Not every agent has a hook for a session that is resumed.
     sessions[position].is_over = false;
     sessions[position].has_tool_hooks |= event == Event::AfterTool;
@@ -52,7 +53,7 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
         recorder.state.forget_settled(Time::now().seconds - KEEP_SECS);
     }
     let moves = moves_of_head(recorder, &mut sessions[position]);
-    // What the call amended is judged before the call is recorded, and carried beside that.
+    // Before the call is recorded: an amend is carried only while its new commit has no note, and recording writes one.
     let amends = rewritten::uncarried_amends(recorder, &moves);
     if event == Event::AfterTool
         && let Err(error) = after_tool(recorder, &mut sessions, position, &moves, payload)
@@ -76,13 +77,13 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
     let may_extend = !recorder.must_wait(&key);
     if may_extend
         && live.awaited_result.is_some()
-        && let Err(error) = recorder.extend_awaited_record(live, patience, false, None)
+        && let Err(error) = extend_awaited_record(recorder, live, patience, false, None)
     {
         recorder.warn(error);
     }
     if may_extend
         && live.awaited_result.is_some()
-        && let Err(error) = recorder.extend_record_of_sub_agent(live)
+        && let Err(error) = extend_record_of_sub_agent(recorder, live)
     {
         recorder.warn(error);
     }
@@ -97,7 +98,7 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
 }
 
 /// Updates the state of a session from the payload of its hook.
-fn refresh(recorder: &Recorder<'_>, live: &mut LiveSession, agent: &dyn Agent, payload: &Payload) {
+fn update_from_payload(recorder: &Recorder<'_>, live: &mut LiveSession, agent: &dyn Agent, payload: &Payload) {
     live.seen = Time::now().seconds;
     let directory = payload.directory();
     // A hook of a sub-agent names the session, but may tell its own model and transcript.
@@ -217,7 +218,7 @@ fn after_tool(
         (awaited.call, awaited.is_of_sub_agent) = (call.call_id(), true);
     } else if call.is_of_sub_agent()
         && let Some(head) = call.head.filter(|head| call.names(*head))
-        && recorder.has_record(head, &call.key)?
+        && has_record(recorder, head, &call.key)?
     {
         sessions[position].awaited_result = Some(call.awaited(head));
     }
@@ -297,7 +298,7 @@ fn record_commit_of_call(
     let pending = commit.pending.as_ref().map(|(_, pending)| pending);
     let has_made = call.has_made(commit);
     let note = notes::get(recorder.repo, &recorder.notes_ref, commit.commit_id)?;
-    let has_session = |note: &Vec<u8>| Note::parse_lines(note).records().any(|record| record.key() == call.key);
+    let has_session = |note: &Vec<u8>| Note::parse_lines(note).has_session(&call.key);
     if let Some(note) = note.filter(|note| pending.is_none() || has_session(note)) {
         if has_made && is_last {
             let live = &mut sessions[position];
@@ -340,7 +341,7 @@ fn record_commit_of_call(
 /// wrote that record without knowing of the tool call.
 fn ends_with_record(live: &LiveSession, note: &[u8]) -> bool {
     let recorded = live.progress.recorded.segment.as_deref();
-    Note::parse(note).records().any(|record| record.key() == live.key() && Some(&*record.through) == recorded)
+    Note::parse(note).has_record_through(&live.key(), recorded)
 }
 
 /// Returns the commits that moves of HEAD made, and how, oldest first. Those that a rebase made are left out.

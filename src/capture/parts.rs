@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::aside::Increment;
+use super::increment::Increment;
 use super::reading::Reading;
 use super::recorder::Recorder;
 use super::state::Progress;

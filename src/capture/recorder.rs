@@ -8,10 +8,11 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::State;
-use super::aside::{Increment, keep_unread, put_aside, with_pending_hint};
 use super::availability::{Availability, availability};
+use super::increment::Increment;
 use super::left_out::{LeftOut, MAX_LINE_BYTES};
 use super::pending::{self, Capture, Pending};
+use super::put_aside::{keep_unread, put_aside, with_pending_hint};
 use super::reading::{Extent, Reading, Redaction, SessionContext};
 use super::stamp::size_and_mtime;
 use super::state::{LiveSession, Lock, Progress, SegmentEnd};
@@ -175,6 +176,27 @@ impl<'r> Recorder<'r> {
         let increment = self.unrecorded_in(key, agent, &live.transcript, extent, &mut live.progress)?;
         live.progress.size_and_mtime = size_and_mtime.filter(|_| increment.is_none());
         Ok(increment.map(|increment| Increment { model: live.model.clone(), size_and_mtime, ..increment }))
+    }
+
+    /// Archives the part of a session that is copied from the session it was forked from. This part counts as recorded: the
+    /// commits of that session have it.
+    ///
+    /// # Errors
+    ///
+    /// If the transcript cannot be read, or not be stored.
+    fn archive_repeated(&mut self, live: &mut LiveSession, agent: &'static dyn Agent) -> Result<()> {
+        let key = live.key();
+        self.recover_progress(&key, &mut live.progress);
+        if live.progress.stored.segment.is_some() || self.must_wait(&key) {
+            return Ok(());
+        }
+        let Some(until) = agent.repeated_bytes(&live.transcript, self.deadline) else { return Ok(()) };
+        let extent = Extent::Until(until);
+        if let Some(mut increment) = self.unrecorded_in(key, agent, &live.transcript, extent, &mut live.progress)? {
+            self.try_record(&mut increment, &mut live.progress)?;
+            live.progress.recorded = live.progress.stored.clone();
+        }
+        Ok(())
     }
 
     pub(super) fn unrecorded_in(

@@ -371,10 +371,7 @@ impl State {
     pub(super) fn mark_examined(&self, commit_id: ObjectId) -> Result<()> {
         let path = self.root.join("judged");
         let known = std::fs::read_to_string(&path).unwrap_or_default();
-        let skipped = known.lines().count().saturating_sub(MAX_EXAMINED);
-        let mut lines: String = known.lines().skip(skipped).map(|line| format!("{line}\n")).collect();
-        lines.push_str(&format!("{commit_id}\n"));
-        write_private(&path, lines.as_bytes())
+        write_private(&path, with_line(&known, &commit_id.to_string(), MAX_EXAMINED).as_bytes())
     }
 
     /// Says whether [`State::mark_examined`] was called for a commit.
@@ -491,4 +488,11 @@ impl State {
 /// Says whether an entry is a temporary file of [`write_private`].
 fn is_unfinished(entry: &std::fs::DirEntry) -> bool {
     entry.file_name().to_string_lossy().starts_with('.')
+}
+
+/// Returns lines with another one behind them. Of those before it, at most `max` stay, the last ones.
+pub(super) fn with_line(lines: &str, line: &str, max: usize) -> String {
+    let surplus = lines.lines().count().saturating_sub(max);
+    let start = lines.split_inclusive('\n').take(surplus).map(str::len).sum();
+    format!("{}{line}\n", &lines[start..])
 }

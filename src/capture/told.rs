@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use sha2::{Digest as _, Sha256};
 
-use super::aside::Increment;
+use super::increment::Increment;
 use super::recorder::Recorder;
 use super::state::LiveSession;
 use crate::agent;

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use bstr::ByteSlice as _;
 
 use super::commit::kind_of_move;
+use super::late::record_on_named_commits;
 use super::recorder::Recorder;
 use super::sessions::{RECENT_SECS, is_checked_out, is_going_on, new_live};
 use super::state::{LiveSession, State, write_private};
@@ -170,25 +171,23 @@ impl Searched {
     }
 }
 
-impl Recorder<'_> {
-    /// Records the sessions that were found on the commits that they tell of having made.
-    pub fn record_unseen(&mut self, unseen: Unseen) {
-        if self.hindrance().is_some() {
-            return;
-        }
-        for found in unseen.sessions {
-            // A hook may have recorded it meanwhile.
-            let mut live = self.state.session(&found.key()).unwrap_or(found);
-            let before = live.progress.recorded.clone();
-            if self.must_wait(&live.key()) {
-                continue;
-            }
-            let told = self.record_told(&mut live, &unseen.commit_ids, false);
-            let saved = if live.progress.recorded == before { Ok(()) } else { self.state.save(&live) };
-            if let Err(error) = told.and(saved) {
-                self.state.log(&format!("warning: {}: {error}", live.key()));
-            }
-        }
-        unseen.searched.write();
+/// Records the sessions that were found on the commits that they tell of having made.
+pub fn record_unseen(recorder: &mut Recorder<'_>, unseen: Unseen) {
+    if recorder.hindrance().is_some() {
+        return;
     }
+    for found in unseen.sessions {
+        // A hook may have recorded it meanwhile.
+        let mut live = recorder.state.session(&found.key()).unwrap_or(found);
+        let before = live.progress.recorded.clone();
+        if recorder.must_wait(&live.key()) {
+            continue;
+        }
+        let told = record_on_named_commits(recorder, &mut live, &unseen.commit_ids, false);
+        let saved = if live.progress.recorded == before { Ok(()) } else { recorder.state.save(&live) };
+        if let Err(error) = told.and(saved) {
+            recorder.state.log(&format!("warning: {}: {error}", live.key()));
+        }
+    }
+    unseen.searched.write();
 }

@@ -1,6 +1,6 @@
 //! The manners of a process: options, exit codes, messages, colour, pager.
 //!
-//! Read [`main`]: every program is one call of it. Only this room knows exit codes and the word `fatal:`.
+//! Read [`main`]: every command but the hook is one call of it. Only this room says which exit code an outcome has, and `fatal:`.
 
 mod color;
 mod confirm;

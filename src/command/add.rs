@@ -16,7 +16,7 @@ use crate::git::Repository;
 use crate::record;
 use crate::record::tombstone::Tombstones;
 use crate::transcript::SessionKey;
-use crate::{archive, notes, pretty};
+use crate::{archive, pretty};
 
 /// Attach a transcript to a commit by hand
 #[derive(Debug, Parser)]
@@ -147,21 +147,19 @@ fn session_id(options: &Options, agent: &dyn Agent, transcript: &[u8]) -> Result
     })
 }
 
-/// Stores what earlier commands had to put aside, what agents have written after their last hooks, and what led to commits of
-/// which no hook told, and joins what a rewrite took from our refs, before something is read. Says so if it still cannot be
-/// stored.
+/// Stores pending captures, the results that agents wrote after their last hook, commits that no hook reported, and data of
+/// ours that a rewrite of refs removed. Commands that read call it first; what still cannot be stored is a warning.
 pub(super) fn store_pending(repo: &Repository) {
     let state = State::new(&repo.common_dir());
     let has_pending = std::fs::read_dir(state.pending_dir()).is_ok_and(|mut entries| entries.next().is_some());
-    let notes_ref = record::configured_notes_ref(repo).unwrap_or_else(|| notes::DEFAULT_REF.into());
-    let notes_ref = notes::expand_ref(&notes_ref);
+    let notes_ref = record::notes_ref(repo);
     let is_lost =
         || [archive::REF, &notes_ref].iter().any(|name| repo.lost_tree(name).is_ok_and(|tree| tree.is_some()));
     let unseen = capture::unseen(repo, &notes_ref);
     if has_pending || unseen.is_some() || capture::awaits_words(&state) || is_lost() {
         let mut recorder = capture::recorder(repo, &notes_ref);
         if let Some(unseen) = unseen {
-            recorder.record_unseen(unseen);
+            capture::record_unseen(&mut recorder, unseen);
         }
         cli::tell(repo, &recorder.finish());
     }
@@ -169,7 +167,7 @@ pub(super) fn store_pending(repo: &Repository) {
         let Ok(other) = Repository::open(&top) else { continue };
         if let Some(unseen) = capture::unseen(&other, &notes_ref) {
             let mut recorder = capture::recorder(&other, &notes_ref);
-            recorder.record_unseen(unseen);
+            capture::record_unseen(&mut recorder, unseen);
             cli::tell(repo, &recorder.finish());
         }
     }

@@ -1,7 +1,8 @@
 //! `git-shiftlog--hook`: what every hook runs.
 //!
-//! It exits 0 whatever happens and prints nothing on stdout, since agents parse it. One case apart: a push that would
-//! publish conversations which are not to be shared ends with [`setup::STOP_PUSH`], which the hook knows.
+//! It exits 0 whatever happens and prints nothing on stdout, since agents parse it. The exception is a push that would
+//! publish conversations that must not be shared: then it exits with [`setup::STOP_PUSH`], the one status on which the hook's
+//! script stops the push.
 
 use std::io::{self, IsTerminal as _, Read};
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use crate::remap::Scope;
 use crate::share::guard::UserPush;
 use crate::share::sync::{self, Level};
 use crate::transcript::SessionKey;
-use crate::{cli, notes, setup};
+use crate::{cli, setup};
 
 /// The most bytes of a payload that are read; tools can answer a lot.
 const MAX_PAYLOAD_BYTES: u64 = 256 * 1024 * 1024;
@@ -34,7 +35,7 @@ const INPUT_TIMEOUT: Duration = Duration::from_secs(3);
 const REFS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs the program: `git post-commit`, `git post-rewrite <command>`, `git post-merge`, `git pre-push <remote>`, or
-/// `<agent> <event>`.
+/// `<agent> <event>`. This program itself starts `git push-now <remote>` and `git refresh-index` in the background.
 pub fn run() -> ExitCode {
     // A defect of ours must not show in somebody's commit.
     std::panic::set_hook(Box::new(|panic| {
@@ -52,19 +53,19 @@ pub fn run() -> ExitCode {
     let here = std::env::current_dir().unwrap_or_default();
     let outcome = match args.as_slice() {
         ["--help" | "-h"] => return cli::finish(cli::show_page("git-shiftlog--hook").map(|()| cli::Outcome::Done)),
-        ["git", "pre-push", remote, ..] => match before_push(&here, remote, is_off) {
+        ["git", "pre-push", remote, ..] => match run_pre_push(&here, remote, is_off) {
             Ok(Push::Goes) => Ok(()),
             Ok(Push::Stops) => return ExitCode::from(setup::STOP_PUSH),
             Err(error) => Err(error),
         },
         _ if is_off => Ok(()),
-        ["git", "post-commit"] => after_commit(&here),
-        ["git", "post-rewrite", command, ..] => after_rewrite(&here, command),
-        ["git", "post-merge", "1", ..] => after_squash(&here).and_then(|()| after_merge(&here)),
-        ["git", "post-merge", ..] => after_merge(&here),
+        ["git", "post-commit"] => run_post_commit(&here),
+        ["git", "post-rewrite", command, ..] => run_post_rewrite(&here, command),
+        ["git", "post-merge", "1", ..] => remember_squash(&here).and_then(|()| run_post_merge(&here)),
+        ["git", "post-merge", ..] => run_post_merge(&here),
         ["git", "push-now", remote, ..] => push_now(&here, remote),
         ["git", "refresh-index"] => refresh_index(&here),
-        [name, event, ..] => agent_event(name, event, &here),
+        [name, event, ..] => run_agent_hook(name, event, &here),
         _ => Ok(()),
     };
     if let Err(error) = outcome
@@ -87,11 +88,7 @@ fn open(directory: &Path) -> Result<Repository> {
     Ok(repo)
 }
 
-fn notes_ref(repo: &Repository) -> String {
-    notes::expand_ref(record::configured_notes_ref(repo).as_deref().unwrap_or(notes::DEFAULT_REF))
-}
-
-fn after_commit(here: &Path) -> Result<()> {
+fn run_post_commit(here: &Path) -> Result<()> {
     let Some(location) = locate(here) else { return Ok(()) };
     // Hooks that are installed without this condition run for each commit that a rebase picks.
     if location.git_dir.join("rebase-merge").is_dir() {
@@ -103,18 +100,18 @@ fn after_commit(here: &Path) -> Result<()> {
     if commit::is_idle(&location) {
         return Ok(());
     }
-    // What Git tells of a commit's sources it tells now.
+    // Git's files that name the sources of a cherry-pick or a squash exist only now, so the agent's hook would be too late.
     if !carry::may_have_sources(&location) && commit::leave_to_agent(&location)? {
         return Ok(());
     }
     let repo = open(here)?;
-    let mut recorder = hook_recorder(&repo, &notes_ref(&repo), Leave::Nothing);
+    let mut recorder = hook_recorder(&repo, &record::notes_ref(&repo), Leave::Nothing);
     let outcome = commit::after_commit(&mut recorder);
     cli::tell(&repo, &recorder.finish());
     outcome
 }
 
-fn after_rewrite(here: &Path, command: &str) -> Result<()> {
+fn run_post_rewrite(here: &Path, command: &str) -> Result<()> {
     // The hook at the end of the rebase names all commits.
     let is_in_rebase = || locate(here).is_some_and(|location| location.git_dir.join("rebase-merge").is_dir());
     if command == "amend" && is_in_rebase() {
@@ -129,7 +126,7 @@ fn after_rewrite(here: &Path, command: &str) -> Result<()> {
             Some((ids.next()??, ids.next()??))
         })
         .collect();
-    let notes_ref = notes_ref(&repo);
+    let notes_ref = record::notes_ref(&repo);
     // The first note of all may still be pending.
     if repo.tip(&notes_ref)?.is_none() && State::new(&repo.common_dir()).is_idle() {
         return Ok(());
@@ -146,13 +143,13 @@ fn after_rewrite(here: &Path, command: &str) -> Result<()> {
         ));
     }
     // 'git pull --rebase' brings commits of others, and runs no other hook.
-    if command == "rebase" && report.warnings.is_empty() { after_merge(here) } else { Ok(()) }
+    if command == "rebase" && report.warnings.is_empty() { run_post_merge(here) } else { Ok(()) }
 }
 
-/// Keeps in mind what `git merge --squash` has put into the index, for the commit that takes it.
-fn after_squash(here: &Path) -> Result<()> {
+/// Remembers the commits that `git merge --squash` has put into the index. The next commit gets their records.
+fn remember_squash(here: &Path) -> Result<()> {
     let repo = open(here)?;
-    if repo.tip(&notes_ref(&repo))?.is_none() {
+    if repo.tip(&record::notes_ref(&repo))?.is_none() {
         return Ok(());
     }
     carry::keep_squash(&repo)
@@ -160,15 +157,15 @@ fn after_squash(here: &Path) -> Result<()> {
 
 /// Records on a merge the sessions that made it. Then carries records to commits that came with it and make the change
 /// of one that has them.
-fn after_merge(here: &Path) -> Result<()> {
+fn run_post_merge(here: &Path) -> Result<()> {
     let repo = open(here)?;
     if commit::merge_at_head(&repo).is_some() && locate(here).is_some_and(|location| !commit::is_idle(&location)) {
-        let mut recorder = hook_recorder(&repo, &notes_ref(&repo), Leave::Nothing);
+        let mut recorder = hook_recorder(&repo, &record::notes_ref(&repo), Leave::Nothing);
         let outcome = commit::after_merge(&mut recorder);
         cli::tell(&repo, &recorder.finish());
         outcome?;
     }
-    let remapped = crate::remap::remap_new(&repo, &notes_ref(&repo), &Scope::New)?;
+    let remapped = crate::remap::remap_new(&repo, &record::notes_ref(&repo), &Scope::New)?;
     let state = State::new(&repo.common_dir());
     for carried in &remapped.carried {
         state.log(&format!("carried records to {}", carried.to));
@@ -184,12 +181,12 @@ enum Push {
 
 /// Stops a push that would publish what is not to be shared. Otherwise starts a push of ours beside the user's, which does
 /// not wait for it and does not learn how it ends; not with `is_off`.
-fn before_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
+fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
     let input = standard_input(REFS_TIMEOUT);
     let moves = String::from_utf8_lossy(&input.bytes);
     let repo = open(here)?;
     let level = Level::of(&repo, remote);
-    let (guarded, notes_ref) = (UserPush::of(remote, &moves), notes_ref(&repo));
+    let (guarded, notes_ref) = (UserPush::of(remote, &moves), record::notes_ref(&repo));
     let shared = level.as_ref().copied().unwrap_or_default();
     let is_allowed = || repo.config_bool("shiftlog.allowMirror") == Some(true);
     if guarded.publishes_more_than(&repo, &notes_ref, shared) {
@@ -234,13 +231,13 @@ fn start_beside(words: &[&str]) -> Result<()> {
     command.spawn().map(drop).map_err(|error| Error::other(format!("cannot start '{}'", words[1])).because(error))
 }
 
-/// Begins a session without a terminal, in what runs beside the user's work: nobody can be asked there, and closing the
-/// terminal does not end it. Fails for the leader of a process group, which a shell makes of a command typed into it.
+/// Detaches a background process from the terminal: it can ask nobody, and closing the terminal does not end it. Does nothing
+/// for the leader of a process group, as which a shell starts a command that is typed into it.
 fn leave_terminal() {
     let _ = rustix::process::setsid();
 }
 
-/// Has the project's index brought up to date, where that is set.
+/// Starts an update of the project's index in the background, if `shiftlog.index` asks for it.
 fn start_refresh(here: &Path, location: &Location) -> Result<()> {
     match &location.worktree {
         Some(top) if refresh::is_wanted(here, top)? => start_beside(&["git", "refresh-index"]),
@@ -280,7 +277,7 @@ fn tell_of_refs(repo: &Repository, level: Level, is_allowed: bool) -> Push {
 fn push_now(here: &Path, remote: &str) -> Result<()> {
     leave_terminal();
     let repo = open(here)?;
-    sync::push_quietly(&repo, &notes_ref(&repo), remote);
+    sync::push_quietly(&repo, &record::notes_ref(&repo), remote);
     Ok(())
 }
 
@@ -332,14 +329,14 @@ fn input_of(from: impl Read + Send + 'static, limit: Duration) -> Input {
     input
 }
 
-/// Opens the repository that a tool has worked in, whose agent was started outside of any: the first one that its call names.
+/// Opens the first repository that a tool call names, for an agent that was started outside of any repository.
 fn open_named(payload: &Payload, directory: &Path) -> Option<Repository> {
     let folder = |place: PathBuf| if place.is_dir() { Some(place) } else { place.parent().map(Path::to_owned) };
     let mut folders = payload.places(directory).into_iter().filter_map(folder);
     folders.find_map(|folder| locate(&folder).and_then(|_| open(&folder).ok()))
 }
 
-fn agent_event(name: &str, event: &str, here: &Path) -> Result<()> {
+fn run_agent_hook(name: &str, event: &str, here: &Path) -> Result<()> {
     let payload = Payload::parse(&standard_input(INPUT_TIMEOUT).bytes);
     let directory: PathBuf = payload.directory().filter(|dir| dir.is_dir()).unwrap_or_else(|| here.to_owned());
     let repo = match open(&directory) {
@@ -360,7 +357,7 @@ fn agent_event(name: &str, event: &str, here: &Path) -> Result<()> {
     let is_after_tool = Event::of(payload.event().unwrap_or(event)) == Event::AfterTool;
     let session = payload.session_id().map(|id| SessionKey::new(agent.name(), id));
     let leave = session.as_ref().filter(|_| is_after_tool).map_or(Leave::Nothing, Leave::CommitsOf);
-    let mut recorder = hook_recorder(&repo, &notes_ref(&repo), leave);
+    let mut recorder = hook_recorder(&repo, &record::notes_ref(&repo), leave);
     let outcome = hook::agent_event(&mut recorder, agent, event, &payload);
     if let Err(error) = &outcome {
         State::new(&repo.common_dir()).log(&format!("warning: {} {event}: {error}", agent.name()));

@@ -1,4 +1,4 @@
-//! What `show` is asked for: commits, ranges of commits, sessions.
+//! The commits, ranges of commits and sessions that a command line names.
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::git::{Commit, ObjectId};
 use crate::outside;
 use crate::pretty;
-use crate::pretty::html::{Bar, Hunk, Outlet, PageOptions, PatchFile, address, hunk_id, patch_files};
+use crate::pretty::html::{Bar, CleanText, Hunk, Outlet, PageOptions, PatchFile, address, hunk_id, patch_files};
 use crate::record::{Conversation, Reader, redaction};
 use crate::redact::Redactor;
 use crate::replay::{Explainer, lines_of};
@@ -26,6 +26,8 @@ const EXPLAIN_TIME: Duration = Duration::from_secs(5);
 /// How many hunks of a page in a file are looked for, and how many lines of them: a file is to be the same each time.
 const MAX_HUNKS: usize = 5000;
 const MAX_LINES: usize = 100_000;
+/// How large a file may be that is looked through for secrets of several lines.
+const MAX_FILE_BYTES: u64 = 16 << 20;
 /// How many turns a hunk names.
 const MAX_TURNS: usize = 3;
 
@@ -217,11 +219,28 @@ impl<'a, 'r> Bars<'a, 'r> {
             }
             lines.push(line);
         }
-        // A key of several lines is known only with all of them.
         let text = bstr::join("\n", &lines);
         let text = clean(self.redactor, &text.to_str_lossy());
-        let (files, is_cut) = patch_files(text.lines().map(|line| line.as_bytes().to_vec()), MAX_PATCH_LINES);
+        let (mut files, is_cut) = patch_files(text.lines().map(|line| line.as_bytes().to_vec()), MAX_PATCH_LINES);
+        // Paths can have secrets, too; files are found by their own.
+        let (named, _) = patch_files(lines.into_iter().map(Vec::from), MAX_PATCH_LINES);
+        let parent_id = self.reader.repo().commit(commit_id)?.parent_ids.first().copied();
+        for (at, file) in files.iter_mut().enumerate().filter(|(_, file)| !file.hunks.is_empty()) {
+            let named = named.get(at);
+            let after = named.and_then(|named| self.clean_text(Some(commit_id), &named.path));
+            let before = named.and_then(|named| self.clean_text(parent_id, before_of(named)));
+            file.show_clean(before.as_ref(), after.as_ref());
+        }
         Ok((files, is_cut || is_too_large))
+    }
+
+    /// Returns which lines of a file of a commit have secrets; `None` if the file cannot be read.
+    fn clean_text(&self, commit_id: Option<ObjectId>, path: &str) -> Option<CleanText> {
+        let repo = self.reader.repo();
+        let blob_id = repo.blob_at(commit_id?, path.into()).ok()??;
+        let bytes = repo.read_blob(blob_id, MAX_FILE_BYTES).ok()?;
+        let text = bytes.to_str_lossy();
+        Some(CleanText::new(&text, &clean(self.redactor, &text)))
     }
 
     /// Says whether no more hunks are looked for.
@@ -237,8 +256,7 @@ impl<'a, 'r> Bars<'a, 'r> {
         let mut number = 0;
         for file in files {
             let is_new = file.notes.iter().any(|note| note.starts_with("new file"));
-            let before = file.notes.iter().find_map(|note| note.strip_prefix("rename from ")).unwrap_or(&file.path);
-            let previous = parent_id.filter(|_| !is_new).map(|parent_id| (parent_id, BString::from(before)));
+            let previous = parent_id.filter(|_| !is_new).map(|parent_id| (parent_id, BString::from(before_of(file))));
             let path = BString::from(file.path.as_str());
             for hunk in &mut file.hunks {
                 if self.is_over() {
@@ -306,4 +324,9 @@ impl<'a, 'r> Bars<'a, 'r> {
             }
         }
     }
+}
+
+/// Returns the path that a file had before the commit.
+fn before_of(file: &PatchFile) -> &str {
+    file.notes.iter().find_map(|note| note.strip_prefix("rename from ")).unwrap_or(&file.path)
 }

@@ -1,6 +1,6 @@
 //! Conversations as pages and documents: what `git shiftlog export` writes to files and the server sends to browsers.
 //!
-//! Read [`Removal`] for what is exported, then [`Pages::write`], which writes the page of some of its sessions. Secrets are removed
+//! Read [`Selection`] for what is exported, then [`Pages::write`], which writes the page of some of its sessions. Secrets are removed
 //! once more: an earlier version or another tool may have recorded them.
 
 mod bars;

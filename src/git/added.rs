@@ -133,7 +133,7 @@ impl Reading {
                 file.before = name(path, b"a/");
             } else if let Some(path) = line.strip_prefix(b"+++ ") {
                 file.path = name(path, b"b/").unwrap_or_default();
-            } else if let Some((start, counts)) = hunk_head(line) {
+            } else if let Some(((_, start), counts)) = hunk_head(line) {
                 (self.number, self.left) = (start, counts);
             }
         }
@@ -148,16 +148,17 @@ impl Reading {
     }
 }
 
-/// Reads the head of a hunk, such as `@@ -12,6 +12,8 @@`: the first line in the new file, and the numbers of lines in both.
-pub fn hunk_head(line: &[u8]) -> Option<(usize, (usize, usize))> {
+/// Reads the head of a hunk, such as `@@ -12,6 +12,8 @@`: the first line in the old and in the new file, and the numbers of
+/// lines in both.
+pub fn hunk_head(line: &[u8]) -> Option<((usize, usize), (usize, usize))> {
     let mut words = line.strip_prefix(b"@@ -")?.to_str().ok()?.split(' ');
     let range = |word: &str| {
         let (start, count) = word.split_once(',').unwrap_or((word, "1"));
         Some((start.parse::<usize>().ok()?, count.parse::<usize>().ok()?))
     };
-    let (_, old) = range(words.next()?)?;
+    let (old_start, old) = range(words.next()?)?;
     let (start, new) = range(words.next()?.strip_prefix('+')?)?;
-    Some((start, (old, new)))
+    Some(((old_start, start), (old, new)))
 }
 
 #[cfg(test)]

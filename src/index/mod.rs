@@ -1,7 +1,7 @@
 //! The project's index: four JSON files in `.memo/index` that tell agents how a project is built. Made here, checked here,
 //! and kept up to date by an agent.
 //!
-//! Read [`Project`] first, then [`schema`] for what the files hold, [`Removal`] for how an agent is asked,
+//! Read [`Project`] first, then [`schema`] for what the files hold, [`Scan`] for how an agent is asked,
 //! and [`Watcher`] for when. The servers and
 //! commands read values of it by path.
 

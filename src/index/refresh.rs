@@ -27,7 +27,7 @@ pub fn is_wanted(here: &Path, top: &Path) -> Result<bool> {
 ///
 /// # Errors
 ///
-/// As [`Removal::new`] and [`Removal::run`].
+/// As [`Scan::new`] and [`Scan::run`].
 pub fn refresh(repo: &Repository, project: &Project) -> Result<Vec<String>> {
     project.require()?;
     let ask = choose(repo, None)?;

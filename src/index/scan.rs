@@ -1,7 +1,7 @@
 //! Bringing the index up to date: an agent is asked about the files that have changed, its answer is checked, and only a
 //! valid index is put in place.
 //!
-//! Read [`Removal`]. The agent is asked as for a summary: in an empty directory, without tools. It gets texts and answers
+//! Read [`Scan`]. The agent is asked as for a summary: in an empty directory, without tools. It gets texts and answers
 //! with texts, so it can change nothing but the four files, and instructions or settings in the project do not reach it as
 //! such.
 

@@ -4,7 +4,7 @@
 //! the step was planned. Two rooms plan steps: `setup` adds a part of ours to files of a repository, `rules` owns whole
 //! files, links and folders of agents.
 //!
-//! For parts, read [`Removal`]: edits are planned, can be shown, and are then made. What was done is written down in
+//! For parts, read [`Plan`]: edits are planned, can be shown, and are then made. What was done is written down in
 //! `$GIT_COMMON_DIR/shiftlog/installed`. Which files get a part is the business of `setup`; how a part looks in a hook, in
 //! a client's file or in `info/exclude`, and how it is taken out again, stands here.
 

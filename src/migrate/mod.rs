@@ -39,7 +39,7 @@ const RECENT_SECS: i64 = 60 * 60;
 struct Document {
     /// The commit whose note has the document.
     commit_id: ObjectId,
-    /// The index in [`Removal::sources`] of its notes ref.
+    /// The index in [`Migration::sources`] of its notes ref.
     source: usize,
     checksum: String,
     /// The length of the unpacked transcript.

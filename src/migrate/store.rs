@@ -19,7 +19,7 @@ use crate::{agent, notes};
 
 /// An increment that a commit has already.
 pub struct KnownIncrement {
-    /// The rank of the oldest such commit; see [`Removal::ranks`].
+    /// The rank of the oldest such commit; see [`Migration::ranks`].
     rank: usize,
     /// The end of the increment.
     mark: SegmentEnd,

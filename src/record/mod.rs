@@ -338,6 +338,11 @@ pub fn configured_notes_ref(repo: &Repository) -> Option<String> {
     repo.config_string("shiftlog.notesRef").filter(|name| !name.is_empty())
 }
 
+/// Returns the full name of the notes ref that `shiftlog.notesRef` names, or of the default.
+pub fn notes_ref(repo: &Repository) -> String {
+    crate::notes::expand_ref(configured_notes_ref(repo).as_deref().unwrap_or(crate::notes::DEFAULT_REF))
+}
+
 /// Returns a prompt of a record for people. One that is as long as a record holds may be cut, so an ellipsis follows.
 fn shown_prompt(prompt: &str) -> String {
     let mark = if prompt.chars().count() < MAX_PROMPT_CHARS { "" } else { "…" };

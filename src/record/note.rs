@@ -305,6 +305,16 @@ impl Note {
         })
     }
 
+    /// Says whether there is a record of a session.
+    pub fn has_session(&self, key: &SessionKey) -> bool {
+        self.records().any(|record| record.key() == *key)
+    }
+
+    /// Says whether there is a record of a session that ends with a segment.
+    pub fn has_record_through(&self, key: &SessionKey, segment: Option<&str>) -> bool {
+        self.records().any(|record| record.key() == *key && Some(&*record.through) == segment)
+    }
+
     /// Returns the records in order, including those of newer versions, of which only known keys are read.
     pub fn records_of_all_versions(&self) -> impl Iterator<Item = &Record> {
         self.units().iter().filter_map(Unit::record)

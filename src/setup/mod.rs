@@ -1,6 +1,6 @@
 //! What `init` puts in place and `deinit` takes away: Git hooks, config values, agents' settings.
 //!
-//! Read [`install`] and [`remove`]: both make a [`Removal`], which can be shown or carried out. How files of other programs
+//! Read [`install`] and [`remove`]: both make a [`Plan`], which can be shown or carried out. How files of other programs
 //! are edited and put back is the business of `managed`.
 
 mod agents;

@@ -42,6 +42,13 @@ impl SessionKey {
         (key.file_name() == name).then_some(key)
     }
 
+    /// Returns the session that the name `<agent>/<id>` stands for, as this type is displayed; `None` if it is no such name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        let (agent, id) = name.split_once('/')?;
+        let key = SessionKey { agent: decoded(agent)?, id: decoded(id)? };
+        (key.to_string() == name).then_some(key)
+    }
+
     /// Returns the session that this one is a sub-agent of, if it is one.
     pub fn parent_id(&self) -> Option<&str> {
         self.id.split_once('.').map(|(parent, _)| parent)
@@ -103,6 +110,16 @@ impl fmt::Display for SessionKey {
 #[cfg(test)]
 mod tests {
     use super::{SessionKey, short_ids};
+
+    #[test]
+    fn a_name_is_read_as_it_is_shown() {
+        for id in ["3f6b1c9e.a1", "made up/by ~ hand: é %2F", "", "."] {
+            let key = SessionKey::new("some agent/of mine", id);
+            assert_eq!(SessionKey::of_name(&key.to_string()), Some(key));
+        }
+        assert_eq!(SessionKey::of_name("claude/a b"), None);
+        assert_eq!(SessionKey::of_name("claude"), None);
+    }
 
     #[test]
     fn a_short_id_names_one_session() {

@@ -24,7 +24,7 @@ pub struct Claude {
 
 impl Claude {
     /// Claude Code as this user has it: `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
-    pub const HERE: Claude = Claude { root: None };
+    pub const INSTALLED: Claude = Claude { root: None };
 
     /// Returns Claude Code with its files in `root`.
     pub fn at(root: &Path) -> Self {

@@ -159,7 +159,7 @@ impl Agent for Copilot {
     fn recognizes(&self, payload: &Payload, declared: &str) -> Option<Recognition> {
         // Claude Code always names the transcript; Copilot CLI runs its hooks, but tells a time instead.
         let is_without_transcript = || {
-            declared == Claude::HERE.name()
+            declared == Claude::INSTALLED.name()
                 && ["hook_event_name", "session_id", "timestamp"].into_iter().all(|key| payload.has(key))
                 && !payload.has("transcript_path")
         };

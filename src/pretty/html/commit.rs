@@ -1,5 +1,6 @@
 //! A commit as a bar between turns, with its diff.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::rc::Rc;
 
@@ -54,11 +55,62 @@ impl PatchFile {
     }
 }
 
+impl PatchFile {
+    /// Shows lines of the file before and after the commit as they are in these texts, where those differ from what they are
+    /// without secrets. A secret of several lines is known only with all of them, and a hunk may have a part of it. Of a file
+    /// that is `None`, lines that can be part of a key are not shown.
+    pub fn show_clean(&mut self, before: Option<&CleanText>, after: Option<&CleanText>) {
+        for hunk in &mut self.hunks {
+            let (mut old, mut new) = (hunk.start_before, hunk.start);
+            for line in &mut hunk.lines {
+                let (text, number) = match line.sign {
+                    '-' => (before, old),
+                    '+' | ' ' => (after, new),
+                    _ => continue,
+                };
+                old += usize::from(matches!(line.sign, '-' | ' '));
+                new += usize::from(matches!(line.sign, '+' | ' '));
+                let hidden = match text {
+                    Some(text) => text.hidden.get(&number).map(String::as_str),
+                    None => is_like_key(&line.text).then_some("[left out: it can be part of a key]"),
+                };
+                if let Some(hidden) = hidden {
+                    *line = Line::new(line.sign, hidden);
+                }
+            }
+        }
+    }
+}
+
+/// Says whether a line can be one of the lines of a key.
+fn is_like_key(line: &str) -> bool {
+    let line = line.trim();
+    line.len() >= 16 && line.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
+}
+
+/// The lines of a file that have secrets.
+#[derive(Debug, Default)]
+pub struct CleanText {
+    /// What is shown of each, by their numbers from 1.
+    hidden: HashMap<usize, String>,
+}
+
+impl CleanText {
+    /// Compares a file with the same without secrets, which has the same lines.
+    pub fn new(text: &str, clean: &str) -> Self {
+        let lines = text.lines().zip(clean.lines()).enumerate();
+        let hidden = lines.filter(|(_, (line, clean))| line != clean);
+        CleanText { hidden: hidden.map(|(at, (_, clean))| (at + 1, clean.to_owned())).collect() }
+    }
+}
+
 /// A hunk of a diff.
 #[derive(Debug, Default)]
 pub struct Hunk {
     /// Git's line above it.
     pub head: String,
+    /// The number of its first line in the old file, from 1.
+    pub start_before: usize,
     /// The number of its first line in the new file, from 1.
     pub start: usize,
     /// Its lines.
@@ -123,9 +175,9 @@ pub fn patch_files(lines: impl Iterator<Item = Vec<u8>>, max_lines: usize) -> (V
         let Some(file) = files.last_mut() else { continue };
         if let Some(path) = line.strip_prefix("+++ b/") {
             file.path = path.trim_end_matches('\t').to_owned();
-        } else if let Some((start, counts)) = hunk_head(line.as_bytes()) {
+        } else if let Some(((start_before, start), counts)) = hunk_head(line.as_bytes()) {
             left = counts;
-            file.hunks.push(Hunk { head: outside::line(&line), start, ..Hunk::default() });
+            file.hunks.push(Hunk { head: outside::line(&line), start_before, start, ..Hunk::default() });
         } else if ["Binary", "new file", "deleted", "rename from", "old mode", "new mode", "similarity"]
             .iter()
             .any(|known| line.starts_with(known))
