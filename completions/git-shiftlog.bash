@@ -165,7 +165,7 @@ _git_shiftlog ()
 		__gitcomp "$(__git_shiftlog_sort_keys)" "" "${cur##--sort=}"
 		;;
 	init,--share=*)
-		__gitcomp "notes all" "" "${cur##--share=}"
+		__gitcomp "notes all none" "" "${cur##--share=}"
 		;;
 	init,--mcp=*)
 		__gitcomp "$(__git_shiftlog_clients)" "" "${cur##--mcp=}"
@@ -178,7 +178,7 @@ _git_shiftlog ()
 		;;
 	init,--*)
 		__gitcomp "
-			--agent= --shared --global --share --share= --mcp --mcp= --portable --git-hooks --no-git-hooks
+			--agent= --shared --global --share --share= --no-share --mcp --mcp= --portable --git-hooks --no-git-hooks
 			--dry-run --yes --quiet --help
 			"
 		;;
@@ -186,7 +186,7 @@ _git_shiftlog ()
 		__gitcomp "
 			--max-count= --skip= --since= --after= --until= --before= --author= --grep= --agent= --model=
 			--session= --rules-changed --no-merges --merges --first-parent --all --branches --tags --remotes --reverse --graph
-			--stat --patch --no-patch --oneline --decorate --decorate= --no-decorate --abbrev --abbrev= --no-abbrev --abbrev-commit --format= --pretty= --json --porcelain --date= --ref= --color --color= --help
+			--stat --patch --no-patch --oneline --decorate --decorate= --no-decorate --abbrev --abbrev= --no-abbrev --abbrev-commit --no-abbrev-commit --format= --pretty= --json --porcelain --date= --ref= --color --color= --help
 			"
 		;;
 	show,--*)
@@ -432,7 +432,7 @@ _git__shiftlog__init() {
 
     case "${cmd}" in
         git__shiftlog__init)
-            opts="-n -y -q -h --agent --shared --global --share --mcp --portable --git-hooks --no-git-hooks --dry-run --yes --quiet"
+            opts="-n -y -q -h --agent --shared --global --share --no-share --mcp --portable --git-hooks --no-git-hooks --dry-run --yes --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -443,7 +443,7 @@ _git__shiftlog__init() {
                     return 0
                     ;;
                 --share)
-                    COMPREPLY=($(compgen -W "notes all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "notes all none" -- "${cur}"))
                     return 0
                     ;;
                 --mcp)
@@ -491,7 +491,7 @@ _git__shiftlog__log() {
 
     case "${cmd}" in
         git__shiftlog__log)
-            opts="-n -S -G -p -s -z -h --max-count --skip --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --rules-changed --reverse --graph --stat --patch --no-patch --oneline --decorate --no-decorate --abbrev --no-abbrev --abbrev-commit --pretty --format --json --porcelain --date --ref --color"
+            opts="-n -S -G -p -s -z -h --max-count --skip --after --since --before --until --author --grep --agent --model --session --no-merges --merges --first-parent --all --branches --tags --remotes --rules-changed --reverse --graph --stat --patch --no-patch --oneline --decorate --no-decorate --abbrev --no-abbrev --abbrev-commit --no-abbrev-commit --pretty --format --json --porcelain --date --ref --color"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -177,11 +177,13 @@ complete -c git-shiftlog-prices -f -a '(__fish_git_shiftlog_models)'
 # What follows is generated from the definitions of the options; a test compares them.
 
 complete -c git-shiftlog-init -l agent -d 'Set up this agent; may be given several times (default: those that are installed)' -r -f -a '(__fish_git_shiftlog_agents)'
-complete -c git-shiftlog-init -l share -d 'Fetch what others share, and share notes or all' -r -f -a "notes\t''
-all\t''"
+complete -c git-shiftlog-init -l share -d 'Fetch what others share, and share notes or all, or nothing any more' -r -f -a "notes\t''
+all\t''
+none\t''"
 complete -c git-shiftlog-init -l mcp -d 'Declare the MCP server to these clients (default: VS Code and those whose file is there)' -r -f -a '(__fish_git_shiftlog_clients)'
 complete -c git-shiftlog-init -l shared -d 'Put agents\' hooks into the files that a team commits'
 complete -c git-shiftlog-init -l global -d 'Put hooks of agents that support it into your own settings, which hold in every directory'
+complete -c git-shiftlog-init -l no-share -d 'Neither share anything any more nor fetch what others share'
 complete -c git-shiftlog-init -l portable -d 'Declare the server by the command \'git\', for files that a team commits'
 complete -c git-shiftlog-init -l git-hooks -d 'Set up Git\'s hooks (default)'
 complete -c git-shiftlog-init -l no-git-hooks -d 'Set up no Git hooks; then only commits that agents make are recorded'
@@ -230,6 +232,7 @@ complete -c git-shiftlog-log -l oneline -d 'Print the abbreviated id and the sub
 complete -c git-shiftlog-log -l no-decorate -d 'Print no names of refs'
 complete -c git-shiftlog-log -l no-abbrev -d 'Show ids in full'
 complete -c git-shiftlog-log -l abbrev-commit -d 'In Git\'s formats, abbreviate the id of the commit, too'
+complete -c git-shiftlog-log -l no-abbrev-commit -d 'With --oneline and in Git\'s formats, show the id of the commit in full'
 complete -c git-shiftlog-log -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-log -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-log -s h -d 'Print this usage'

@@ -1,8 +1,11 @@
 //! Attaching a transcript to a commit by hand.
 
+use std::path::PathBuf;
+
 use super::reading::Reading;
 use super::recorder::Recorder;
-use super::state::SegmentEnd;
+use super::sessions::new_live;
+use super::state::{LiveSession, SegmentEnd};
 use crate::agent;
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
@@ -15,18 +18,21 @@ pub struct Addition {
     pub key: SessionKey,
     /// The transcript's bytes.
     pub transcript: Vec<u8>,
+    /// The file that they are from, beside which an agent can keep the transcripts of sub-agents.
+    pub file: Option<PathBuf>,
     /// The segment that the increment begins after; `None` for the one that the session was last recorded up to.
     pub since: Option<ObjectId>,
 }
 
-/// Attaches a transcript to a commit by hand.
+/// Attaches a transcript to a commit by hand, and those of the session's sub-agents.
 ///
 /// # Errors
 ///
 /// If the agent is unknown, the transcript has no complete line, or it cannot be stored.
 pub fn add(recorder: &mut Recorder<'_>, commit_id: ObjectId, addition: Addition) -> Result<bool> {
     let agent = agent::named(&addition.key.agent)?;
-    let mut live = recorder.state.session(&addition.key);
+    let key = addition.key.clone();
+    let live = recorder.state.session(&key);
     let mut progress = live.as_ref().map(|live| live.progress.clone()).unwrap_or_default();
     recorder.recover_progress(&addition.key, &mut progress);
     let mut transcript = addition.transcript;
@@ -47,9 +53,15 @@ pub fn add(recorder: &mut Recorder<'_>, commit_id: ObjectId, addition: Addition)
         increment.commit_ids.push(commit_id);
         recorder.try_record(&mut increment, &mut progress)?;
     }
-    if let Some(live) = &mut live {
-        live.progress = progress;
-        recorder.state.save(live)?;
+    let is_known = live.is_some();
+    let mut live = live
+        .unwrap_or_else(|| LiveSession { is_over: true, ..new_live(&key, addition.file.clone().unwrap_or_default()) });
+    live.progress = progress;
+    if addition.file.is_some_and(|file| file == live.transcript) {
+        recorder.record_sub_agents(Some(commit_id), &mut live)?;
+    }
+    if is_known {
+        recorder.state.save(&live)?;
     }
     Ok(recorder.report.recorded.len() > before)
 }

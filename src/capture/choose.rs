@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use bstr::{BString, ByteSlice as _};
 use serde::{Deserialize, Serialize};
 
+use crate::git::ReflogEntry;
 use crate::transcript::Tally;
 
 /// A session that may belong to a commit.
@@ -103,6 +104,14 @@ pub(crate) fn below(top: &Path, path: &Path) -> Option<PathBuf> {
     }
     let resolved = path.parent()?.canonicalize().ok()?.join(path.file_name()?);
     resolved.strip_prefix(top.canonicalize().ok()?).ok().map(Path::to_owned)
+}
+
+/// Returns how the commit that HEAD moved to was made; `None` if the move was neither new work nor a merge.
+pub(super) fn kind_of_move(last_move: &ReflogEntry) -> Option<CommitKind> {
+    match last_move {
+        entry if entry.is_new_work() => Some(CommitKind::Plain),
+        entry => entry.is_merge().then_some(CommitKind::Merge),
+    }
 }
 
 #[cfg(test)]

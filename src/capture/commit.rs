@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::availability::{Availability, availability};
 use super::awaited::{extend_awaited_record, has_record};
 use super::carry;
-use super::choose::{self, Candidate, CommitFacts, CommitKind};
+use super::choose::{self, Candidate, CommitFacts, CommitKind, kind_of_move};
 use super::increment::Increment;
 use super::late::record_late;
 use super::pending::{self, Pending, PendingCommit};
@@ -31,14 +31,6 @@ pub fn is_idle(location: &Location) -> bool {
         && !agent::all().any(|agent| agent.session_of_environment().is_some())
         && recent_unreported(&state, location.worktree.as_deref(), &[]).is_empty()
         && !crate::capture::agents::may_be_defined(location)
-}
-
-/// Returns how the commit that HEAD moved to was made; `None` if the move was neither new work nor a merge.
-pub(super) fn kind_of_move(last_move: &ReflogEntry) -> Option<CommitKind> {
-    match last_move {
-        entry if entry.is_new_work() => Some(CommitKind::Plain),
-        entry => entry.is_merge().then_some(CommitKind::Merge),
-    }
 }
 
 /// Returns how the commit at HEAD was made; `None` if rewriting history made it.

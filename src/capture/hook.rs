@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::awaited::{extend_awaited_record, extend_record_of_sub_agent, has_record};
-use super::choose::CommitKind;
-use super::commit::{NewCommit, keep_commit, kind_of_move, record_commit};
+use super::choose::{CommitKind, kind_of_move};
+use super::commit::{NewCommit, keep_commit, record_commit};
 use super::pending::{self, PendingCommit};
 use super::process;
 use super::recorder::Recorder;

@@ -1,6 +1,6 @@
 //! Recording a session on commits that it made before its transcript was written.
 
-use super::commit::kind_of_move;
+use super::choose::kind_of_move;
 use super::recorder::Recorder;
 use super::state::LiveSession;
 use crate::agent;

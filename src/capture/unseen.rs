@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bstr::ByteSlice as _;
 
-use super::commit::kind_of_move;
+use super::choose::kind_of_move;
 use super::late::record_on_named_commits;
 use super::recorder::Recorder;
 use super::sessions::{RECENT_SECS, is_checked_out, is_going_on, new_live};

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::Read as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -62,7 +63,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             }
             None => None,
         };
-        let transcript = transcript(&options, agent)?;
+        let (transcript, file) = transcript(&options, agent)?;
         if let Some(file) = options.transcript.as_deref().filter(|_| !options.force) {
             require_messages(agent, file, &transcript)?;
         }
@@ -79,7 +80,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         let notes_ref = options.writing.notes_ref(&repo);
         let mut recorder = capture::recorder(&repo, &notes_ref);
-        let has_recorded = by_hand::add(&mut recorder, commit_id, Addition { key: key.clone(), transcript, since })?;
+        let has_recorded =
+            by_hand::add(&mut recorder, commit_id, Addition { key: key.clone(), transcript, file, since })?;
         cli::tell(&repo, &recorder.finish());
         if !has_recorded {
             let is_concerned = purged.concern(&repo, &key, &[])?;
@@ -94,12 +96,13 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     })
 }
 
-fn transcript(options: &Options, agent: &dyn Agent) -> Result<Vec<u8>> {
+/// Returns a transcript, and its file if it has one.
+fn transcript(options: &Options, agent: &dyn Agent) -> Result<(Vec<u8>, Option<PathBuf>)> {
     let path = match (&options.transcript, &options.session) {
         (Some(path), _) if path == Path::new("-") => {
             let mut bytes = Vec::new();
             let read = std::io::stdin().lock().read_to_end(&mut bytes);
-            return read.map(|_| bytes).map_err(|error| Error::io("read", Path::new("standard input"), error));
+            return read.map(|_| (bytes, None)).map_err(|error| Error::io("read", Path::new("standard input"), error));
         }
         (Some(path), _) => path.clone(),
         (None, Some(session_id)) => {
@@ -110,12 +113,15 @@ fn transcript(options: &Options, agent: &dyn Agent) -> Result<Vec<u8>> {
             };
             match agent.transcript(session_id, &here) {
                 Some(path) => path,
-                None => return agent.fetch(session_id)?.ok_or_else(missing),
+                None => return agent.fetch(session_id)?.map(|bytes| (bytes, None)).ok_or_else(missing),
             }
         }
         (None, None) => return Err(Error::new(Kind::Usage, "one of --transcript and --session is needed")),
     };
-    agent.read(&path)
+    if path.metadata().is_ok_and(|metadata| metadata.file_type().is_char_device()) {
+        return Err(Error::other(format!("'{}' is not a regular file", path.display())));
+    }
+    Ok((agent.read(&path)?, Some(path)))
 }
 
 /// Refuses a file that this agent has not written.

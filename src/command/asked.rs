@@ -154,8 +154,10 @@ fn from_top(repo: &Repository, word: &[u8]) -> Result<BString> {
     let Some(top) = repo.worktree() else { return Ok(word.into()) };
     let here =
         std::env::current_dir().map_err(|error| Error::other("cannot read the current directory").because(error))?;
-    let whole = super::target::plain(&here.join(OsStr::from_bytes(word)));
     let inside = [top.to_owned(), top.canonicalize().unwrap_or_default()];
+    // As in Git, paths begin at the top if they are typed outside the working tree.
+    let base = if inside.iter().any(|top| here.starts_with(top)) { here } else { top.to_owned() };
+    let whole = super::target::plain(&base.join(OsStr::from_bytes(word)));
     let inside = inside.iter().find_map(|top| whole.strip_prefix(top).ok());
     let inside = inside.ok_or_else(|| {
         let (word, top) = (word.as_bstr(), top.display());

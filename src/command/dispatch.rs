@@ -95,19 +95,21 @@ fn nearest(word: &str) -> Option<&'static str> {
     longer.or_else(|| near().map(|(_, name)| name))
 }
 
-/// Returns how many letters must be changed, added or left out to turn one word into the other.
+/// Returns how many letters must be changed, added, left out or swapped with the next one to turn one word into the other.
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, to) in b.iter().enumerate() {
-            let change = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(row[j + 1] + 1);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let change = rows[i][j] + usize::from(a[i] != b[j]);
+            let is_swapped = i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j];
+            let swap = if is_swapped { rows[i - 1][j - 1] + 1 } else { usize::MAX };
+            row.push(change.min(rows[i][j + 1] + 1).min(row[j] + 1).min(swap));
         }
+        rows.push(row);
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]
@@ -117,6 +119,7 @@ mod tests {
     #[test]
     fn a_mistyped_command_finds_its_neighbour() {
         assert_eq!(nearest("shwo"), Some("show"));
+        assert_eq!(nearest("lgo"), Some("log"));
         assert_eq!(nearest("brnches"), Some("branches"));
         assert_eq!(nearest("doc"), Some("doctor"));
         for word in ["frobnicate", "foo", "x", "diff", "annotate", ""] {

@@ -8,7 +8,7 @@ use clap::Parser;
 
 use crate::agent::{self, Agent};
 use crate::cli::{self, Outcome, Quiet};
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 use crate::record::kept;
 use crate::setup::{self, Left, Share, Wanted};
 
@@ -28,9 +28,13 @@ pub struct Options {
     /// Put hooks of agents that support it into your own settings, which hold in every directory
     #[arg(long)]
     global: bool,
-    /// Fetch what others share, and share notes or all
-    #[arg(long, value_name = "what", require_equals = true, num_args = 0..=1, default_missing_value = "notes")]
+    /// Fetch what others share, and share notes or all, or nothing any more
+    #[arg(long, value_name = "what", require_equals = true, num_args = 0..=1, default_missing_value = "notes",
+          overrides_with = "no_share")]
     share: Option<What>,
+    /// Neither share anything any more nor fetch what others share
+    #[arg(long, overrides_with = "share")]
+    no_share: bool,
     /// Declare the MCP server to these clients (default: VS Code and those whose file is there)
     #[arg(long, value_name = "clients", require_equals = true, num_args = 0..=1, default_missing_value = "")]
     mcp: Option<String>,
@@ -57,16 +61,25 @@ pub struct Options {
 enum What {
     Notes,
     All,
+    None,
 }
 
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
+    if let Some(option) = args.iter().find(|arg| *arg == "--no-mcp" || *arg == "--no-agent") {
+        let error = Error::new(Kind::Usage, format!("'{}' would take nothing back", option.display()));
+        let hint = "'git shiftlog deinit' takes back all that was set up; then set up what is wanted";
+        return cli::finish(Err(error.hint(hint)));
+    }
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        let share = options.share.map(|what| match what {
-            What::Notes => Share::Notes,
-            What::All => Share::All,
-        });
+        let share = match options.share {
+            _ if options.no_share => Some(Share::Nothing),
+            Some(What::Notes) => Some(Share::Notes),
+            Some(What::All) => Some(Share::All),
+            Some(What::None) => Some(Share::Nothing),
+            None => None,
+        };
         let is_choice = !options.agent.is_empty();
         let names = |list: String| list.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
         let wanted = Wanted {
@@ -84,7 +97,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             if !options.dry_run && cli::confirm(&question)? == Some(true) {
                 plan = setup::install(&repo, &Wanted { is_for_all: true, ..wanted })?;
             } else if warn_of_left(plan.left()) {
-                cli::hint(&repo, "'git shiftlog init --yes' adds ours to them, for all of these repositories");
+                cli::hint(
+                    &repo,
+                    "'git shiftlog init --yes' adds ours to them; then each of these repositories is recorded",
+                );
                 cli::hint(
                     &repo,
                     "'git shiftlog init --no-git-hooks' goes without; then what agents commit is recorded",

@@ -47,7 +47,7 @@ pub struct Options {
     #[arg(long)]
     reverse: bool,
     /// Draw how the commits follow each other
-    #[arg(long, conflicts_with_all = ["reverse", "json", "porcelain", "nul", "stat", "patch"])]
+    #[arg(long, conflicts_with_all = ["reverse", "json", "porcelain", "nul"])]
     graph: bool,
     #[command(flatten)]
     change: Change,
@@ -69,8 +69,11 @@ pub struct Options {
     #[arg(long, overrides_with = "abbrev")]
     no_abbrev: bool,
     /// In Git's formats, abbreviate the id of the commit, too
-    #[arg(long)]
+    #[arg(long, overrides_with = "no_abbrev_commit")]
     abbrev_commit: bool,
+    /// With --oneline and in Git's formats, show the id of the commit in full
+    #[arg(long, overrides_with = "abbrev_commit")]
+    no_abbrev_commit: bool,
     /// Print each commit in this format
     #[arg(long, visible_alias = "pretty", value_name = "format", overrides_with = "oneline", conflicts_with = "json")]
     format: Option<String>,
@@ -106,6 +109,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if let Some(option) = options.change.name().filter(|_| options.printing.end() == '\0') {
             let message = format!("options '-z' and '{option}' cannot be used together");
             return Err(Error::new(Kind::Usage, message));
+        }
+        if let Some(option) = options.change.name().filter(|_| options.graph) {
+            let error = Error::new(Kind::Usage, format!("options '--graph' and '{option}' cannot be used together"));
+            return Err(error.hint(format!("'git shiftlog log {option}' prints the same commits without a graph")));
         }
         let reader = options.printing.reader(&repo);
         let mut query = options.chosen.query(&repo, &options.words)?;
@@ -319,7 +326,11 @@ impl List<'_> {
             date: self.options.printing.date(),
             decorate: if self.options.no_decorate { Some("no") } else { self.options.decorate.as_deref() },
             digits: self.options.digits(),
-            is_abbreviated: self.options.abbrev_commit,
+            abbreviation: match (self.options.abbrev_commit, self.options.no_abbrev_commit) {
+                (true, _) => Some("--abbrev-commit"),
+                (_, true) => Some("--no-abbrev-commit"),
+                _ => None,
+            },
             is_colored: style.is_colored(),
             is_screen: self.screen.is_screen,
         };

@@ -205,9 +205,16 @@ fn commits(repo: &Repository, notes_ref: &str, words: &[String]) -> Result<Vec<O
             named.into_iter().map(commit).collect::<Result<_>>()?
         }
     };
+    let session = |word: &String| Some(Reader::beside(repo, notes_ref).find_session(word).ok()??.0);
     let resolve = |word: &String| {
         repo.resolve(word).map_err(|error| match error.kind() {
-            Kind::Missing => Error::other(error.to_string()),
+            Kind::Missing => match session(word) {
+                Some(key) => Error::other(error.to_string()).hint(format!(
+                    "git shiftlog purge --session={}    # removes that session",
+                    outside::shell(&key.id)
+                )),
+                None => Error::other(error.to_string()),
+            },
             _ => error,
         })
     };

@@ -12,7 +12,7 @@ use crate::cli::{self, Color, Json, NotesSource, Outcome, Progress, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Paths, Repository, date};
 use crate::pretty::{self, Statistics};
-use crate::record::{Query, Reader};
+use crate::record::{Query, Reader, redaction};
 use crate::stats::{self, CountedCalls, Key, Prices};
 use crate::transcript::SessionKey;
 use crate::{agent, outside, replay};
@@ -108,7 +108,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             }
         };
         if options.tools {
-            let counted = stats::counted_calls(&reader, &found, &options.by, options.chosen.model.as_deref())?;
+            let mut counted = stats::counted_calls(&reader, &found, &options.by, options.chosen.model.as_deref())?;
+            options.clean(&repo, counted.groups.iter_mut().map(|(values, _)| values))?;
             lack(counted.lacking, "record", "what they called is not counted");
             let printed = options.print_calls(&repo, &counted)?;
             return Ok(if outcome == Outcome::Done { printed } else { outcome });
@@ -129,7 +130,13 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             options.chosen.agent.as_deref().map(agent::named).transpose()?;
             return cli::or_no(Err::<(), _>(Error::new(Kind::Missing, "no conversation recorded")));
         }
-        let counted = stats::counted(&reader, &query, &found, &options.by, &prices)?;
+        let mut counted = stats::counted(&reader, &query, &found, &options.by, &prices)?;
+        options.clean(&repo, counted.groups.iter_mut().map(|group| &mut group.values))?;
+        for sum in counted.groups.iter_mut().map(|group| &mut group.sum).chain([&mut counted.total]) {
+            let mut unpriced: Vec<String> = std::mem::take(&mut sum.unpriced).into_iter().collect();
+            options.clean(&repo, [&mut unpriced].into_iter())?;
+            sum.unpriced = unpriced.into_iter().collect();
+        }
         let prices = (!options.no_cost).then_some(&prices);
         let statistics = Statistics { counted: &counted, keys: &options.by, prices };
         options.print(&repo, statistics)?;
@@ -168,6 +175,14 @@ impl Options {
         })?;
         screen.out.finish()?;
         Ok(Outcome::Done)
+    }
+
+    /// Takes secrets out of the values of groups: names of models, tools and branches are handed on with the counts.
+    fn clean<'g>(&self, repo: &Repository, groups: impl Iterator<Item = &'g mut Vec<String>>) -> Result<()> {
+        let redactor = redaction::redactor(repo)?;
+        let clean = |value: &str| String::from_utf8_lossy(&redactor.redact(value.as_bytes()).0).into_owned();
+        groups.for_each(|values| stats::clean_values(&self.by, values, clean));
+        Ok(())
     }
 
     fn print(&self, repo: &Repository, of: Statistics<'_>) -> Result<()> {
@@ -231,7 +246,8 @@ impl Options {
         if let Some(depth) = self.depth {
             lines.iter_mut().for_each(|lines| stats::shorten(&mut lines.path, depth.get()));
         }
-        let counted = stats::counted_lines(repo, &commits, &lines, &self.by)?;
+        let mut counted = stats::counted_lines(repo, &commits, &lines, &self.by)?;
+        self.clean(repo, counted.groups.iter_mut().map(|(values, _)| values))?;
         if counted.total.added == 0 {
             return cli::or_no(Err::<Outcome, Error>(Error::new(Kind::Missing, "no commit adds lines")));
         }

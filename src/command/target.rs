@@ -107,8 +107,10 @@ pub(super) fn paths_from_top(repo: &Repository, paths: &[OsString]) -> Result<Ve
         // Without a working tree, paths begin at its top.
         None => here.clone(),
     };
+    // As in Git, paths begin at the top if they are typed outside the working tree.
+    let base = if here.starts_with(&top) { here } else { top.clone() };
     let from_top = |path: &OsString| {
-        let whole = plain(&here.join(path));
+        let whole = plain(&base.join(path));
         let inside = whole.strip_prefix(&top).map_err(|_| {
             Error::other(format!("'{}' is outside repository at '{}'", Path::new(path).display(), top.display()))
         })?;

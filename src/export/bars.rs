@@ -12,7 +12,7 @@ use crate::git::{Commit, ObjectId};
 use crate::outside;
 use crate::pretty;
 use crate::pretty::html::{Bar, CleanText, Hunk, Outlet, PageOptions, PatchFile, address, hunk_id, patch_files};
-use crate::record::{Conversation, Reader, redaction};
+use crate::record::{Reader, redaction};
 use crate::redact::Redactor;
 use crate::replay::{Explainer, lines_of};
 use crate::transcript::SessionKey;
@@ -112,7 +112,7 @@ impl<'a, 'r> Bars<'a, 'r> {
     }
 
     /// Returns the bars of a conversation: that of its commit at the end, and of a whole session those of all its commits,
-    /// each after the messages that were recorded with it.
+    /// each after the messages that were recorded with it. `starts` says where each message begins in the stored transcript.
     ///
     /// # Errors
     ///
@@ -121,16 +121,15 @@ impl<'a, 'r> Bars<'a, 'r> {
         &mut self,
         session: &Session,
         made: &Made,
-        conversation: &Conversation,
+        starts: &[usize],
         has_patch: bool,
     ) -> Result<Vec<(usize, Bar)>> {
         if !session.is_full {
-            return Ok(vec![(conversation.messages.len(), self.bar(made, has_patch, true)?)]);
+            return Ok(vec![(starts.len(), self.bar(made, has_patch, true)?)]);
         }
         let mut bars = Vec::new();
         for made in &session.made {
-            let said = |at: &usize| conversation.messages[*at].span.start as u64 >= made.bytes;
-            let after = (0..conversation.messages.len()).find(said).unwrap_or(conversation.messages.len());
+            let after = starts.partition_point(|start| (*start as u64) < made.bytes);
             bars.push((after, self.bar(made, has_patch, false)?));
         }
         Ok(bars)

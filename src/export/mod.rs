@@ -50,6 +50,8 @@ pub struct Pages<'a, 'r> {
 pub struct Told {
     /// The conversation.
     pub conversation: Conversation,
+    /// Where each message begins in the transcript that is stored, which can have secrets.
+    pub starts: Vec<usize>,
     /// The sub-agents of its session.
     pub sub_agents: Vec<SubAgent>,
     /// The commit whose conversation goes on in this one, and its last prompt.
@@ -125,10 +127,10 @@ impl<'a, 'r> Pages<'a, 'r> {
             for made in session.reads() {
                 let told = self.told(session, made)?;
                 let count = told.len();
-                for (number, Told { conversation, sub_agents, continues }) in told.into_iter().enumerate() {
+                for (number, Told { conversation, starts, sub_agents, continues }) in told.into_iter().enumerate() {
                     let prefix = plan.prefix(sessions, *at, made, number);
                     let after = match number + 1 == count && change.is_none() {
-                        true => bars.after(session, made, &conversation, has_patch)?,
+                        true => bars.after(session, made, &starts, has_patch)?,
                         false => Vec::new(),
                     };
                     let part = Part {
@@ -170,10 +172,12 @@ impl<'a, 'r> Pages<'a, 'r> {
         let sub_agents = note.sub_agents(&session.key).to_vec();
         for key in [&session.key].into_iter().chain(&sub_agents) {
             self.reader.each_of_session(&mut note, key, session.is_full, |conversation| {
+                let messages = conversation.messages.iter().filter(|message| !message.parts.is_empty());
+                let starts = messages.map(|message| message.span.start).collect();
                 let conversation = self.clean(conversation);
                 match told.last_mut().filter(|_| *key != session.key) {
                     Some(told) => told.sub_agents.push(SubAgent::new(conversation, true)),
-                    None => told.push(Told { conversation, sub_agents: Vec::new(), continues: None }),
+                    None => told.push(Told { conversation, starts, sub_agents: Vec::new(), continues: None }),
                 }
                 Ok(())
             })?;

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _};
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
@@ -78,10 +78,12 @@ impl Git {
     /// Runs the command on `repository`, whatever directory we are in.
     #[must_use]
     pub fn repository(mut self, repository: &Repository) -> Self {
-        let mut args: Vec<OsString> = vec!["--git-dir".into(), repository.git_dir().into()];
-        if let Some(worktree) = repository.worktree() {
-            args.extend(["--work-tree".into(), worktree.into()]);
-            self.directory = Some(worktree.to_owned());
+        // The command does not run in the current directory, from which these paths are if GIT_DIR is.
+        let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let mut args: Vec<OsString> = vec!["--git-dir".into(), whole(repository.git_dir()).into()];
+        if let Some(worktree) = repository.worktree().map(whole) {
+            args.extend(["--work-tree".into(), worktree.clone().into()]);
+            self.directory = Some(worktree);
         }
         args.append(&mut self.args);
         self.args = args;

@@ -20,8 +20,8 @@ pub struct PrintOptions<'a> {
     pub decorate: Option<&'a str>,
     /// The value of `--abbrev=`, if it was given; more digits than an id has stand for all of them.
     pub digits: Option<usize>,
-    /// Whether the id of a commit is abbreviated where Git prints all of it.
-    pub is_abbreviated: bool,
+    /// The option that says whether the id of a commit is abbreviated, if it was given.
+    pub abbreviation: Option<&'a str>,
     /// Whether colours are wanted.
     pub is_colored: bool,
     /// Whether the output goes to a terminal: then Git adds decorations.
@@ -99,7 +99,7 @@ impl Repository {
         let decorate = printing.decorate.map(|how| format!("--decorate={how}"));
         let abbrev = printing.digits.map(|digits| format!("--abbrev={}", digits.min(MAX_DIGITS)));
         args.extend(date.as_deref().into_iter().chain(decorate.as_deref()).chain(abbrev.as_deref()));
-        args.extend(printing.is_abbreviated.then_some("--abbrev-commit"));
+        args.extend(printing.abbreviation);
         let ids: String = commit_ids.iter().map(|id| format!("{id}\n")).collect();
         let mut command = git(args).repository(self).input(ids.into_bytes()).env("LC_ALL", language());
         if printing.is_screen {

@@ -95,16 +95,29 @@ pub fn find_all(top: &Path, locations: &[&Location]) -> Vec<FoundAt> {
     places
 }
 
+/// What is said of a location whose file is not named from the top of the project.
+const NO_FILE: &str = "the file is not named from the top of the project";
+/// What is said of a location whose file is a link to somewhere else.
+const LEADS_OUT: &str = "the file leads out of the project";
+
+impl FoundAt {
+    /// Says whether the file is none of the project's.
+    pub fn is_outside(&self) -> bool {
+        matches!(self, FoundAt::Nowhere(NO_FILE | LEADS_OUT))
+    }
+}
+
 /// Reads a file below `top`, not through a link that leads out of it.
 fn read(top: &Path, file: &str) -> Result<Vec<u8>, &'static str> {
     let is_plain = Path::new(file).components().all(|part| matches!(part, Component::Normal(_)));
     if file.is_empty() || !is_plain {
-        return Err("the file is not named from the top of the project");
+        return Err(NO_FILE);
     }
     let path = top.join(file);
     let is_inside = || path.canonicalize().ok()?.starts_with(top.canonicalize().ok()?).then_some(());
     if is_inside().is_none() {
-        return Err("there is no such file");
+        let is_there = path.symlink_metadata().is_ok();
+        return Err(if is_there { LEADS_OUT } else { "there is no such file" });
     }
     private::read(&path, MAX_FILE_BYTES).map_err(|error| match error.kind() {
         std::io::ErrorKind::FileTooLarge => "the file is too large",

@@ -212,10 +212,19 @@ fn texts(project: &Project) -> Result<Vec<String>> {
     ROOTS.iter().zip(SKELETONS).map(text).collect()
 }
 
+/// Returns what stands in the only fenced block of an answer; `None` if it has none or several.
+fn fenced(answer: &str) -> Option<&str> {
+    let parts: Vec<&str> = answer.split("```").collect();
+    let [_, block, _] = parts.as_slice() else { return None };
+    // Behind the fence stands the language.
+    block.split_once('\n').map(|(_, block)| block)
+}
+
 /// Returns the files as an answer has them, or what is wrong with it.
 fn answered(answer: &str, texts: &[String], redactor: &Redactor) -> Result<Vec<String>, Vec<String>> {
-    let object: Map<String, Value> =
-        serde_json::from_str(answer).map_err(|error| vec![format!("the answer is not one JSON object: {error}")])?;
+    let object: Map<String, Value> = serde_json::from_str(answer)
+        .or_else(|error| fenced(answer).and_then(|block| serde_json::from_str(block).ok()).ok_or(error))
+        .map_err(|error| vec![format!("the answer is not one JSON object: {error}")])?;
     let name = |key: &str| key.strip_suffix(".json").unwrap_or(key).to_owned();
     let others = object.keys().filter(|key| !ROOTS.contains(&name(key).as_str()));
     let mut errors: Vec<String> =
@@ -248,6 +257,9 @@ mod tests {
         let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
         let story = format!("{{\"stories\":[{{\"title\":\"\u{202e}t\",\"tags\":[],\"content\":\"{token}\"}}]}}");
         let new = answered(&format!("{{\"stories.json\":{story}}}")).expect("an index");
+        let in_prose = format!("Here it is:\n\n```json\n{{\"stories.json\":{story}}}\n```\nDone.");
+        assert_eq!(answered(&in_prose).as_ref(), Ok(&new));
+        assert!(answered("```\n{}\n``` or ```\n{}\n```").is_err(), "which of them is not known");
         assert_eq!((&new[0], &new[1], &new[3]), (&texts[0], &texts[1], &texts[3]));
         assert!(new[2].starts_with("{\n  \"stories\": [\n    {\n      \"title\": \"\\u202et\",\n"), "{}", new[2]);
         assert!(!new[2].contains(&token) && new[2].ends_with("}\n"), "{}", new[2]);

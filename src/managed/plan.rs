@@ -245,12 +245,16 @@ impl Plan {
     /// asked for it; otherwise a value of their own stays.
     pub fn set_config(&mut self, repo: &Repository, key: &str, value: &str, is_asked_for: bool) {
         let Some(there) = repo.config_string(key) else { return self.add_config(repo, key, value) };
-        let is_ours = |known: &str| self.installed.config.iter().any(|(k, v)| k == key && v == known);
-        if there == value || !(is_asked_for || is_ours(&there)) {
+        if there == value || !(is_asked_for || self.has_set(key, &there)) {
             return;
         }
         self.remove_config(key, |known| known != value);
         self.steps.push(Edit::AddConfig { key: key.to_owned(), value: value.to_owned() });
+    }
+
+    /// Says whether we added a value of a key.
+    pub fn has_set(&self, key: &str, value: &str) -> bool {
+        self.installed.config.iter().any(|(known, ours)| known == key && ours == value)
     }
 
     /// Plans that those values of a key go that we added and that fit.

@@ -55,7 +55,7 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
         findings.push(Finding::new("Git hooks are left alone: shiftlog.gitHooks is false", None));
     }
     let places = Places::of(repo);
-    let mut has_rewrite_hook = false;
+    let (mut has_rewrite_hook, mut has_push_hook) = (false, false);
     for event in git_hooks::EVENTS.iter().filter(|_| has_git_hooks) {
         let text = std::fs::read(hooks.join(event)).unwrap_or_default();
         let chmod = format!("chmod +x {}", outside::shell(&hooks.join(event).to_string_lossy()));
@@ -77,6 +77,7 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
             missing_program(&String::from_utf8_lossy(&text)).then_some(("names a program that is not there", init))
         };
         has_rewrite_hook |= *event == "post-rewrite" && problem.is_none();
+        has_push_hook |= *event == "pre-push" && problem.is_none();
         findings.push(Finding::new(format!("Git hook {event}"), problem));
     }
     let before = findings.len();
@@ -98,6 +99,7 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
     }
     findings.extend(forced_fetches(repo));
     findings.extend(mirrors(repo));
+    findings.extend(sharing(repo, has_push_hook));
     findings.extend(leftovers(repo));
     Ok(findings)
 }
@@ -129,6 +131,27 @@ fn forced_fetches(repo: &Repository) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Looks for what a push takes along that nobody stops, and for remotes from which nothing is fetched though something is
+/// shared.
+fn sharing(repo: &Repository, has_push_hook: bool) -> Vec<Finding> {
+    let remotes = repo.remotes();
+    let Some(level) = repo.config_string("shiftlog.push").filter(|level| ["notes", "all"].contains(&&**level)) else {
+        let what = "no hook of ours stops 'git push --mirror', which takes conversations along";
+        return (!has_push_hook && !remotes.is_empty()).then(|| Finding::note(what)).into_iter().collect();
+    };
+    let is_fetched = repo.config_bool("shiftlog.fetch") != Some(false);
+    let lacks = |remote: &&String| {
+        let refspecs = repo.config_strings(&format!("remote.{remote}.fetch"));
+        is_fetched && !refspecs.iter().any(|refspec| refspec.contains(notes::DEFAULT_REF))
+    };
+    let note = |remote: &String| {
+        let share = if level == "all" { "all" } else { "notes" };
+        let fix = format!("'git shiftlog init --share={share}' sets it up");
+        Finding::note(format!("what others share by '{remote}' is not fetched; {fix}"))
+    };
+    remotes.iter().filter(lacks).map(note).collect()
 }
 
 /// Looks for remotes to which a plain `git push` takes all refs, ours too, though nothing is to be shared.

@@ -35,9 +35,14 @@ const REWRITE_REF: &str = "refs/notes/shiftlog*";
 /// How Git merges our notes: no line is lost.
 const MERGE_STRATEGY: &str = "cat_sort_uniq";
 
+/// The key of Git's config that says what is shared.
+const PUSH_KEY: &str = "shiftlog.push";
+
 /// What leaves the machine when the user shares.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Share {
+    /// Nothing, and nothing that others share is fetched.
+    Nothing,
     /// Notes only: summaries, no transcript.
     Notes,
     /// Notes and transcripts.
@@ -53,7 +58,7 @@ pub struct Wanted {
     pub is_shared: bool,
     /// Whether agents' hooks go into the user's own settings, where the agent reads hooks there.
     pub is_global: bool,
-    /// What to share, if anything.
+    /// What to share; `None` for what is set up.
     pub share: Option<Share>,
     /// The clients that the MCP server is declared to: `None` for none, empty for VS Code and those whose file is there.
     pub clients: Option<Vec<String>>,
@@ -271,15 +276,25 @@ fn plan_clients(repo: &Repository, plan: &mut Plan, names: &[String], is_portabl
 }
 
 fn plan_sharing(repo: &Repository, plan: &mut Plan, share: Share) {
-    let value = if share == Share::All { "all" } else { "notes" };
-    plan.set_config(repo, "shiftlog.push", value, true);
+    match share {
+        Share::Nothing => {
+            plan.remove_config(PUSH_KEY, |_| true);
+            for key in repo.remotes().iter().map(|remote| format!("shiftlog.{remote}.push")).chain([PUSH_KEY.into()]) {
+                if let Some(value) = repo.config_string(&key).filter(|value| !plan.has_set(&key, value)) {
+                    plan.remark(format!("{key} is '{value}', which 'git shiftlog init' did not set, and stays"));
+                }
+            }
+        }
+        Share::Notes => plan.set_config(repo, PUSH_KEY, "notes", true),
+        Share::All => plan.set_config(repo, PUSH_KEY, "all", true),
+    }
     let remotes = git(["remote"]).repository(repo).capture().unwrap_or_default();
     let remotes: Vec<String> = remotes.lines().map(|line| line.to_str_lossy().into_owned()).collect();
-    if remotes.is_empty() {
+    if remotes.is_empty() && share != Share::Nothing {
         plan.remark("there is no remote to share with yet; run this again when there is one".into());
     }
     // A plain `git fetch` tells of every ref that moves; not everybody wants to see ours there.
-    let is_fetched = repo.config_bool("shiftlog.fetch") != Some(false);
+    let is_fetched = repo.config_bool("shiftlog.fetch") != Some(false) && share != Share::Nothing;
     for remote in remotes {
         let key = format!("remote.{remote}.fetch");
         for fetched in &FETCHED {

@@ -122,6 +122,15 @@ fn week(day: &str) -> String {
     format!("{}-W{:02}", week.year(), week.week())
 }
 
+/// Cleans the values of a group, such as names of models and branches, which can have secrets; ids of commits stay.
+pub fn clean_values(keys: &[Key], values: &mut [String], clean: impl Fn(&str) -> String) {
+    for (at, value) in values.iter_mut().enumerate() {
+        if keys.get(at) != Some(&Key::Commit) {
+            *value = clean(value);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

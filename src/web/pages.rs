@@ -406,8 +406,7 @@ pub fn stats(visit: &Visit<'_>, values: &Values) -> Result<Vec<u8>> {
     let found = stats::collect(&visit.reader, &query)?;
     let mut counted = stats::counted(&visit.reader, &query, &found, &keys, &prices)?;
     for group in &mut counted.groups {
-        let values = keys.iter().zip(&mut group.values).filter(|(key, _)| **key != Key::Commit);
-        values.for_each(|(_, value)| *value = visit.clean(value));
+        stats::clean_values(&keys, &mut group.values, |value| visit.clean(value));
     }
     let unpriced = &mut counted.total.unpriced;
     *unpriced = unpriced.iter().map(|model| visit.clean(model)).collect();

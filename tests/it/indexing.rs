@@ -126,7 +126,7 @@ fn locations_of_issues_are_looked_for_in_the_tree_and_printed_as_compilers_do() 
         "[0]: 'back off' at src/net.rs:5: the keyword is neither on that line nor near it",
         "[1]: 'k' at ../x:1: the file is not named from the top of the project",
         "[2]: 'root' at /etc/passwd:1: the file is not named from the top of the project",
-        "[3]: 'root' at src/link:1: there is no such file",
+        "[3]: 'root' at src/link:1: the file leads out of the project",
         "[4]: 'k' at src:1: it is no file",
     ]
     .map(|reason| format!("issues.json: [issues][0][locations]{reason}\n"));

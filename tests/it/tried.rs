@@ -1,5 +1,6 @@
-//! What somebody finds who tries the programs from the README alone: wrong words help, and nothing is lost by one.
+//! The README alone: wrong words on the command line help, and nothing is lost by one.
 
+mod found;
 mod purge;
 
 use std::fs;

@@ -62,7 +62,7 @@ enum Action {
 
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
-    cli::main(args, |options: Options| {
+    cli::main(with_count(args), |options: Options| {
         let repo = cli::repository()?;
         let words: Vec<String> = options.words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         // Names of files are bytes.
@@ -106,7 +106,32 @@ impl Options {
 /// Returns the evidence of a commit.
 fn evidence_of(repo: &Repository, options: &Options, commit_id: ObjectId) -> Result<Vec<Evidence>> {
     let reader = Reader::beside(repo, &options.writing.notes_ref(repo));
+    if options.writing.notes_ref(repo) == cli::full_notes_ref(repo, None) {
+        super::elsewhere::look_at(&reader, &commit_id.to_string());
+    }
     Ok(reader.note(commit_id)?.map(|note| note.evidence()).unwrap_or_default())
+}
+
+/// Takes `-n <number>` for `--max-count`, where something is pulled; elsewhere, and without a number, it is `--dry-run`.
+fn with_count(args: Vec<OsString>) -> Vec<OsString> {
+    let is_number = |word: &OsString| word.to_str().is_some_and(|word| word.parse::<u64>().is_ok());
+    if !args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "pull") {
+        return args;
+    }
+    let mut taken: Vec<OsString> = Vec::new();
+    let mut rest = args.into_iter().peekable();
+    while let Some(arg) = rest.next() {
+        let stuck = arg
+            .to_str()
+            .and_then(|arg| arg.strip_prefix("-n"))
+            .map(|number| OsString::from(number.trim_start_matches('=')));
+        match stuck {
+            Some(number) if is_number(&number) => taken.extend(["--max-count".into(), number]),
+            Some(number) if number.is_empty() && rest.peek().is_some_and(is_number) => taken.push("--max-count".into()),
+            _ => taken.push(arg),
+        }
+    }
+    taken
 }
 
 fn too_many(word: &str) -> Error {

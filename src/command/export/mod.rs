@@ -267,7 +267,7 @@ impl Export<'_, '_> {
         let mut is_first = true;
         for session in sessions.iter().map(|at| &plan.sessions[*at]) {
             for made in session.reads() {
-                for Told { conversation, sub_agents, continues } in self.pages.told(session, made)? {
+                for Told { conversation, sub_agents, continues, .. } in self.pages.told(session, made)? {
                     if !std::mem::take(&mut is_first) {
                         writeln!(out).map_err(Error::output)?;
                     }

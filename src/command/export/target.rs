@@ -62,6 +62,10 @@ impl Target {
             Destination::File(path) => vec![path.clone()],
             Destination::Directory(directory) => names.iter().map(|name| directory.join(name)).collect(),
         };
+        // What is in there is Git's.
+        if let Some(path) = files.iter().find(|path| is_in_git(path)) {
+            return Err(Error::other(format!("'{}' is in a directory of Git", path.display())));
+        }
         // To replace a device or a pipe would break it for everybody.
         if let Some(path) = files.iter().find(|path| path.metadata().is_ok_and(|metadata| !metadata.is_file())) {
             let error = Error::other(format!("'{}' is not a regular file", path.display()));
@@ -112,4 +116,10 @@ impl Target {
 
 fn exists(path: &Path) -> Error {
     Error::other(format!("'{}' already exists", path.display())).hint("'-f' replaces it")
+}
+
+/// Says whether a path leads into the `.git` of a repository.
+fn is_in_git(path: &Path) -> bool {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    directory.canonicalize().is_ok_and(|whole| whole.components().any(|part| part.as_os_str() == ".git"))
 }

@@ -87,14 +87,20 @@ pub fn issues(project: &Project) -> Result<Outcome> {
         let tags = if issue.tags.is_empty() { String::new() } else { format!(" [{}]", issue.tags.join(", ")) };
         let message = outside::line(&format!("{}{tags}", issue.title));
         let mut tell = |file: &str, line: usize| text += &format!("{}:{line}: {message}\n", outside::line(&name(file)));
+        let mut is_told = false;
         for (location, place) in issue.locations.iter().zip(&mut places) {
+            // An editor would open a file that is none of the project's.
+            if place.is_outside() {
+                continue;
+            }
+            is_told = true;
             let line = match place {
                 FoundAt::Near(line) => line,
                 FoundAt::There | FoundAt::Nowhere(_) => location.line.max(1),
             };
             tell(&location.file, line);
         }
-        if issue.locations.is_empty() {
+        if !is_told {
             tell(&format!("{}/issues.json", index::DIRECTORY), 1);
         }
     }

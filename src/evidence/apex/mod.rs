@@ -143,10 +143,30 @@ fn without_secrets(words: &str) -> String {
         Ok(redactor) => {
             let lines = format!("{words}\n");
             let (safe, _) = redactor.redact(lines.as_bytes());
-            String::from_utf8_lossy(&safe).trim_end_matches('\n').to_owned()
+            without_sessions(String::from_utf8_lossy(&safe).trim_end_matches('\n'))
         }
         Err(_) => String::new(),
     }
+}
+
+/// Masks whatever begins as a session id of Salesforce does, with the id of an org before `!`, however it goes on.
+fn without_sessions(words: &str) -> String {
+    let is_org = |word: &str| {
+        let id = word.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        matches!(id.len(), 15 | 18) && id.starts_with("00D")
+    };
+    let mut masked = String::new();
+    let mut rest = words;
+    while let Some((before, behind)) = rest.split_once('!') {
+        masked.push_str(before);
+        masked.push('!');
+        rest = behind;
+        if is_org(before) {
+            masked.push_str("[REDACTED]");
+            rest = behind.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_'));
+        }
+    }
+    masked + rest
 }
 
 /// Returns the name of an org, if one is given: one that the CLI cannot take for an option.

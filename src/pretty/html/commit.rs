@@ -62,6 +62,12 @@ impl PatchFile {
     pub fn show_clean(&mut self, before: Option<&CleanText>, after: Option<&CleanText>) {
         for hunk in &mut self.hunks {
             let (mut old, mut new) = (hunk.start_before, hunk.start);
+            // Git puts a line from above the hunk behind its numbers.
+            let above = hunk.head.get(2..).and_then(|head| head.find("@@")).map_or(hunk.head.len(), |at| at + 4);
+            let line = hunk.head[above..].trim();
+            if before.map_or_else(|| is_like_key(line), |before| before.has_secret(line)) {
+                hunk.head.truncate(above);
+            }
             for line in &mut hunk.lines {
                 let (text, number) = match line.sign {
                     '-' => (before, old),
@@ -93,14 +99,25 @@ fn is_like_key(line: &str) -> bool {
 pub struct CleanText {
     /// What is shown of each, by their numbers from 1.
     hidden: HashMap<usize, String>,
+    /// These lines as they are.
+    secret: Vec<String>,
 }
 
 impl CleanText {
     /// Compares a file with the same without secrets, which has the same lines.
     pub fn new(text: &str, clean: &str) -> Self {
-        let lines = text.lines().zip(clean.lines()).enumerate();
-        let hidden = lines.filter(|(_, (line, clean))| line != clean);
-        CleanText { hidden: hidden.map(|(at, (_, clean))| (at + 1, clean.to_owned())).collect() }
+        let lines = text.lines().zip(clean.lines()).enumerate().filter(|(_, (line, clean))| line != clean);
+        let mut of = CleanText::default();
+        for (at, (line, clean)) in lines {
+            of.hidden.insert(at + 1, clean.to_owned());
+            of.secret.push(line.to_owned());
+        }
+        of
+    }
+
+    /// Says whether a text is the beginning of a line that has a secret.
+    fn has_secret(&self, text: &str) -> bool {
+        !text.is_empty() && self.secret.iter().any(|line| line.trim_start().starts_with(text))
     }
 }
 

@@ -91,7 +91,7 @@ pub fn stats_page(
                     @for (group, names) in of.counted.groups.iter().zip(names).take(MAX_ROWS) {
                         tr {
                             @for ((key, value), name) in of.keys.iter().zip(&group.values).zip(names) {
-                                td { (value_cell(*key, value, name)) }
+                                td.key { (value_cell(*key, value, name)) }
                             }
                             @for (name, cell) in NUMBERS.iter().zip(cells(&group.sum)) { td.(class(name)) { (cell) } }
                             td.bar.minor aria-hidden="true" { (bar(amount(group), largest, BAR, false)) }
@@ -129,7 +129,7 @@ fn value_cell(key: Key, value: &str, name: &str) -> Markup {
 
 /// Returns the class of a column of numbers: what stands in the minor ones is not shown on a phone.
 fn class(name: &str) -> &'static str {
-    if matches!(name, "turns" | "cost") { "number" } else { "number minor" }
+    if name == "cost" { "number" } else { "number minor" }
 }
 
 fn left_out(rows: usize) -> Markup {

@@ -14,7 +14,9 @@ fn an_independent_recount_of_the_raw_usage_gives_the_same_cents() {
     let data = top.join("tests/data/agents/claude");
     let session = "projects/-home-dev-harbour/3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e.jsonl";
     for (number, name) in ["many-tools.jsonl", session].iter().enumerate() {
-        let path = data.join(name);
+        // A copy, beside which no sub-agents are: the script counts one file.
+        let path = scratch.root().join("alone.jsonl");
+        std::fs::copy(data.join(name), &path).unwrap();
         let transcript = format!("--transcript={}", path.display());
         scratch.git(["commit", "-q", "--allow-empty", "-m", name]).ok();
         scratch.shiftlog("add", ["-q", &transcript, &format!("--session=s{number}")]).ok();

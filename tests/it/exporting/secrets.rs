@@ -72,3 +72,37 @@ fn a_secret_that_was_recorded_is_in_no_byte() {
         assert_clean(&fs::read_to_string(&path).unwrap(), &path.to_string_lossy());
     }
 }
+
+/// A key as `ssh-keygen` writes one, of random bytes.
+fn key(seed: u32) -> Vec<String> {
+    let line = |number: u32| {
+        let letter = |at: u32| char::from(b'A' + ((seed * 7 + number * 11 + at * at * 5) % 26) as u8);
+        (0..64).map(letter).collect::<String>()
+    };
+    let begin = ["-----BEGIN OPENSSH PRIVATE KEY-----".to_owned()];
+    let end = ["-----END OPENSSH PRIVATE KEY-----".to_owned()];
+    begin.into_iter().chain((0..24).map(line)).chain(end).collect()
+}
+
+#[test]
+fn a_hunk_from_the_middle_of_a_key_has_none_of_its_lines() {
+    let scratch = Scratch::set_up();
+    let before = key(1);
+    let mut after = before.clone();
+    after[12] = key(2)[5].clone();
+    scratch.write("keys/k \"odd\" é.pem", &(before.join("\n") + "\n"));
+    scratch.write("k.pem", &(before.join("\n") + "\n"));
+    scratch.git(["add", "."]).ok();
+    scratch.git(["commit", "-q", "-m", "a key"]).ok();
+    let session = scratch.session("alpha-1");
+    session.prompt("change the key");
+    session.edits("k.pem", &(after.join("\n") + "\n"));
+    session.edits("keys/k \"odd\" é.pem", &(after.join("\n") + "\n"));
+    session.edits("plain.txt", "a plain line\n");
+    session.commits("another key");
+    let page = scratch.shiftlog("export", ["--html"]).ok();
+    for line in before.iter().chain(&after).filter(|line| !line.starts_with("--")) {
+        assert!(!page.contains(line.as_str()), "{line}");
+    }
+    assert!(page.contains("a plain line") && page.contains("k.pem"), "{page}");
+}
