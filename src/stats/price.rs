@@ -130,6 +130,8 @@ impl Prices {
     /// The number of the first line that is no row.
     pub fn with(text: &str) -> std::result::Result<Self, usize> {
         let mut own = Vec::new();
+        // Some editors begin a file with a byte order mark, which would become part of the first model's name.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (number, line) in text.lines().enumerate() {
             if !line.trim().is_empty() && !line.starts_with('#') {
                 own.push(Row::parse(line).ok_or(number + 1)?);

@@ -103,6 +103,8 @@ fn rows_of_the_user_stand_before_those_of_the_program() {
     assert_eq!((contract.rounded().as_str(), contract.is_at_least), ("0.00", false));
     assert_eq!(prices.rows().iter().filter(|row| row.model == "claude-opus-4-8").count(), 1);
     assert_eq!(Prices::with("# a head\n\nbroken line").err(), Some(3));
+    let marked = Prices::with("\u{feff}mine\t-\t1\t1\n").expect("a table");
+    assert!(marked.find("mine", None, TIME).is_some(), "a byte order mark is no part of a name");
 }
 
 #[test]
