@@ -127,6 +127,35 @@ fn a_day_with_codex_is_recorded_and_its_thread_goes_on() {
     scratch.assert_sound();
 }
 
+/// Says how many tokens a thread has used in all; `used` are input, cached input and output of the last answer.
+fn count(thread: &Thread<'_>, total: [u64; 3], used: [u64; 3]) {
+    let usage = |[input, cached, output]: [u64; 3]| json!({ "input_tokens": input, "cached_input_tokens": cached, "output_tokens": output });
+    let info = json!({ "total_token_usage": usage(total), "last_token_usage": usage(used) });
+    thread.write("event_msg", json!({ "type": "token_count", "info": info }));
+}
+
+fn used(scratch: &Scratch, args: &[&str]) -> [u64; 3] {
+    let printed = scratch.shiftlog("stats", [&["--json", "--no-cost"], args].concat()).ok();
+    let total: Value = serde_json::from_str(printed.lines().last().unwrap()).unwrap();
+    ["input", "cacheRead", "output"].map(|name| total["tokens"][name].as_u64().unwrap())
+}
+
+#[test]
+fn an_answer_whose_tokens_are_told_again_counts_once() {
+    let scratch = Scratch::new();
+    let thread = Thread::new(&scratch, ID);
+    thread.prompt("add a");
+    count(&thread, [1000, 500, 10], [1000, 500, 10]);
+    count(&thread, [1000, 500, 10], [1000, 500, 10]);
+    count(&thread, [2000, 1000, 20], [1000, 500, 10]);
+    let path = thread.path.to_str().unwrap();
+    let add = || scratch.shiftlog("add", ["-q", "--agent=codex", "--transcript", path]).ok();
+    add();
+    for words in [&[][..], &["--words"]] {
+        assert_eq!(used(&scratch, words), [1000, 1000, 20], "{words:?}");
+    }
+}
+
 #[test]
 fn a_hook_of_a_sub_agent_leaves_the_sessions_transcript_alone() {
     // Such a hook names the session that started the sub-agent, with the sub-agent's own rollout.
