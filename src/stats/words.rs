@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use super::Collected;
+use super::{Answer, Collected, Used};
 use crate::error::Result;
 use crate::record::{Conversation, Reader, Words};
 use crate::transcript::{ModelUsage, SessionKey};
@@ -23,9 +23,9 @@ pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<usize> {
         let edits = commit.map(|id| reader.edits_of(id, &conversation.messages, &conversation.bytes));
         counted.push((index, answers(conversation, &mut seen), edits));
     })?;
-    for (index, usage, edits) in counted {
+    for (index, used, edits) in counted {
         let entry = &mut found.entries[index];
-        (entry.usage, entry.is_by_answer) = (usage, true);
+        entry.used = used;
         entry.summary.edits = edits.unwrap_or_else(|| std::mem::take(&mut entry.summary.edits));
     }
     Ok(lacking)
@@ -70,21 +70,27 @@ pub(super) fn each_record(
 }
 
 /// Returns the tokens of each answer that was not seen before.
-fn answers(conversation: &Conversation, seen: &mut HashSet<(String, String)>) -> Vec<ModelUsage> {
+fn answers(conversation: &Conversation, seen: &mut HashSet<(String, String)>) -> Vec<Used> {
     let agent = &conversation.summary.key.agent;
-    let mut answers: BTreeMap<String, ModelUsage> = BTreeMap::new();
+    let mut answers: BTreeMap<String, (ModelUsage, Option<i64>)> = BTreeMap::new();
     for (index, message) in conversation.messages.iter().enumerate() {
         let Some(tokens) = message.usage else { continue };
         // Without an id, a record is an answer.
         let id = message.answer_id.clone().unwrap_or_else(|| format!("@{index}"));
-        let answer = answers.entry(id).or_default();
+        let (answer, time) = answers.entry(id).or_default();
+        *time = time.or(message.time);
         answer.model = message.model.clone().or_else(|| answer.model.take());
         answer.tier = message.tier.clone().or_else(|| answer.tier.take());
         answer.tokens = answer.tokens.max(tokens);
     }
     let last = conversation.messages.iter().rev().find_map(|message| message.model.clone());
     let last = last.or_else(|| conversation.summary.model.clone());
-    let is_new = |(id, _): &(String, ModelUsage)| id.starts_with('@') || seen.insert((agent.clone(), id.clone()));
-    let new = answers.into_iter().filter(is_new);
-    new.map(|(_, answer)| ModelUsage { model: answer.model.clone().or_else(|| last.clone()), ..answer }).collect()
+    let new = answers.into_iter().filter(|(id, _)| id.starts_with('@') || seen.insert((agent.clone(), id.clone())));
+    let used = new.map(|(_, (usage, time))| {
+        let answer = Some(Answer { time, given: usage.tokens.given() });
+        Used { usage: ModelUsage { model: usage.model.clone().or_else(|| last.clone()), ..usage }, answer }
+    });
+    let mut used: Vec<Used> = used.collect();
+    used.sort_by(|a, b| (&a.usage.model, &a.usage.tier).cmp(&(&b.usage.model, &b.usage.tier)));
+    used
 }

@@ -141,6 +141,24 @@ fn a_service_tier_has_prices_of_its_own() {
 }
 
 #[test]
+fn turns_of_a_model_in_two_tiers_count_alike_from_notes_and_words() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("make a");
+    session.edits("a.txt", "words\n");
+    let mut fast = usage();
+    fast["speed"] = json!("fast");
+    answers(&session, "1", "claude-test-1", &fast);
+    session.commits("add a");
+    let turns = |args: &[&str]| -> Vec<(Value, Value)> {
+        let groups = objects(&scratch, &[&["--by=model"], args].concat());
+        groups.iter().map(|group| (group["by"]["model"].clone(), group["turns"].clone())).collect()
+    };
+    assert!(turns(&[]).contains(&(json!("claude-test-1"), json!(1))), "{:?}", turns(&[]));
+    assert_eq!(turns(&["--words"]), turns(&[]));
+}
+
+#[test]
 fn a_record_that_names_no_last_model_counts_for_one_that_it_used() {
     let scratch = Scratch::set_up();
     work(&scratch, "one");
