@@ -138,6 +138,9 @@ impl Rollout {
                 if total.is_none() || total != self.total {
                     message.usage = at(event, &["info", "last_token_usage"]).map(usage);
                 }
+                // The event does not name its answer, but no other answer of the session ends with the same total. The
+                // repeated event may be in another increment.
+                message.answer_id = total.map(|[input, cached, output]| format!("@{input}/{cached}/{output}"));
                 self.total = total.or(self.total);
             }
             "turn_aborted" => message.parts.push(Part::Notice("interrupted by the user".into())),

@@ -154,6 +154,23 @@ fn an_answer_whose_tokens_are_told_again_counts_once() {
     for words in [&[][..], &["--words"]] {
         assert_eq!(used(&scratch, words), [1000, 1000, 20], "{words:?}");
     }
+    // The next turn, which is in another record, begins with the same event.
+    scratch.git(["commit", "-q", "--allow-empty", "-m", "more"]).ok();
+    count(&thread, [2000, 1000, 20], [1000, 500, 10]);
+    thread.prompt("add b");
+    count(&thread, [2300, 1100, 25], [300, 100, 5]);
+    add();
+    for words in [&[][..], &["--words"]] {
+        assert_eq!(used(&scratch, words), [1200, 1100, 25], "{words:?}");
+    }
+    // A fork has the words of its thread under another id.
+    let fork = Thread::new(&scratch, "019ed11e-b0a1-7bb2-8a0e-0d1c2b3a4f5e");
+    fs::copy(&thread.path, &fork.path).unwrap();
+    count(&fork, [2400, 1100, 26], [100, 0, 1]);
+    scratch.git(["commit", "-q", "--allow-empty", "-m", "fork"]).ok();
+    let path = fork.path.to_str().unwrap();
+    scratch.shiftlog("add", ["-q", "--agent=codex", "--transcript", path, "--session=fork"]).ok();
+    assert_eq!(used(&scratch, &["--words"]), [1300, 1100, 26]);
 }
 
 #[test]
