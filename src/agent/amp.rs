@@ -204,7 +204,7 @@ fn message(record: &Value<'_>, span: std::ops::Range<usize>) -> Option<Message> 
     message.parts = list(record, "content").iter().filter_map(|block| part(block, message.role)).collect();
     if message.role == Role::Assistant {
         message.model = usage.and_then(|usage| string(usage, "model"));
-        message.answer_id = field(record, "messageId").and_then(Value::as_u64).map(|id| id.to_string());
+        message.answer_id = field(record, "messageId").and_then(Value::as_u64).map(|id| format!("@{id}"));
         message.usage = usage.map(tokens);
         if at(record, &["state", "type"]).and_then(|kind| kind.as_str()) == Some("cancelled") {
             message.parts.push(Part::Notice("interrupted by the user".into()));

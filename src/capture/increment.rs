@@ -64,7 +64,7 @@ impl<'a> Increment<'a> {
     pub(super) fn end_at(&mut self, until: u64) -> Result<()> {
         if self.until > until {
             let from = self.reading.position(&self.since)?;
-            self.survey = self.reading.survey(from, until)?;
+            self.survey = self.reading.survey(&self.since, from, until)?;
             self.until = until;
         }
         Ok(())

@@ -36,7 +36,7 @@ pub(crate) fn record_parts(
     for (until, commit_ids) in parts {
         let since = progress.recorded.clone();
         let from = if commit_ids.is_empty() { reading.kept() } else { reading.position(&since)? };
-        let survey = reading.survey(from, until)?;
+        let survey = reading.survey(&since, from, until)?;
         let mut increment = Increment { commit_ids, ..Increment::new(key.clone(), reading, survey, since) };
         if increment.until > from {
             recorder.try_record(&mut increment, progress)?;

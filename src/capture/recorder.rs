@@ -195,6 +195,7 @@ impl<'r> Recorder<'r> {
         if let Some(mut increment) = self.unrecorded_in(key, agent, &live.transcript, extent, &mut live.progress)? {
             self.try_record(&mut increment, &mut live.progress)?;
             live.progress.recorded = live.progress.stored.clone();
+            live.progress.last_answers = Some(increment.survey.tally.last_answers().clone());
         }
         Ok(())
     }
@@ -257,7 +258,7 @@ impl<'r> Recorder<'r> {
         since: SegmentEnd,
     ) -> Result<(Option<Increment<'a>>, bool)> {
         let (from, end) = (reading.position(&since)?, reading.end());
-        let survey = reading.survey(from, end)?;
+        let survey = reading.survey(&since, from, end)?;
         let until = survey.until;
         let is_cut = end.saturating_sub(until) >= MAX_LINE_BYTES;
         if is_cut {
@@ -439,8 +440,10 @@ impl<'r> Recorder<'r> {
     }
 
     /// Marks everything that is stored as recorded.
-    fn set_recorded(&self, increment: &Increment<'_>, progress: &mut Progress) {
+    fn set_recorded(&self, increment: &mut Increment<'_>, progress: &mut Progress) {
         progress.recorded = progress.stored.clone();
+        progress.last_answers = Some(increment.survey.tally.last_answers().clone());
+        increment.reading.set_recorded(progress);
         progress.size_and_mtime = increment.size_and_mtime.filter(|_| increment.until == increment.reading.end());
     }
 
@@ -474,7 +477,7 @@ impl<'r> Recorder<'r> {
         if stored.segment.is_none() {
             return;
         }
-        progress.stored = stored;
+        (progress.stored, progress.last_answers) = (stored, None);
         for entry in notes::list(self.repo, &self.notes_ref).unwrap_or_default() {
             let Ok(note) = notes::read(self.repo, entry.note_blob_id) else { continue };
             for record in Note::parse(&note).records().filter(|record| record.key() == *key) {

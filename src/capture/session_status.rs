@@ -95,7 +95,7 @@ fn news(repo: &Repository, live: &LiveSession, deadline: Instant) -> Result<(Tal
     let extent = if live.is_over { Extent::Over } else { Extent::Complete };
     let mut reading = Reading::open(context, &live.progress, &live.transcript, extent)?;
     let (from, end) = (reading.position(&live.progress.recorded)?, reading.end());
-    let survey = reading.survey(from, end)?;
+    let survey = reading.survey(&live.progress.recorded, from, end)?;
     Ok((survey.tally, survey.until.saturating_sub(from)))
 }
 

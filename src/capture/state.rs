@@ -20,7 +20,7 @@ pub use crate::git::private::Lock;
 pub use crate::git::private::write as write_private;
 use crate::git::private::{self, is_shared};
 use crate::record::Record;
-use crate::transcript::SessionKey;
+use crate::transcript::{LastAnswers, SessionKey};
 use crate::{agent, outside};
 
 /// The log is renamed to `log.old` when it is larger than this.
@@ -85,6 +85,9 @@ pub struct Progress {
     /// Size and modification time (ns) of a document or database when commits last had all of it.
     #[serde(default, rename = "stamp", skip_serializing_if = "Option::is_none")]
     pub size_and_mtime: Option<(u64, u64)>,
+    /// The last answers that commits have, which may go on behind `recorded`; `None` if they are not known.
+    #[serde(default, rename = "answers", skip_serializing_if = "Option::is_none")]
+    pub last_answers: Option<LastAnswers>,
     /// Why the transcript is not recorded to its end, if so.
     #[serde(default, rename = "left", skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use bstr::{BString, ByteSlice as _};
 
 use crate::error::Result;
+use crate::git::date::Time;
 use crate::git::{Commit, ObjectId};
 use crate::pretty::count;
 use crate::record::{Reader, Sessions, Summary};
@@ -216,9 +217,13 @@ impl Session {
         format!("{}.{extension}", self.key.file_name())
     }
 
-    /// Returns the records that a session counts with: its own, and those of its sub-agents.
-    pub fn used(&self) -> impl Iterator<Item = &Summary> {
-        self.made.iter().flat_map(|made| [&made.summary].into_iter().chain(&made.sub_agents))
+    /// Returns the records that a session counts with, each with its commit's author date: its own, and those of its
+    /// sub-agents.
+    pub fn used(&self) -> impl Iterator<Item = (Time, &Summary)> {
+        self.made.iter().flat_map(|made| {
+            let records = [&made.summary].into_iter().chain(&made.sub_agents);
+            records.map(|summary| (made.commit.author.time, summary))
+        })
     }
 
     /// Returns what the records say of it: of all commits, or of the last where that counts all.

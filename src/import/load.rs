@@ -158,7 +158,7 @@ impl<'a, 'r> Loader<'a, 'r> {
         let mut reading = Reading::of_bytes(context, &source.progress, bytes)?;
         source.recorded = reading.position(&source.progress.recorded)?;
         let (kept, end) = (reading.kept(), reading.end());
-        source.has_news = kept < end && reading.survey(kept, end)?.until > kept;
+        source.has_news = kept < end && reading.survey(&SegmentEnd::default(), kept, end)?.until > kept;
         Ok(())
     }
 

@@ -51,7 +51,7 @@ pub fn store(
         let rank = plan.rank(document.commit_id);
         let since = since(&archive, &known, &reading, rank);
         let from = reading.position(&since)?;
-        let survey = reading.survey(from, reading.end())?;
+        let survey = reading.survey(&since, from, reading.end())?;
         if survey.until < reading.end() {
             let why = "its last lines begin a secret that does not end there";
             plan.leave(repo, document.commit_id, Some(&session.key), why);

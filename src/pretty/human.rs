@@ -138,7 +138,7 @@ impl TurnRange {
 /// If writing fails.
 pub fn write_conversation(out: &mut dyn Write, view: &View<'_>, depth: Depth, style: &Style) -> io::Result<()> {
     let conversation = view.conversation;
-    write_head(out, conversation, style)?;
+    write_head(out, view, style)?;
     let before = view.told_before.map(|(commit, changes)| (commit.as_str(), changes));
     let rules = conversation.summary.rules.as_ref();
     if let Some(line) = rules.and_then(|rules| told_line(&rules.files(), before)) {
@@ -204,7 +204,8 @@ fn write_problems<'p>(
     problems.try_for_each(|problem| writeln!(out, "{}", style.paint(color, &format!("[{}]", outside::line(problem)))))
 }
 
-fn write_head(out: &mut dyn Write, conversation: &Conversation, style: &Style) -> io::Result<()> {
+fn write_head(out: &mut dyn Write, view: &View<'_>, style: &Style) -> io::Result<()> {
+    let conversation = view.conversation;
     let summary = &conversation.summary;
     let kind = if summary.key.parent_id().is_some() { "sub-agent" } else { "session" };
     let mut facts = vec![format!("{} {}", outside::line(&summary.key.agent), outside::line(&summary.key.id))];
@@ -220,7 +221,7 @@ fn write_head(out: &mut dyn Write, conversation: &Conversation, style: &Style) -
     let is_counted = summary.key.parent_id().is_none() || summary.turns > 0 || summary.messages > 0;
     let counts = is_counted.then(|| [count(summary.turns, "turn"), count(summary.messages, "message")]);
     let amount = (!conversation.bytes.is_empty()).then(|| size(conversation.said_bytes()));
-    let cost = cost_of(&style.prices, [summary]).filter(|cost| !cost.is_unknown());
+    let cost = cost_of(&style.prices, [(view.commit.author.time, summary)]).filter(|cost| !cost.is_unknown());
     let cost = cost.map(|cost| format!("{} USD by list prices", cost.rounded()));
     let facts: Vec<String> =
         counts.into_iter().flatten().chain(amount).chain(summary.tokens.map(tokens)).chain(cost).collect();

@@ -1,6 +1,6 @@
 //! Counting the words of a record again, as a newer version of this program counts them.
 
-use super::{Reader, Record, apart, bounds, edits};
+use super::{Reader, Record, apart, bounds, edits, last_answers};
 use crate::agent;
 use crate::archive::Chunk;
 use crate::git::ObjectId;
@@ -33,7 +33,9 @@ impl Reader<'_> {
         if !is_whole || bytes.is_empty() || bounds::readable(&bytes, stored_bytes) < bytes.len() {
             return None;
         }
-        let mut tally = Tally::default();
+        let since = record.since.as_deref().and_then(|hex| self.repo().parse_id(hex));
+        let before = since.map(|since| last_answers(&self.archive(), &record.key(), since));
+        let mut tally = Tally::after(before.unwrap_or_default());
         tally.add(&agent::find(&record.agent)?.parse(&bytes));
         Some((tally, bytes))
     }

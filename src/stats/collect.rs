@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use super::key::Origin;
-use super::{Entry, once};
+use super::{Entry, Used, once};
 use crate::error::Result;
 use crate::git::date::Time;
 use crate::git::{Commit, ObjectId};
@@ -36,8 +36,8 @@ pub fn collect(reader: &Reader<'_>, query: &Query) -> Result<Collected> {
         let commit = found.commits.len();
         let chosen = listed.summaries.into_iter().filter(|summary| !summary.is_removed && query.fits_summary(summary));
         found.entries.extend(chosen.map(|mut summary| {
-            let usage = std::mem::take(&mut summary.usage);
-            Entry { commit: Some(commit), summary, usage, is_by_answer: false }
+            let used = std::mem::take(&mut summary.usage).into_iter().map(Used::from).collect();
+            Entry { commit: Some(commit), summary, used }
         }));
         if found.entries.last().is_some_and(|entry| entry.commit == Some(commit)) {
             found.commits.push(listed.commit);
@@ -74,8 +74,8 @@ impl Collected {
             let is_within =
                 query.since.is_none_or(|since| seconds >= since) && query.until.is_none_or(|until| seconds <= until);
             if is_within {
-                let usage = std::mem::take(&mut summary.usage);
-                self.entries.push(Entry { commit: None, summary, usage, is_by_answer: false });
+                let used = std::mem::take(&mut summary.usage).into_iter().map(Used::from).collect();
+                self.entries.push(Entry { commit: None, summary, used });
             }
         }
         Ok(lacking)
@@ -86,6 +86,12 @@ impl Collected {
         let commit = entry.commit.map(|at| &self.commits[at]);
         let branch = commit.and_then(|commit| branches.get(&commit.commit_id)).map_or("(none)", String::as_str);
         Origin { commit, branch, time: &entry.summary.time }
+    }
+
+    /// Returns when what a record tells was done, as far as notes know it: its commit's author date.
+    pub(super) fn time_of(&self, entry: &Entry) -> String {
+        let authored = entry.commit.map(|at| self.commits[at].author.time.to_rfc3339());
+        authored.unwrap_or_else(|| entry.summary.time.clone())
     }
 
     /// Shortens paths to so many components: `src/` stands for all files below it.
@@ -99,13 +105,13 @@ impl Collected {
         let fits = |model: Option<&str>| model.is_some_and(|model| model.contains(part));
         self.entries.retain_mut(|entry| {
             let is_last = fits(entry.summary.model.as_deref());
-            entry.usage.retain(|usage| fits(usage.model.as_deref()));
+            entry.used.retain(|used| fits(used.usage.model.as_deref()));
             // Turns count for the model that answered last, which is another one.
-            if let Some(first) = entry.usage.first().filter(|_| !is_last) {
+            if let Some(first) = entry.used.first().filter(|_| !is_last) {
                 (entry.summary.turns, entry.summary.messages, entry.summary.active) = (0, 0, None);
-                entry.summary.model.clone_from(&first.model);
+                entry.summary.model.clone_from(&first.usage.model);
             }
-            is_last || !entry.usage.is_empty()
+            is_last || !entry.used.is_empty()
         });
     }
 }

@@ -4,9 +4,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::branch::branches_of;
 use super::share::Shares;
-use super::{Collected, Cost, Entry, Key, Prices};
+use super::{Collected, Cost, Entry, Key, Prices, Used};
 use crate::error::Result;
 use crate::git::ObjectId;
+use crate::git::date::Time;
 use crate::record::{Query, Reader};
 use crate::transcript::{ModelUsage, SessionKey, Tokens};
 
@@ -95,11 +96,14 @@ fn count(found: &Collected, keys: &[Key], prices: &Prices, branches: &HashMap<Ob
         let last = ModelUsage { model: entry.summary.model.clone(), ..ModelUsage::default() };
         // Of a model in two tiers, the record does not tell which one spoke last; that of a sub-agent may not tell it at all.
         let is_last = |usage: &&ModelUsage| last.model.is_none() || usage.model == last.model;
-        let main = entry.usage.iter().find(is_last).unwrap_or(&last);
+        let main = entry.used.iter().map(|used| &used.usage).find(is_last).unwrap_or(&last);
         let main = group(main, shares.largest());
         let mut parts: Vec<(usize, ModelUsage, Cost)> = Vec::new();
-        for usage in &entry.usage {
-            let cost = prices.cost(usage, &entry.summary.time, entry.is_by_answer);
+        let worked = found.time_of(entry);
+        for Used { usage, answer } in &entry.used {
+            let answered = answer.and_then(|answer| answer.time);
+            let time = answered.map(|seconds| Time { seconds, offset: 0 }.to_rfc3339());
+            let cost = prices.cost(usage, time.as_ref().unwrap_or(&worked), answer.map(|answer| answer.given));
             for (path, tokens, cost) in shares.divided(usage.tokens, cost) {
                 parts.push((group(usage, path), ModelUsage { tokens, ..usage.clone() }, cost));
             }

@@ -3,6 +3,30 @@
 use crate::record::Summary;
 use crate::transcript::ModelUsage;
 
+/// Tokens that a record used: those of a model, or of one answer.
+#[derive(Clone, Debug)]
+pub struct Used {
+    /// The tokens, with their model.
+    pub usage: ModelUsage,
+    /// The answer; `None` for the sum of a model's answers.
+    pub answer: Option<Answer>,
+}
+
+/// What prices need to know of an answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer {
+    /// When it was written, in seconds since the epoch.
+    pub time: Option<i64>,
+    /// How many tokens the model was given for it. A record may have only its end.
+    pub given: u64,
+}
+
+impl From<ModelUsage> for Used {
+    fn from(usage: ModelUsage) -> Self {
+        Used { usage, answer: None }
+    }
+}
+
 /// A record that counts.
 #[derive(Debug)]
 pub struct Entry {
@@ -10,8 +34,6 @@ pub struct Entry {
     pub commit: Option<usize>,
     /// Its data.
     pub summary: Summary,
-    /// The tokens that it used: of each model, or of each answer.
-    pub usage: Vec<ModelUsage>,
-    /// Whether `usage` is that of single answers.
-    pub is_by_answer: bool,
+    /// The tokens that it used: of each model, or of each answer. Sorted by model and tier.
+    pub used: Vec<Used>,
 }

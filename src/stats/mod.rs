@@ -19,7 +19,7 @@ mod words;
 
 pub use self::collect::{Collected, collect, shorten};
 pub use self::count::{Counted, Group, Sum, counted};
-pub use self::entry::Entry;
+pub use self::entry::{Answer, Entry, Used};
 pub use self::key::{Key, clean_values};
 pub use self::lines::{CountedLines, LineSum, Lines, Source, counted_lines};
 pub use self::price::{Cost, Prices, cost_of};

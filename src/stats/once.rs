@@ -127,8 +127,7 @@ mod tests {
                 "through": format!("segment{to}"), "bytes": to * 10, "sha256": "00"});
             let note = Note::parse(line.to_string().as_bytes());
             let summary = note.summaries().remove(0);
-            let usage = summary.usage.clone();
-            Entry { commit: Some(commit), summary, usage, is_by_answer: false }
+            Entry { commit: Some(commit), summary, used: Vec::new() }
         };
         steps.iter().enumerate().map(entry).collect()
     }

@@ -10,6 +10,7 @@ use bstr::ByteSlice as _;
 
 use super::row::{Classes, Row};
 use crate::error::{Error, Kind, Result};
+use crate::git::date::Time;
 use crate::git::{Repository, git, private};
 use crate::record::Summary;
 use crate::transcript::{ModelUsage, Tokens};
@@ -130,6 +131,8 @@ impl Prices {
     /// The number of the first line that is no row.
     pub fn with(text: &str) -> std::result::Result<Self, usize> {
         let mut own = Vec::new();
+        // Some editors begin a file with a byte order mark, which would become part of the first model's name.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (number, line) in text.lines().enumerate() {
             if !line.trim().is_empty() && !line.starts_with('#') {
                 own.push(Row::parse(line).ok_or(number + 1)?);
@@ -184,9 +187,9 @@ impl Prices {
         })
     }
 
-    /// Returns the cost of tokens that were used at a time (RFC 3339). `is_answer` says that they are those of one answer,
-    /// so that a price for long input is known to hold or not.
-    pub fn cost(&self, usage: &ModelUsage, time: &str, is_answer: bool) -> Cost {
+    /// Returns the cost of tokens that were used at a time (RFC 3339). If they are those of one answer, `given` is how many
+    /// tokens the model was given for it, so that a price for long input is known to hold or not.
+    pub fn cost(&self, usage: &ModelUsage, time: &str, given: Option<u64>) -> Cost {
         let tokens = usage.tokens;
         if tokens.total() == 0 {
             return Cost::default();
@@ -196,19 +199,24 @@ impl Prices {
             return Cost { parts: 0, is_at_least: true };
         };
         match &row.above {
-            Some((bound, above)) if tokens.given() > *bound && is_answer => cost(tokens, above),
+            Some((bound, above)) if given.is_some_and(|given| given > *bound) => cost(tokens, above),
             // One of the answers may have been above the bound.
-            Some((bound, _)) if tokens.given() > *bound => Cost { is_at_least: true, ..cost(tokens, &row.prices) },
+            Some((bound, _)) if given.is_none() && tokens.given() > *bound => {
+                Cost { is_at_least: true, ..cost(tokens, &row.prices) }
+            }
             _ => cost(tokens, &row.prices),
         }
     }
 }
 
-/// Returns the cost of all models of some records; `None` if no tokens are known.
-pub fn cost_of<'s>(prices: &Prices, summaries: impl IntoIterator<Item = &'s Summary>) -> Option<Cost> {
-    let costs = summaries
-        .into_iter()
-        .flat_map(|summary| summary.usage.iter().map(|usage| prices.cost(usage, &summary.time, false)));
+/// Returns the cost of all models of some records, each with the commit's author date; `None` if no tokens are known.
+///
+/// A record tells when it was made, which for an import is long after the work. The author date stays the same in a rebase.
+pub fn cost_of<'s>(prices: &Prices, records: impl IntoIterator<Item = (Time, &'s Summary)>) -> Option<Cost> {
+    let costs = records.into_iter().flat_map(|(authored, summary)| {
+        let time = authored.to_rfc3339();
+        summary.usage.iter().map(move |usage| prices.cost(usage, &time, None))
+    });
     costs.reduce(Cost::plus)
 }
 

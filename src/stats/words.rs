@@ -1,21 +1,21 @@
 //! Counting answers from the recorded words themselves.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
-use super::Collected;
+use super::{Answer, Collected, Used};
 use crate::error::Result;
 use crate::record::{Conversation, Reader, Words};
-use crate::transcript::{ModelUsage, SessionKey};
+use crate::transcript::{ModelUsage, SessionKey, Tokens};
 
 /// Replaces the tokens of records by those of the answers in their words. An answer that several sessions have, as after a
-/// fork, counts once, in the oldest record. Records whose words are not here keep their tokens; their number is returned.
+/// fork, counts once, in the oldest record; an answer that a commit cuts in two counts in both records with its parts. Records whose words are not here keep their tokens; their number is returned.
 ///
 /// # Errors
 ///
 /// If a note cannot be read.
 pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<usize> {
-    let mut seen: HashSet<(String, String)> = HashSet::new();
+    let mut seen = Seen::new();
     let mut counted = Vec::new();
     let lacking = each_record(reader, found, |index, conversation| {
         let entry = &found.entries[index];
@@ -23,9 +23,9 @@ pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<usize> {
         let edits = commit.map(|id| reader.edits_of(id, &conversation.messages, &conversation.bytes));
         counted.push((index, answers(conversation, &mut seen), edits));
     })?;
-    for (index, usage, edits) in counted {
+    for (index, used, edits) in counted {
         let entry = &mut found.entries[index];
-        (entry.usage, entry.is_by_answer) = (usage, true);
+        entry.used = used;
         entry.summary.edits = edits.unwrap_or_else(|| std::mem::take(&mut entry.summary.edits));
     }
     Ok(lacking)
@@ -69,22 +69,57 @@ pub(super) fn each_record(
     Ok(lacking)
 }
 
-/// Returns the tokens of each answer that was not seen before.
-fn answers(conversation: &Conversation, seen: &mut HashSet<(String, String)>) -> Vec<ModelUsage> {
-    let agent = &conversation.summary.key.agent;
-    let mut answers: BTreeMap<String, ModelUsage> = BTreeMap::new();
-    for (index, message) in conversation.messages.iter().enumerate() {
+/// The answers that were seen, by the names of [`names`], with the tokens that were counted for each.
+type Seen = HashMap<String, Tokens>;
+
+/// Returns the tokens of each answer, without those that were counted before: of an answer that goes on in the next record, or
+/// that a fork repeats, the largest count holds.
+fn answers(conversation: &Conversation, seen: &mut Seen) -> Vec<Used> {
+    let key = &conversation.summary.key;
+    let mut answers: BTreeMap<&str, (ModelUsage, Option<i64>)> = BTreeMap::new();
+    let mut used = Vec::new();
+    for message in &conversation.messages {
         let Some(tokens) = message.usage else { continue };
-        // Without an id, a record is an answer.
-        let id = message.answer_id.clone().unwrap_or_else(|| format!("@{index}"));
-        let answer = answers.entry(id).or_default();
-        answer.model = message.model.clone().or_else(|| answer.model.take());
-        answer.tier = message.tier.clone().or_else(|| answer.tier.take());
+        let (model, tier) = (message.model.clone(), message.tier.clone());
+        let Some(id) = &message.answer_id else {
+            // Without an id, a record is an answer.
+            let answer = Some(Answer { time: message.time, given: tokens.given() });
+            used.push(Used { usage: ModelUsage { model, tier, tokens }, answer });
+            continue;
+        };
+        let (answer, time) = answers.entry(id).or_default();
+        *time = time.or(message.time);
+        answer.model = model.or_else(|| answer.model.take());
+        answer.tier = tier.or_else(|| answer.tier.take());
         answer.tokens = answer.tokens.max(tokens);
+    }
+    for (id, (usage, time)) in answers {
+        let names = names(key, id, time, usage.tokens);
+        let known = names.iter().filter_map(|name| seen.get(name).copied()).reduce(Tokens::max);
+        let whole = usage.tokens.max(known.unwrap_or_default());
+        seen.extend(names.into_iter().map(|name| (name, whole)));
+        let tokens = usage.tokens.minus(known.unwrap_or_default());
+        if known.is_none() || tokens.total() > 0 {
+            let answer = Some(Answer { time, given: whole.given() });
+            used.push(Used { usage: ModelUsage { tokens, ..usage }, answer });
+        }
     }
     let last = conversation.messages.iter().rev().find_map(|message| message.model.clone());
     let last = last.or_else(|| conversation.summary.model.clone());
-    let is_new = |(id, _): &(String, ModelUsage)| id.starts_with('@') || seen.insert((agent.clone(), id.clone()));
-    let new = answers.into_iter().filter(is_new);
-    new.map(|(_, answer)| ModelUsage { model: answer.model.clone().or_else(|| last.clone()), ..answer }).collect()
+    for Used { usage, .. } in &mut used {
+        usage.model = usage.model.take().or_else(|| last.clone());
+    }
+    used.sort_by(|a, b| (&a.usage.model, &a.usage.tier).cmp(&(&b.usage.model, &b.usage.tier)));
+    used
+}
+
+/// Returns the names under which an answer may have been seen. Where an id is unique in its session alone, a fork repeats it
+/// with its time and tokens.
+fn names(key: &SessionKey, id: &str, time: Option<i64>, tokens: Tokens) -> Vec<String> {
+    let agent = &key.agent;
+    if !id.starts_with('@') {
+        return vec![format!("{agent} {id}")];
+    }
+    let own = format!("{agent} {} {id}", key.id);
+    time.map(|time| format!("{agent} {id} {time} {tokens:?}")).into_iter().chain([own]).collect()
 }

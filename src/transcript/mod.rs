@@ -19,7 +19,7 @@ pub use self::about::about;
 pub use self::edited::EditedPath;
 pub use self::picture::Picture;
 pub use self::session::{SessionKey, short_ids};
-pub use self::tally::Tally;
+pub use self::tally::{LastAnswers, Tally};
 pub use self::tokens::{ModelUsage, Tokens};
 pub use self::turn::{Turn, turn_numbers, turns};
 
@@ -45,7 +45,8 @@ pub struct Message {
     pub time: Option<i64>,
     /// The model that answered.
     pub model: Option<String>,
-    /// The id that all records of one answer share; usage counts once for it.
+    /// The id that all records of one answer share; usage counts once for it. One that begins with `@` is unique in its
+    /// session alone.
     pub answer_id: Option<String>,
     /// What the answer cost so far.
     pub usage: Option<Tokens>,

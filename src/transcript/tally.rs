@@ -32,7 +32,14 @@ pub struct Tally {
     open_usage: BTreeMap<String, ModelUsage>,
     /// The sum of all other answers.
     closed_usage: Vec<ModelUsage>,
+    /// The answers before, which may go on; what they have used so far is already counted.
+    counted: LastAnswers,
+    last_answers: LastAnswers,
 }
+
+/// Answers at the end of a stretch, the last one last: their ids, and the tokens that each has used so far. Such an answer may
+/// go on in the next stretch, as when a commit is made between two of its tool calls.
+pub type LastAnswers = Vec<(String, Tokens)>;
 
 /// A longer gap between two messages is a pause.
 const MAX_GAP_SECS: i64 = 300;
@@ -40,7 +47,20 @@ const MAX_GAP_SECS: i64 = 300;
 /// How many answers keep their usage open; older ones cannot grow any more.
 const OPEN_ANSWERS: usize = 1024;
 
+/// How many answers may go on in the next stretch: those of sub-agents stand between those of their session.
+const LAST_ANSWERS: usize = 8;
+
 impl Tally {
+    /// Returns a tally of what follows these answers: of the tokens of one that goes on, only those that are new count.
+    pub fn after(last_answers: LastAnswers) -> Self {
+        Tally { counted: last_answers.clone(), last_answers, ..Tally::default() }
+    }
+
+    /// Returns the last answers, for [`Tally::after`].
+    pub fn last_answers(&self) -> &LastAnswers {
+        &self.last_answers
+    }
+
     /// Adds messages, which must come in the order of the transcript.
     pub fn add(&mut self, messages: &[Message]) {
         for message in messages {
@@ -66,16 +86,7 @@ impl Tally {
             }
         }
         if let Some(usage) = message.usage {
-            let answer_id = message.answer_id.clone().unwrap_or_else(|| format!("@{}", message.span.start));
-            let known = self.open_usage.entry(answer_id).or_default();
-            known.model = message.model.clone().or_else(|| known.model.take());
-            known.tier = message.tier.clone().or_else(|| known.tier.take());
-            // One answer is written as several records whose usage grows; the largest is the last.
-            known.tokens = known.tokens.max(usage);
-            if self.open_usage.len() > OPEN_ANSWERS {
-                let closed = std::mem::take(&mut self.open_usage);
-                closed.into_values().for_each(|usage| usage.add_to(&mut self.closed_usage));
-            }
+            self.add_usage(message, usage);
         }
         if message.is_sidechain {
             return;
@@ -95,6 +106,39 @@ impl Tally {
         }
     }
 
+    fn add_usage(&mut self, message: &Message, tokens: Tokens) {
+        let (model, tier) = (message.model.clone(), message.tier.clone());
+        let Some(answer_id) = message.answer_id.clone() else {
+            return ModelUsage { model, tier, tokens }.add_to(&mut self.closed_usage);
+        };
+        let known = self.open_usage.entry(answer_id.clone()).or_default();
+        known.model = model.or_else(|| known.model.take());
+        known.tier = tier.or_else(|| known.tier.take());
+        // One answer is written as several records whose usage grows; the largest is the last.
+        known.tokens = known.tokens.max(tokens);
+        let tokens = known.tokens.max(tokens_of(&self.counted, &answer_id).unwrap_or_default());
+        self.last_answers.retain(|(id, _)| *id != answer_id);
+        self.last_answers.push((answer_id, tokens));
+        if self.last_answers.len() > LAST_ANSWERS {
+            self.last_answers.remove(0);
+        }
+        if self.open_usage.len() > OPEN_ANSWERS {
+            let closed: Vec<ModelUsage> = self.new_usage().collect();
+            closed.into_iter().for_each(|usage| usage.add_to(&mut self.closed_usage));
+            self.open_usage.clear();
+            self.counted.clone_from(&self.last_answers);
+        }
+    }
+
+    /// Returns what each open answer has used beyond what is already counted.
+    fn new_usage(&self) -> impl Iterator<Item = ModelUsage> {
+        self.open_usage.iter().filter_map(|(id, usage)| {
+            let Some(counted) = tokens_of(&self.counted, id) else { return Some(usage.clone()) };
+            let tokens = usage.tokens.minus(counted);
+            (tokens.total() > 0).then(|| ModelUsage { tokens, ..usage.clone() })
+        })
+    }
+
     /// Returns what calls that did not fail changed, by the paths that the agent gave.
     pub fn edits(&self) -> Vec<EditedPath> {
         self.edits.list()
@@ -108,13 +152,17 @@ impl Tally {
     /// Returns the tokens of each model, sorted. An answer that does not name its model counts for the last one.
     pub fn usage(&self) -> Vec<ModelUsage> {
         let mut list = Vec::new();
-        for usage in self.closed_usage.iter().chain(self.open_usage.values()) {
-            let model = usage.model.as_ref().or(self.model.as_ref()).cloned();
-            ModelUsage { model, ..usage.clone() }.add_to(&mut list);
+        for usage in self.closed_usage.iter().cloned().chain(self.new_usage()) {
+            let model = usage.model.clone().or_else(|| self.model.clone());
+            ModelUsage { model, ..usage }.add_to(&mut list);
         }
         list.sort_by(|a, b| (&a.model, &a.tier).cmp(&(&b.model, &b.tier)));
         list
     }
+}
+
+fn tokens_of(answers: &LastAnswers, id: &str) -> Option<Tokens> {
+    answers.iter().find(|(known, _)| known == id).map(|(_, tokens)| *tokens)
 }
 
 #[cfg(test)]
@@ -151,6 +199,34 @@ mod tests {
         }
         let usage: Vec<_> = tally.usage().into_iter().map(|one| one.tokens.output).collect();
         assert_eq!(usage, [3 * OPEN_ANSWERS as u64 / 2; 2]);
+    }
+
+    #[test]
+    fn of_an_answer_that_goes_on_only_what_is_new_counts() {
+        let (whole, outputs) =
+            (Tally::default(), [("1", 5), ("2", 50), ("3", 1), ("2", 70), ("2", 70), ("1", 5), ("4", 2)]);
+        let messages = outputs.map(|(id, output)| answer(id, Some("big"), 0, output));
+        for cut in 0..messages.len() {
+            let mut first = whole.clone();
+            first.add(&messages[..cut]);
+            let mut second = Tally::after(first.last_answers().clone());
+            second.add(&messages[cut..]);
+            let sum: u64 = [&first, &second].map(|tally| tally.tokens().map_or(0, |tokens| tokens.output)).iter().sum();
+            assert_eq!(sum, 78, "cut at {cut}");
+        }
+        let mut repeated = Tally::after(vec![("1".into(), Tokens { output: 5, ..Tokens::default() })]);
+        repeated.add(&messages[..1]);
+        assert_eq!((repeated.tokens(), repeated.last_answers().len()), (None, 1), "nothing is new");
+    }
+
+    #[test]
+    fn an_answer_that_goes_on_while_others_are_closed_counts_once() {
+        let mut tally = Tally::default();
+        for number in 0..=OPEN_ANSWERS {
+            tally.add(&[answer(&number.to_string(), None, 0, 1)]);
+        }
+        tally.add(&[answer(&OPEN_ANSWERS.to_string(), None, 0, 1)]);
+        assert_eq!(tally.tokens().map(|tokens| tokens.output), Some(OPEN_ANSWERS as u64 + 1));
     }
 
     #[test]

@@ -33,6 +33,19 @@ impl Tokens {
         self.each(other, u64::max)
     }
 
+    /// Returns how much more of each kind there is than in `other`.
+    #[must_use]
+    pub fn minus(self, other: Tokens) -> Tokens {
+        let long = other.cache_write_long.unwrap_or(0);
+        Tokens {
+            input: self.input.saturating_sub(other.input),
+            output: self.output.saturating_sub(other.output),
+            cache_read: self.cache_read.saturating_sub(other.cache_read),
+            cache_write: self.cache_write.saturating_sub(other.cache_write),
+            cache_write_long: self.cache_write_long.map(|own| own.saturating_sub(long)),
+        }
+    }
+
     fn each(self, other: Tokens, join: fn(u64, u64) -> u64) -> Tokens {
         Tokens {
             input: join(self.input, other.input),

@@ -89,7 +89,8 @@ impl<'v> Visit<'v> {
         self.reader.each(query, |mut listed| {
             clean_commit(&self.redactor, &mut listed.commit);
             listed.summaries.iter_mut().for_each(|summary| clean_summary(&self.redactor, summary));
-            let cost = cost_of(&prices, &listed.summaries);
+            let authored = listed.commit.author.time;
+            let cost = cost_of(&prices, listed.summaries.iter().map(|summary| (authored, summary)));
             entries.push(Entry { name: names.shorten(listed.commit.commit_id), listed, cost });
             Ok(ControlFlow::Continue(()))
         })?;

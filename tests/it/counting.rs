@@ -141,6 +141,24 @@ fn a_service_tier_has_prices_of_its_own() {
 }
 
 #[test]
+fn turns_of_a_model_in_two_tiers_count_alike_from_notes_and_words() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("make a");
+    session.edits("a.txt", "words\n");
+    let mut fast = usage();
+    fast["speed"] = json!("fast");
+    answers(&session, "1", "claude-test-1", &fast);
+    session.commits("add a");
+    let turns = |args: &[&str]| -> Vec<(Value, Value)> {
+        let groups = objects(&scratch, &[&["--by=model"], args].concat());
+        groups.iter().map(|group| (group["by"]["model"].clone(), group["turns"].clone())).collect()
+    };
+    assert!(turns(&[]).contains(&(json!("claude-test-1"), json!(1))), "{:?}", turns(&[]));
+    assert_eq!(turns(&["--words"]), turns(&[]));
+}
+
+#[test]
 fn a_record_that_names_no_last_model_counts_for_one_that_it_used() {
     let scratch = Scratch::set_up();
     work(&scratch, "one");
@@ -317,6 +335,73 @@ fn words_and_notes_tell_the_same() {
     session.commits("add fork");
     assert_eq!(total(&scratch, &["--words", "--model=opus"])["cost"], "0.1075", "the answer counts once");
     assert_eq!(total(&scratch, &["--model=opus"])["cost"], "0.16125", "notes do not tell of answers");
+}
+
+/// An answer of two calls, which a commit cuts in two: its second record, which tells more, is written after the commit.
+fn cut_answer(session: &Session<'_>, number: u32) {
+    let id = format!("msg_{number}");
+    let says = |tool: &str, output: u64| {
+        let call = json!({ "type": "tool_use", "id": format!("{id}-{tool}"), "name": tool, "input": {} });
+        let message = json!({ "id": id, "role": "assistant", "model": "claude-opus-4-8", "content": [call],
+            "usage": { "input_tokens": 10, "output_tokens": output } });
+        session.record("assistant", &message);
+    };
+    says("Bash", 61);
+    session.scratch.write("a.txt", &id);
+    let commit = session.runs_commit(&["-m", &id]);
+    session.hook_for("PostToolUse", &format!("{id}-Bash"));
+    says("Read", 161);
+    session.answers(&format!("{id}-Bash"), &format!("[main {}] {id}", &commit[..7]));
+    session.answers(&format!("{id}-Read"), "words");
+}
+
+#[test]
+fn an_answer_that_a_commit_cuts_in_two_counts_once() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("make it");
+    (0..3).for_each(|number| cut_answer(&session, number));
+    session.hook("Stop");
+    session.hook("SessionEnd");
+    let used = |args: &[&str]| {
+        let total = total(&scratch, args);
+        (total["tokens"]["input"].as_u64().unwrap(), total["tokens"]["output"].as_u64().unwrap())
+    };
+    assert_eq!(scratch.records("HEAD~1").len(), 1);
+    assert_eq!(used(&[]), (30, 483));
+    assert_eq!(used(&["--words"]), (30, 483));
+    let told = scratch.shiftlog("fsck", ["--repair", "--recount"]).ok();
+    assert_eq!(used(&[]), (30, 483), "{told}");
+}
+
+#[test]
+fn an_answer_between_two_records_that_were_added_counts_once() {
+    let scratch = Scratch::set_up();
+    let path = scratch.root().join("said.jsonl");
+    let add = |output: u64| {
+        let call = json!({ "type": "tool_use", "id": output.to_string(), "name": "Read", "input": {} });
+        let message = json!({ "id": "msg", "role": "assistant", "model": "claude-opus-4-8", "content": [call],
+            "usage": { "input_tokens": 10, "output_tokens": output } });
+        let line = json!({ "type": "assistant", "uuid": output.to_string(), "sessionId": "s1",
+            "timestamp": "2026-01-02T03:04:06Z", "message": message });
+        let before = std::fs::read_to_string(&path).unwrap_or_default();
+        std::fs::write(&path, format!("{before}{line}\n")).unwrap();
+        scratch.git(["commit", "-q", "--allow-empty", "-m", "work"]).ok();
+        scratch.shiftlog("add", ["-q", "--session=s1", "--transcript", path.to_str().unwrap()]).ok();
+    };
+    add(61);
+    add(161);
+    for args in [&[][..], &["--words"]] {
+        let tokens = &total(&scratch, args)["tokens"];
+        assert_eq!((&tokens["input"], &tokens["output"]), (&json!(10), &json!(161)), "{args:?}");
+    }
+    let record = scratch.record("HEAD");
+    let mut older = record.clone();
+    older["tokens"] = json!({ "input": 10, "output": 161 });
+    older.as_object_mut().unwrap().remove("active");
+    scratch.git(["notes", "--ref=shiftlog", "add", "-f", "-m", &older.to_string(), "HEAD"]).ok();
+    assert!(scratch.shiftlog("fsck", ["--repair", "--recount"]).ok().starts_with("counted 1 record again\n"));
+    assert_eq!(scratch.record("HEAD"), record);
 }
 
 #[test]

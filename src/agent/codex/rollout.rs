@@ -29,6 +29,8 @@ pub struct Rollout {
     /// Whether the rollout has prompts and answers as `event_msg` records.
     has_events: bool,
     model: Option<String>,
+    /// The total of the last `token_count` event.
+    total: Option<TotalUsage>,
     /// The calls whose edits are known from their input.
     patches: HashSet<String>,
     /// The calls that the model has made.
@@ -105,7 +107,7 @@ impl Rollout {
         (!message.parts.is_empty() || message.usage.is_some()).then_some(message)
     }
 
-    fn read_event(&self, event: &Value<'_>, message: &mut Message) {
+    fn read_event(&mut self, event: &Value<'_>, message: &mut Message) {
         match text(event, "type").unwrap_or_default() {
             "user_message" => {
                 say(message, Role::User, text(event, "message").and_then(typed));
@@ -131,7 +133,15 @@ impl Rollout {
             }
             "token_count" => {
                 message.role = Role::Assistant;
-                message.usage = at(event, &["info", "last_token_usage"]).map(usage);
+                // Codex repeats the event when a turn begins or the history is compacted; then the total has not grown.
+                let total = at(event, &["info", "total_token_usage"]).map(total_of);
+                if total.is_none() || total != self.total {
+                    message.usage = at(event, &["info", "last_token_usage"]).map(usage);
+                }
+                // The event does not name its answer, but no other answer of the session ends with the same total. The
+                // repeated event may be in another increment.
+                message.answer_id = total.map(|[input, cached, output]| format!("@{input}/{cached}/{output}"));
+                self.total = total.or(self.total);
             }
             "turn_aborted" => message.parts.push(Part::Notice("interrupted by the user".into())),
             "thread_rolled_back" => message.parts.push(Part::Notice("taken back".into())),
@@ -212,6 +222,13 @@ fn typed(prompt: &str) -> Option<String> {
     let words = prompt.split_once(REQUEST).map_or(prompt, |(_, request)| request).trim();
     let is_noise = NOISE.iter().any(|tag| words.starts_with(tag));
     (!is_noise && !words.is_empty()).then(|| words.to_owned())
+}
+
+/// The tokens of a session so far: input, cached input and output.
+type TotalUsage = [u64; 3];
+
+fn total_of(usage: &Value<'_>) -> TotalUsage {
+    ["input_tokens", "cached_input_tokens", "output_tokens"].map(|name| number(usage, name))
 }
 
 fn usage(usage: &Value<'_>) -> Tokens {

@@ -134,7 +134,7 @@ impl Events {
             "session.shutdown" if self.is_whole => {
                 // Each shutdown counts from the beginning; the latest stands for all.
                 message.role = Role::Assistant;
-                message.answer_id = Some(kind.to_owned());
+                message.answer_id = Some(format!("@{kind}"));
                 message.usage = field(data, "modelMetrics").map(|metrics| self.rest(metrics));
             }
             _ => {}

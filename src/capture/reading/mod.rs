@@ -31,9 +31,10 @@ use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::git::date::Time;
+use crate::record::last_answers;
 use crate::record::tombstone::Tombstones;
 use crate::redact::Redactor;
-use crate::transcript::{Part, SessionKey, Tally, complete_lines};
+use crate::transcript::{LastAnswers, Part, SessionKey, Tally, complete_lines};
 
 /// How many hexadecimal digits Git prints of a commit id at least, unless it is told otherwise.
 const SHORT_ID_DIGITS: usize = 7;
@@ -187,6 +188,11 @@ pub struct Reading<'a> {
     is_skipped: bool,
     /// When the transcript was captured; `None` for now.
     time: Option<Time>,
+    archive: Archive<'a>,
+    /// The segment that commits have the transcript up to.
+    recorded: Option<String>,
+    /// The last answers up to `recorded`, if they are known.
+    last_answers: Option<LastAnswers>,
 }
 
 impl<'a> Reading<'a> {
@@ -225,7 +231,7 @@ impl<'a> Reading<'a> {
                 return Ok(Reading { is_rendered, ..reading });
             }
         };
-        let mut reading = Reading { is_rendered, ..Self::unresumed(context, source)? };
+        let mut reading = Reading { is_rendered, ..Self::unresumed(context, progress, source)? };
         if !reading.resume(progress)? {
             let may_be_purged = |purged| reading.may_have_purged_words(archive, purged, progress);
             match purged.map_or(Ok(false), may_be_purged)? {
@@ -247,7 +253,7 @@ impl<'a> Reading<'a> {
         source: Box<dyn Source + 'a>,
     ) -> Result<Self> {
         let archive = context.archive;
-        let mut reading = Self::unresumed(context, source)?;
+        let mut reading = Self::unresumed(context, progress, source)?;
         if !reading.resume(progress)? {
             reading.compare(archive, progress)?;
         }
@@ -255,8 +261,8 @@ impl<'a> Reading<'a> {
     }
 
     /// Opens a transcript as if nothing of it was stored.
-    fn unresumed(context: SessionContext<'_, 'a>, source: Box<dyn Source + 'a>) -> Result<Self> {
-        let SessionContext { agent, key, redaction, deadline, .. } = context;
+    fn unresumed(context: SessionContext<'_, 'a>, progress: &Progress, source: Box<dyn Source + 'a>) -> Result<Self> {
+        let SessionContext { archive, agent, key, redaction, deadline, .. } = context;
         Ok(Reading {
             agent,
             key: key.clone(),
@@ -272,6 +278,9 @@ impl<'a> Reading<'a> {
             resume_points: Vec::new(),
             is_skipped: false,
             time: None,
+            archive: *archive,
+            recorded: progress.recorded.segment.clone(),
+            last_answers: progress.last_answers.clone(),
         })
     }
 
@@ -331,15 +340,30 @@ impl<'a> Reading<'a> {
         self.kept_bytes
     }
 
-    /// Counts the messages and tool results between two line ends.
+    /// Takes over that commits have the transcript up to another segment.
+    pub fn set_recorded(&mut self, progress: &Progress) {
+        self.recorded.clone_from(&progress.recorded.segment);
+        self.last_answers.clone_from(&progress.last_answers);
+    }
+
+    /// Returns the last answers up to a segment. If nobody has kept them, the segment's words are read.
+    fn last_answers(&self, since: &SegmentEnd) -> LastAnswers {
+        let known = self.last_answers.as_ref().filter(|_| self.recorded == since.segment);
+        let read = |segment_id| last_answers(&self.archive, &self.key, segment_id);
+        known.cloned().or_else(|| parse_id(since.segment.as_deref()).map(read)).unwrap_or_default()
+    }
+
+    /// Counts the messages and tool results between two line ends, of an increment that begins after `since`: what earlier
+    /// increments have counted of its answers does not count.
     ///
     /// Without a redactor the unredacted lines are counted; none of them will be stored.
     ///
     /// # Errors
     ///
     /// If reading fails; [`Kind::Busy`] if the deadline passes.
-    pub fn survey(&mut self, from: u64, to: u64) -> Result<Survey> {
-        let mut survey = Survey { until: from, ..Survey::default() };
+    pub fn survey(&mut self, since: &SegmentEnd, from: u64, to: u64) -> Result<Survey> {
+        let tally = Tally::after(self.last_answers(since));
+        let mut survey = Survey { tally, results: Vec::new(), until: from };
         let mut parser = self.agent.parser();
         while survey.until < to {
             let chunk = self.lines.chunk(survey.until, to, CHUNK_BYTES)?;

@@ -4,6 +4,7 @@
 use unicode_width::UnicodeWidthChar as _;
 
 use super::own;
+use crate::git::date::Time;
 use crate::outside;
 use crate::record::Summary;
 use crate::stats::Prices;
@@ -164,8 +165,8 @@ impl Template {
         1
     }
 
-    /// Returns what a commit looks like.
-    pub fn expand(&self, fields: &[String], summaries: &[Summary], prices: &Prices) -> Vec<u8> {
+    /// Returns what a commit with this author date looks like.
+    pub fn expand(&self, fields: &[String], summaries: &[Summary], authored: Time, prices: &Prices) -> Vec<u8> {
         let mut line = Line::default();
         for piece in &self.pieces {
             match piece {
@@ -178,7 +179,7 @@ impl Template {
                 // Git pads a value with the colours before it.
                 Element::Git { number, is_color: true } if line.pad.is_some() => line.held.push_str(&fields[*number]),
                 Element::Git { number, .. } => line.put(&fields[*number]),
-                Element::Own(name) => line.put(&own::value(name, summaries, prices)),
+                Element::Own(name) => line.put(&own::value(name, summaries, authored, prices)),
                 Element::Pad(pad) => line.pad = Some(*pad),
                 Element::Wrap(wrap) => line.wrap_as(*wrap),
                 Element::Modify(how) => line.modify = Some(*how),
@@ -411,7 +412,7 @@ mod tests {
     fn what_git_does_not_know_stands_as_it_is() {
         let layout = Template::of("%z %(nope) %% %n %x41 %<(x)%(agent) 100%").expect("the agent is ours");
         assert_eq!(layout.git_placeholders(), ["%z", "%(nope)"]);
-        let out = layout.expand(&["%z".into(), "%(nope)".into()], &[], &Prices::default());
+        let out = layout.expand(&["%z".into(), "%(nope)".into()], &[], Time::now(), &Prices::default());
         assert_eq!(String::from_utf8_lossy(&out), "%z %(nope) % \n A %<(x) 100%");
         assert!(Template::of("%h %s").is_none() && Template::of("%h%x00").is_some());
     }

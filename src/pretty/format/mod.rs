@@ -130,7 +130,10 @@ impl Format {
             if is_colored { outside::colored(&text) } else { outside::text(&text) }
         });
         match &self.layout {
-            Some(layout) => layout.expand(&shown.collect::<Vec<_>>(), &listed.summaries, &style.prices),
+            Some(layout) => {
+                let authored = listed.commit.author.time;
+                layout.expand(&shown.collect::<Vec<_>>(), &listed.summaries, authored, &style.prices)
+            }
             None => shown.next().unwrap_or_default().into_bytes(),
         }
     }

@@ -1,5 +1,6 @@
 //! The placeholders that are ours.
 
+use crate::git::date::Time;
 use crate::outside;
 use crate::pretty::rows::main_sessions;
 use crate::record::Summary;
@@ -22,8 +23,8 @@ pub(super) const NAMES: &[&str] = &[
     "cost",
 ];
 
-/// Returns the value of one of our placeholders, on one line.
-pub(super) fn value(name: &str, summaries: &[Summary], prices: &Prices) -> String {
+/// Returns the value of one of our placeholders, on one line. `authored` is the author date of the commit.
+pub(super) fn value(name: &str, summaries: &[Summary], authored: Time, prices: &Prices) -> String {
     let join = |get: fn(&Summary) -> Option<String>| {
         let mut values: Vec<String> = Vec::new();
         for value in summaries.iter().filter_map(get) {
@@ -45,7 +46,10 @@ pub(super) fn value(name: &str, summaries: &[Summary], prices: &Prices) -> Strin
         "turns" => sum(|summary| summary.turns),
         "tokens:input" => tokens(|summary| summary.tokens.map(|tokens| tokens.input)),
         "tokens:output" => tokens(|summary| summary.tokens.map(|tokens| tokens.output)),
-        "cost" => cost_of(prices, summaries).map_or_else(String::new, Cost::rounded),
+        "cost" => {
+            let records = summaries.iter().map(|summary| (authored, summary));
+            cost_of(prices, records).map_or_else(String::new, Cost::rounded)
+        }
         "rules" => {
             let files = summaries.iter().filter_map(|summary| summary.rules.as_ref()).flat_map(Told::files);
             let mut names: Vec<String> = Vec::new();

@@ -25,11 +25,11 @@ fn each_kind_of_token_has_its_own_price() {
     let prices = Prices::with("m\t-\t5\t25\t0.5\t6.25\t10").expect("a table");
     let tokens =
         Tokens { input: 1000, output: 100, cache_read: 20_000, cache_write: 4000, cache_write_long: Some(3000) };
-    let cost = prices.cost(&usage("m", tokens), TIME, false);
+    let cost = prices.cost(&usage("m", tokens), TIME, None);
     // 0.005 + 0.0025 + 0.01 + 0.00625 + 0.03
     assert_eq!((cost.exact().as_str(), cost.is_at_least), ("0.05375", false));
     assert_eq!(cost.rounded(), "0.05");
-    let untold = prices.cost(&usage("m", Tokens { cache_write_long: None, ..tokens }), TIME, false);
+    let untold = prices.cost(&usage("m", Tokens { cache_write_long: None, ..tokens }), TIME, None);
     assert_eq!((untold.exact().as_str(), untold.is_at_least), ("0.0425", true), "nobody told how long");
 }
 
@@ -38,15 +38,15 @@ fn a_price_that_is_not_known_is_never_zero_and_never_that_of_a_neighbour() {
     let prices = Prices::with("a-1\t-\t5\t25\nb\t-\t1\t2").expect("a table");
     let tokens = Tokens { input: MILLION, output: MILLION, ..Tokens::default() };
     for model in ["a-1-8", "a-18", "a", "a-1-mini", ""] {
-        let cost = prices.cost(&usage(model, tokens), TIME, false);
+        let cost = prices.cost(&usage(model, tokens), TIME, None);
         assert!(cost.is_unknown(), "{model}: {}", cost.rounded());
     }
-    let known = prices.cost(&usage("b", tokens), TIME, false);
-    assert_eq!(known.plus(prices.cost(&usage("?", tokens), TIME, false)).rounded(), "at least 3.00");
-    let read = prices.cost(&usage("b", Tokens { cache_read: 5, ..tokens }), TIME, false);
+    let known = prices.cost(&usage("b", tokens), TIME, None);
+    assert_eq!(known.plus(prices.cost(&usage("?", tokens), TIME, None)).rounded(), "at least 3.00");
+    let read = prices.cost(&usage("b", Tokens { cache_read: 5, ..tokens }), TIME, None);
     assert_eq!(read.rounded(), "at least 3.00", "reading from the cache has no price here");
     let fast = ModelUsage { tier: Some("fast".into()), ..usage("b", tokens) };
-    assert!(prices.cost(&fast, TIME, false).is_unknown());
+    assert!(prices.cost(&fast, TIME, None).is_unknown());
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn names_lose_dates_and_places_but_no_version() {
 fn a_record_is_priced_at_its_time() {
     let prices = Prices::with("m\t2026-03-01\t2\t2\nm\t2026-06-01\t1\t1").expect("a table");
     let at =
-        |time: &str| prices.cost(&usage("m", Tokens { input: MILLION, ..Tokens::default() }), time, false).rounded();
+        |time: &str| prices.cost(&usage("m", Tokens { input: MILLION, ..Tokens::default() }), time, None).rounded();
     assert_eq!(at("2025-01-01T00:00:00Z"), "2.00", "the first row holds for all time before");
     assert_eq!(at("2026-05-31T23:59:59Z"), "2.00");
     assert_eq!(at("2026-06-01T00:00:00Z"), "1.00");
@@ -87,7 +87,7 @@ fn long_input_costs_more_where_one_answer_has_it() {
     let prices = Prices::with("m\t-\t1\t1\t1\t-\t-\t200000\t2\t2\t2").expect("a table");
     let cost = |input: u64, cache_read: u64, is_answer: bool| {
         let tokens = Tokens { input, cache_read, ..Tokens::default() };
-        prices.cost(&usage("m", tokens), TIME, is_answer)
+        prices.cost(&usage("m", tokens), TIME, is_answer.then(|| tokens.given()))
     };
     assert_eq!(cost(100_000, 100_000, true).exact(), "0.20");
     assert_eq!(cost(100_000, 100_001, true).exact(), "0.400002");
@@ -99,17 +99,19 @@ fn long_input_costs_more_where_one_answer_has_it() {
 fn rows_of_the_user_stand_before_those_of_the_program() {
     let prices = Prices::with("claude-opus-4-8\t-\t0\t0\t0\t0\t0\nmine\t-\t1\t1\n").expect("a table");
     let tokens = Tokens { input: 1, cache_write: 1, ..Tokens::default() };
-    let contract = prices.cost(&usage("anthropic/claude-opus-4-8-20260401", tokens), TIME, false);
+    let contract = prices.cost(&usage("anthropic/claude-opus-4-8-20260401", tokens), TIME, None);
     assert_eq!((contract.rounded().as_str(), contract.is_at_least), ("0.00", false));
     assert_eq!(prices.rows().iter().filter(|row| row.model == "claude-opus-4-8").count(), 1);
     assert_eq!(Prices::with("# a head\n\nbroken line").err(), Some(3));
+    let marked = Prices::with("\u{feff}mine\t-\t1\t1\n").expect("a table");
+    assert!(marked.find("mine", None, TIME).is_some(), "a byte order mark is no part of a name");
 }
 
 #[test]
 fn a_hostile_count_overflows_nothing() {
     let prices = Prices::with("m\t-\t999999\t999999\t1\t1\t1").expect("a table");
     let tokens = Tokens { input: u64::MAX, output: u64::MAX, cache_read: 1, cache_write: 1, cache_write_long: Some(9) };
-    let once = prices.cost(&usage("m", tokens), TIME, true);
+    let once = prices.cost(&usage("m", tokens), TIME, Some(tokens.given()));
     let many = (0..100).fold(once, |sum, _| sum.plus(sum));
     assert!(many.is_at_least && !many.rounded().is_empty() && many.amount() == u128::MAX);
 }

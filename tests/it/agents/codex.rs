@@ -127,6 +127,52 @@ fn a_day_with_codex_is_recorded_and_its_thread_goes_on() {
     scratch.assert_sound();
 }
 
+/// Says how many tokens a thread has used in all; `used` are input, cached input and output of the last answer.
+fn count(thread: &Thread<'_>, total: [u64; 3], used: [u64; 3]) {
+    let usage = |[input, cached, output]: [u64; 3]| json!({ "input_tokens": input, "cached_input_tokens": cached, "output_tokens": output });
+    let info = json!({ "total_token_usage": usage(total), "last_token_usage": usage(used) });
+    thread.write("event_msg", json!({ "type": "token_count", "info": info }));
+}
+
+fn used(scratch: &Scratch, args: &[&str]) -> [u64; 3] {
+    let printed = scratch.shiftlog("stats", [&["--json", "--no-cost"], args].concat()).ok();
+    let total: Value = serde_json::from_str(printed.lines().last().unwrap()).unwrap();
+    ["input", "cacheRead", "output"].map(|name| total["tokens"][name].as_u64().unwrap())
+}
+
+#[test]
+fn an_answer_whose_tokens_are_told_again_counts_once() {
+    let scratch = Scratch::new();
+    let thread = Thread::new(&scratch, ID);
+    thread.prompt("add a");
+    count(&thread, [1000, 500, 10], [1000, 500, 10]);
+    count(&thread, [1000, 500, 10], [1000, 500, 10]);
+    count(&thread, [2000, 1000, 20], [1000, 500, 10]);
+    let path = thread.path.to_str().unwrap();
+    let add = || scratch.shiftlog("add", ["-q", "--agent=codex", "--transcript", path]).ok();
+    add();
+    for words in [&[][..], &["--words"]] {
+        assert_eq!(used(&scratch, words), [1000, 1000, 20], "{words:?}");
+    }
+    // The next turn, which is in another record, begins with the same event.
+    scratch.git(["commit", "-q", "--allow-empty", "-m", "more"]).ok();
+    count(&thread, [2000, 1000, 20], [1000, 500, 10]);
+    thread.prompt("add b");
+    count(&thread, [2300, 1100, 25], [300, 100, 5]);
+    add();
+    for words in [&[][..], &["--words"]] {
+        assert_eq!(used(&scratch, words), [1200, 1100, 25], "{words:?}");
+    }
+    // A fork has the words of its thread under another id.
+    let fork = Thread::new(&scratch, "019ed11e-b0a1-7bb2-8a0e-0d1c2b3a4f5e");
+    fs::copy(&thread.path, &fork.path).unwrap();
+    count(&fork, [2400, 1100, 26], [100, 0, 1]);
+    scratch.git(["commit", "-q", "--allow-empty", "-m", "fork"]).ok();
+    let path = fork.path.to_str().unwrap();
+    scratch.shiftlog("add", ["-q", "--agent=codex", "--transcript", path, "--session=fork"]).ok();
+    assert_eq!(used(&scratch, &["--words"]), [1300, 1100, 26]);
+}
+
 #[test]
 fn a_hook_of_a_sub_agent_leaves_the_sessions_transcript_alone() {
     // Such a hook names the session that started the sub-agent, with the sub-agent's own rollout.

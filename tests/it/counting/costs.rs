@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::total;
+use super::{total, usage, work};
 use crate::support::Scratch;
 
 #[test]
@@ -30,6 +30,44 @@ fn an_independent_recount_of_the_raw_usage_gives_the_same_cents() {
             assert!((cost - expected).abs() < 1e-9, "{name}: {cost}, but recounted {expected}");
         }
     }
+}
+
+// Records are made now, commits and answers in January: an import of old sessions took the prices of the day of the import.
+#[test]
+fn a_dated_price_holds_for_the_day_of_the_work() {
+    let scratch = Scratch::set_up();
+    let rows = |from: &str, dollars: u32| {
+        let prices = format!("{dollars}\t").repeat(5);
+        format!("claude-opus-4-8\t{from}\t{}\n", prices.trim_end())
+    };
+    let table = format!("{}{}claude-test-1\t-\t0\t0\n", rows("2025-01-01", 40), rows("2026-03-01", 80));
+    std::fs::write(scratch.root().join("prices.tsv"), table).unwrap();
+    scratch.git(["config", "shiftlog.prices", scratch.root().join("prices.tsv").to_str().unwrap()]).ok();
+    work(&scratch, "one");
+    for args in [&[][..], &["--words"]] {
+        assert_eq!(total(&scratch, args)["cost"], "1.004", "{args:?}");
+    }
+    let told = |args: &[&str]| scratch.shiftlog(args[0], &args[1..]).ok();
+    assert_eq!(told(&["log", "--format=%(cost)"]), "1.00\n");
+    assert!(told(&["show"]).contains(", 1.00 USD by list prices\n"), "{}", told(&["show"]));
+    // Whoever rebases it later does not make it dearer.
+    let mut amend = scratch.command("git", &scratch.top);
+    amend.env("GIT_COMMITTER_DATE", "2026-06-01T00:00:00Z").args(["commit", "-q", "--amend", "-m", "later"]);
+    assert!(amend.status().unwrap().success());
+    assert_eq!(told(&["log", "--format=%(cost)"]), "1.00\n");
+    assert_eq!(total(&scratch, &[])["cost"], "1.004");
+    // An answer that was written on another day than its commit has the price of its own day.
+    let session = scratch.session("two");
+    session.prompt("make two");
+    let message = json!({ "id": "late", "role": "assistant", "model": "claude-opus-4-8", "usage": usage(),
+        "content": [{ "type": "text", "text": "Well." }] });
+    let record = json!({ "type": "assistant", "uuid": "late", "sessionId": "two",
+        "timestamp": "2026-04-01T00:00:00Z", "message": message });
+    session.append(format!("{record}\n").as_bytes());
+    session.edits("two.txt", "words\n");
+    session.commits("add two");
+    assert_eq!(total(&scratch, &["HEAD^!"])["cost"], "1.004", "notes know the day of the commit");
+    assert_eq!(total(&scratch, &["HEAD^!", "--words"])["cost"], "2.008");
 }
 
 /// What the fixtures of other agents have cost, computed by hand from their raw counters. The counters of Codex, Copilot, Gemini
