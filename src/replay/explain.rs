@@ -204,7 +204,9 @@ impl<'a, 'r> Explainer<'a, 'r> {
         };
         // Of a boundary Git only says that the lines are as old as it, or older. In a shallow clone nothing more can be known.
         let is_boundary = lines.commit.is_boundary();
-        let before = if is_boundary { self.repo.commit(commit_id)?.parent_ids } else { Vec::new() };
+        // What no commit has is at the boundary too where Git looks back no further.
+        let is_old = is_boundary && !commit_id.is_null();
+        let before = if is_old { self.repo.commit(commit_id)?.parent_ids } else { Vec::new() };
         if before.iter().any(|id| self.repo.has_object(*id)) {
             for found in found.iter_mut().filter(|found| !found.evidence.names_a_call()) {
                 (found.evidence, found.place, found.is_in_several) = (Certainty::None, None, false);
