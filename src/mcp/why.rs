@@ -238,7 +238,8 @@ fn told(repo: &Repository, block: &Block, now: &Now<'_>, is_first: bool) -> Argu
     let message = commit.as_ref().map_or_else(String::new, |commit| folded(&commit.message.to_str_lossy()));
     let is_news = |text: &str| !says(&message, text);
     let prompt = found.prompt().filter(|prompt| is_news(prompt));
-    put("prompt", prompt.map(|prompt| short(&prompt, length(PROMPT_TOKENS))).into());
+    let begun = found.continues.as_ref().map(|begun| format!("continues {}: ", begun.commit_name)).unwrap_or_default();
+    put("prompt", prompt.map(|prompt| begun + &short(&prompt, length(PROMPT_TOKENS))).into());
     if let Some((talk, call)) = found.talk().zip(found.call()) {
         let task = call.task.as_ref().filter(|task| is_news(task));
         put("task", task.map(|task| short(task, length(PROMPT_TOKENS))).into());

@@ -141,7 +141,7 @@ fn relative<'p>(path: &'p str, style: &Style) -> &'p str {
 /// Writes the prompt, a sub-agent's task, and what was said and thought before the call.
 fn write_words(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: &Style) -> io::Result<()> {
     let Some(call) = block.found.call() else { return Ok(()) };
-    let mut prompt = |text: &str| {
+    let prompt = |out: &mut dyn Write, text: &str| {
         writeln!(out)?;
         for (at, line) in lines_of(&view.clean(text), view.is_whole).iter().enumerate() {
             let mark = if at == 0 { '>' } else { '|' };
@@ -149,8 +149,14 @@ fn write_words(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: &S
         }
         io::Result::Ok(())
     };
-    block.found.prompt().map_or(Ok(()), |text| prompt(&text))?;
-    call.task.as_ref().map_or(Ok(()), |text| prompt(text))?;
+    match &block.found.continues {
+        Some(begun) => {
+            let told = format!("continues {}: {}", begun.commit_name, view.clean(&begun.prompt));
+            writeln!(out, "\n{}", style.paint(&style.user, &outside::line(&told)))?;
+        }
+        None => block.found.prompt().map_or(Ok(()), |text| prompt(out, &text))?,
+    }
+    call.task.as_ref().map_or(Ok(()), |text| prompt(out, text))?;
     let words = call.reasoning.iter().filter(|words| !(words.is_thought && view.is_without_thinking));
     let mut lines: Vec<String> = Vec::new();
     for words in words {
@@ -265,6 +271,9 @@ pub fn why_object(block: &Block, view: &WhyView<'_>) -> Value {
         put("span", json!([call.span.start, call.span.end]));
         put("time", call.time.map(|seconds| date::Time { seconds, offset: 0 }.to_rfc3339()).into());
         put("prompt", found.prompt().map(|prompt| view.clean(&prompt).into_owned()).into());
+        if let Some(begun) = &found.continues {
+            put("continues", begun.commit_id.to_string().into());
+        }
         if let Some(task) = &call.task {
             put("task", view.clean(task).into());
         }

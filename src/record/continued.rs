@@ -1,21 +1,23 @@
 //! The prompt of a turn that begins in an earlier record.
 
-use super::{Reader, Record, Summary, short_prompt, shown_prompt};
+use super::{Reader, Record, short_prompt, shown_prompt};
 use crate::agent;
 use crate::git::{ObjectId, Order, Range};
+use crate::transcript::SessionKey;
 
 /// How many commits are gone back.
 const MAX_STEPS: usize = 256;
 
 impl Reader<'_> {
-    /// Returns the commit whose conversation a record of `commit_id` continues, and the prompt that the first words of the
-    /// record answer, as [`Summary::shown_prompt`] has it. `None` if none of the nearest commits has it.
-    pub fn continued(&self, commit_id: ObjectId, summary: &Summary) -> Option<(ObjectId, String)> {
-        let mut since = summary.since.clone()?;
+    /// Returns the commit whose conversation a session's record of `commit_id` continues, which begins after the segment
+    /// `since`, and the prompt that the first words of the record answer, as [`super::Summary::shown_prompt`] has it. `None` if none
+    /// of the nearest commits has it.
+    pub fn continued(&self, commit_id: ObjectId, key: &SessionKey, since: Option<&str>) -> Option<(ObjectId, String)> {
+        let mut since = since?.to_owned();
         let range = Range { tips: vec![commit_id], hidden: Vec::new() };
         for step in self.repo().walk(&range, Order::NewestFirst).ok()?.take(MAX_STEPS).flatten() {
             let Ok(Some(note)) = self.note(step.commit_id) else { continue };
-            let is_before = |record: &&Record| record.key() == summary.key && record.through == since;
+            let is_before = |record: &&Record| record.key() == *key && record.through == since;
             let Some(before) = note.records().find(is_before) else { continue };
             if let Some(prompt) = self.last_prompt(before) {
                 return Some((step.commit_id, shown_prompt(&prompt)));

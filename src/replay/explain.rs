@@ -1,5 +1,6 @@
 //! Explaining lines: which call wrote each, and how sure that is.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
@@ -10,10 +11,11 @@ use bstr::{BString, ByteSlice as _};
 
 use super::certainty::Certainty;
 use super::elsewhere::{Elsewhere, Recorded, RecordedEdits};
+use super::explanation::{Continued, Explanation};
 use super::file::{File, Reach, TEXT_TIME, path_before};
 use super::limit::{Limit, Pace};
 use super::source::Source;
-use super::talk::{Befores, Call, CallIndex, Talk};
+use super::talk::{Befores, CallIndex};
 use super::texts::{Texts, is_trivial};
 use crate::error::Result;
 use crate::git::{BlamedFile, BlamedLines, ObjectId, Repository};
@@ -29,81 +31,6 @@ const EARLIER_TIME: Duration = Duration::from_millis(500);
 const MAX_SOURCES: usize = 1024;
 /// How long reading the transcripts of running sessions may take.
 const LIVE_TIME: Duration = Duration::from_secs(10);
-
-/// The explanation of a line.
-#[derive(Clone, Debug)]
-pub struct Explanation {
-    /// How sure it is.
-    pub evidence: Certainty,
-    /// The sessions of the line's commit.
-    pub source: Rc<Source>,
-    /// The session among them, and the call if one is named.
-    place: Option<(usize, Option<usize>)>,
-    /// The path that the call wrote the line to, if that is another one.
-    pub other_path: Option<String>,
-    /// The commit whose record has the session, if that is not the line's.
-    pub recorded_on: Option<ObjectId>,
-    /// Whether several edits of the file have the line, and none is named.
-    pub is_in_several: bool,
-    /// Why the edits of the file were not done again.
-    problem: Option<&'static str>,
-}
-
-impl Explanation {
-    /// Returns the session.
-    pub fn talk(&self) -> Option<&Talk> {
-        self.source.talks.get(self.place?.0)
-    }
-
-    /// Returns the call.
-    pub fn call(&self) -> Option<&Call> {
-        self.talk()?.calls.get(self.place?.1?)
-    }
-
-    /// Returns the prompt that led to the line. For a sub-agent that of the session that sent it.
-    pub fn prompt(&self) -> Option<Rc<str>> {
-        let (talk, call) = (self.talk()?, self.call()?);
-        let Some(parent) = talk.key.parent_id() else { return call.prompt.clone() };
-        let parent = SessionKey::new(&talk.key.agent, parent);
-        let session = self.source.talks.iter().find(|talk| talk.key == parent)?;
-        session.prompt_that_sent(&talk.key, call.time)
-    }
-
-    /// Returns the session and the number of its turn that led to the line. For a sub-agent those of the session that sent it.
-    pub fn turn(&self) -> Option<(SessionKey, usize)> {
-        let (talk, call) = (self.talk()?, self.call()?);
-        let Some(parent) = talk.key.parent_id() else { return Some((talk.key.clone(), call.turn)) };
-        let parent = SessionKey::new(&talk.key.agent, parent);
-        let session = self.source.talks.iter().find(|talk| talk.key == parent)?;
-        Some((parent, session.turn_that_sent(&talk.key, call.time)?))
-    }
-
-    /// Returns what people read of how sure it is; `is_one` says whether it is about one line.
-    pub fn sentence(&self, is_one: bool) -> &'static str {
-        match (self.recorded_on, is_one) {
-            (None, true) if self.is_in_several => "several edits have this line, and it is not known which wrote it",
-            (None, false) if self.is_in_several => {
-                "several edits have these lines, and it is not known which wrote them"
-            }
-            (None, _) => self.evidence.sentence(is_one),
-            (Some(_), true) => "an edit that another commit recorded has this line",
-            (Some(_), false) => "an edit that another commit recorded has these lines",
-        }
-    }
-
-    /// Returns what was missing, damaged or left out of the sessions and the edits of the file.
-    pub fn problems(&self) -> Vec<String> {
-        self.source.problems.iter().cloned().chain(self.problem.map(str::to_owned)).collect()
-    }
-
-    /// Says whether both name the same call of the same session, or the same session, with the same evidence.
-    pub fn is_same(&self, other: &Explanation) -> bool {
-        Rc::ptr_eq(&self.source, &other.source)
-            && (self.evidence, self.place) == (other.evidence, other.place)
-            && (&self.other_path, self.recorded_on) == (&other.other_path, other.recorded_on)
-            && (self.is_in_several, self.problem) == (other.is_in_several, other.problem)
-    }
-}
 
 /// A commit, a path in it, and whether its sessions are read whole.
 type Key = (ObjectId, BString, bool);
@@ -127,6 +54,9 @@ pub struct Explainer<'a, 'r> {
     files_elsewhere: HashMap<(ObjectId, BString), Files>,
     /// The lines of other files and of commands, by commit and whether the sessions were read whole.
     others: HashMap<(ObjectId, bool), Rc<Others>>,
+    /// Whether prompts that earlier commits recorded are wanted, and those that were found.
+    has_prompts: bool,
+    continued: HashMap<(ObjectId, SessionKey), Option<Rc<Continued>>>,
     pace: Pace,
     earlier_until: Option<Instant>,
     problems: Vec<String>,
@@ -154,6 +84,8 @@ impl<'a, 'r> Explainer<'a, 'r> {
             elsewhere: Elsewhere::default(),
             files_elsewhere: HashMap::new(),
             others: HashMap::new(),
+            has_prompts: true,
+            continued: HashMap::new(),
             pace: Pace::Clock,
             earlier_until: None,
             problems: Vec::new(),
@@ -169,6 +101,12 @@ impl<'a, 'r> Explainer<'a, 'r> {
     #[must_use]
     pub fn by_work(self) -> Self {
         Explainer { pace: Pace::Work, ..self }
+    }
+
+    /// Leaves out the prompts that earlier commits recorded.
+    #[must_use]
+    pub fn without_prompts(self) -> Self {
+        Explainer { has_prompts: false, ..self }
     }
 
     /// Takes which commits have recorded edits of which files, as another explainer has read it.
@@ -188,6 +126,29 @@ impl<'a, 'r> Explainer<'a, 'r> {
     ///
     /// If an object cannot be read.
     pub fn explain(&mut self, lines: &BlamedLines) -> Result<Vec<Explanation>> {
+        let mut found = self.found(lines)?;
+        let has_prompts = self.has_prompts;
+        for found in found.iter_mut().filter(|_| has_prompts) {
+            let commit_id = found.recorded_on.unwrap_or(lines.commit.commit_id);
+            if let Some(session) = found.begun_before() {
+                found.continues = self.continued(commit_id, &session.key, session.since.as_deref());
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the prompt that the first words of a session's record answer.
+    fn continued(&mut self, commit_id: ObjectId, key: &SessionKey, since: Option<&str>) -> Option<Rc<Continued>> {
+        let known = self.continued.entry((commit_id, key.clone())).or_insert_with(|| {
+            let (commit_id, prompt) = self.reader.continued(commit_id, key, since)?;
+            let prompt = self.redactor.as_ref().map_or(Cow::Borrowed(&*prompt), |one| one.without_secrets(&prompt));
+            let commit_name = self.repo.abbreviate(commit_id);
+            Some(Rc::new(Continued { commit_id, commit_name, prompt: prompt.as_ref().into() }))
+        });
+        known.clone()
+    }
+
+    fn found(&mut self, lines: &BlamedLines) -> Result<Vec<Explanation>> {
         let commit_id = lines.commit.commit_id;
         let source = self.source(commit_id, &lines.file, false)?;
         self.tell_of(commit_id, &source);
@@ -195,8 +156,16 @@ impl<'a, 'r> Explainer<'a, 'r> {
         let mut found: Vec<Explanation> = if source.keys.is_empty() {
             let (source, evidence) = (Rc::clone(&source), Certainty::None);
             let (place, is_in_several, problem) = (None, false, None);
-            let found =
-                Explanation { evidence, source, place, other_path: None, recorded_on: None, is_in_several, problem };
+            let found = Explanation {
+                evidence,
+                source,
+                place,
+                other_path: None,
+                recorded_on: None,
+                continues: None,
+                is_in_several,
+                problem,
+            };
             vec![found; lines.count]
         } else {
             let file = self.file(commit_id, &lines.file, false)?;
@@ -320,6 +289,7 @@ impl<'a, 'r> Explainer<'a, 'r> {
                     place: Some((talk, Some(call))),
                     other_path: None,
                     recorded_on: Some(*recorded_on),
+                    continues: None,
                     is_in_several: false,
                     problem: file.problem,
                 };
@@ -368,6 +338,7 @@ impl<'a, 'r> Explainer<'a, 'r> {
             place: place.map(|(talk, call)| (talk, Some(call))),
             other_path: None,
             recorded_on: None,
+            continues: None,
             is_in_several: false,
             problem: file.problem,
         };

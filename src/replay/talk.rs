@@ -29,6 +29,10 @@ pub struct Talk {
     pub turns: usize,
     /// Whether its turns are counted from the beginning of the session, although the record of the commit begins later.
     pub is_beyond_record: bool,
+    /// The segment that its record begins after, as in the record.
+    pub since: Option<String>,
+    /// The segment that its record ends with.
+    pub through: Option<String>,
     /// The directory that the session ran in, if its transcript has it.
     pub directory: Option<String>,
     /// Whether the words were read from the transcript of a running session, since no commit has them.
@@ -137,6 +141,8 @@ impl Talk {
             model,
             turns: messages.iter().filter(|message| message.is_prompt()).count(),
             is_beyond_record: false,
+            since: None,
+            through: None,
             directory: None,
             is_live: false,
             calls: Vec::new(),
@@ -185,7 +191,7 @@ impl Talk {
     fn hear(&mut self, message: &Message, turn: usize, at: &mut Position, is_sub_agent: bool) {
         for part in &message.parts {
             if let Part::ToolResult(result) = part
-                && let Some(sub_agent) = result.sub_agent.clone().filter(|_| at.prompt.is_some())
+                && let Some(sub_agent) = result.sub_agent.clone()
             {
                 self.sent.insert(sub_agent, turn);
             }

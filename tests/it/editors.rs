@@ -82,6 +82,25 @@ fn uri(scratch: &Scratch, path: &str) -> String {
 }
 
 #[test]
+fn a_hover_has_the_prompt_of_a_turn_that_an_earlier_commit_began() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("Fix both.");
+    session.edits("a.txt", "first_bug()\n");
+    let first = session.commits("first");
+    session.edits("b.txt", "second_bug()\n");
+    session.commits("second");
+    for (format, expected) in
+        [("markdown", "continues {}:\n\n> Fix both.\n"), ("plaintext", "continues {}: Fix both.\n")]
+    {
+        let mut editor = Editor::new(&scratch, &[format]);
+        let shown = editor.hover(&uri(&scratch, "b.txt"), 1);
+        assert!(shown.contains(&expected.replace("{}", &first[..7])), "{shown}");
+        editor.ends();
+    }
+}
+
+#[test]
 fn a_hover_tells_the_prompt_the_reason_and_how_to_see_more() {
     let scratch = reconnect();
     let mut editor = Editor::new(&scratch, &["markdown", "plaintext"]);

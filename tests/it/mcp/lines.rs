@@ -149,3 +149,22 @@ fn what_cannot_be_meant_is_refused_in_plain_words() {
         assert_eq!(client.refused(tool, arguments), format!("invalid arguments: {name} has a NUL character"));
     }
 }
+
+#[test]
+fn the_prompt_of_a_turn_that_an_earlier_commit_began_is_told_with_that_commit() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("Fix both bugs, the cap and the jitter.");
+    session.edits("a.txt", "first_bug()\n");
+    let first = session.commits("first");
+    session.edits("b.txt", "second_bug()\n");
+    session.commits("second");
+    let found = why(&scratch, json!({ "path": "b.txt", "line": 1 }));
+    assert_eq!(
+        found["prompt"],
+        format!("continues {}: Fix both bugs, the cap and the jitter.", &first[..7]),
+        "{found}"
+    );
+    let found = why(&scratch, json!({ "path": "a.txt", "line": 1 }));
+    assert_eq!(found["prompt"], "Fix both bugs, the cap and the jitter.", "{found}");
+}
