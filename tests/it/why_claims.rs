@@ -227,3 +227,68 @@ fn words_that_do_not_tell_what_is_meant_are_refused() {
     let entries = scratch.shiftlog("why", ["-z", "reconnect.py:2-5"]).ok();
     assert_eq!(entries.matches("\n\0reconnect.py:").count(), 2, "between three entries: {entries}");
 }
+
+/// A rollout of Codex in a directory, with a prompt.
+struct Rollout(String);
+
+impl Rollout {
+    fn new(directory: &std::path::Path) -> Self {
+        let mut rollout = Rollout(String::new());
+        rollout.says("session_meta", &json!({ "id": "s1", "cwd": directory }));
+        rollout.says("event_msg", &json!({ "type": "user_message", "message": "do it" }));
+        rollout
+    }
+
+    fn says(&mut self, kind: &str, payload: &Value) {
+        let record = json!({ "timestamp": "2026-01-02T03:04:06Z", "type": kind, "payload": payload });
+        self.0 += &format!("{record}\n");
+    }
+
+    fn patches(&mut self, hunks: &str) {
+        let input = format!("*** Begin Patch\n{hunks}*** End Patch\n");
+        let call = json!({ "type": "custom_tool_call", "call_id": "c1", "name": "apply_patch", "input": input });
+        self.says("response_item", &call);
+    }
+
+    fn answers(&mut self, output: &str) {
+        let output = json!({ "type": "custom_tool_call_output", "call_id": "c1", "output": output });
+        self.says("response_item", &output);
+    }
+
+    fn is_recorded(&self, scratch: &Scratch) {
+        let transcript = scratch.root().join("rollout.jsonl");
+        fs::write(&transcript, &self.0).unwrap();
+        let said = format!("--transcript={}", transcript.display());
+        scratch.shiftlog("add", ["-q", "--agent=codex", "--session=s1", &said]).ok();
+    }
+}
+
+#[test]
+fn a_patch_that_was_refused_or_failed_wrote_nothing() {
+    let outputs = [
+        "patch rejected by user",
+        "apply_patch verification failed: Failed to find expected lines in f",
+        "aborted by user after 3.2s",
+        "execution error: no such directory",
+    ];
+    let is_told = [false, true];
+    for (output, is_told) in outputs.into_iter().flat_map(|output| is_told.map(|is_told| (output, is_told))) {
+        let scratch = Scratch::set_up();
+        scratch.commit("f", "import os\nend line\n", "base");
+        let mut rollout = Rollout::new(&scratch.top);
+        rollout.patches("*** Update File: f\n@@\n import os\n+import functools\n end line\n");
+        if is_told {
+            let event = json!({ "type": "patch_apply_end", "call_id": "c1", "success": false, "status": "declined" });
+            rollout.says("event_msg", &event);
+        }
+        // An event tells it whatever the words of the result are.
+        let output = if is_told { "no" } else { output };
+        rollout.answers(output);
+        scratch.commit("f", "import os\nimport functools\nend line\n", "typed by somebody");
+        rollout.is_recorded(&scratch);
+        let lines = told(&scratch, &["f"]);
+        assert!(!lines[1].starts_with("replay"), "{output}: {lines:?}");
+        let shown = scratch.shiftlog("show", ["-v"]).ok();
+        assert!(shown.contains(&format!("    ! {output}\n")), "{shown}");
+    }
+}
