@@ -292,3 +292,29 @@ fn a_patch_that_was_refused_or_failed_wrote_nothing() {
         assert!(shown.contains(&format!("    ! {output}\n")), "{shown}");
     }
 }
+
+#[test]
+fn a_relative_path_of_a_session_in_a_subdirectory_is_no_file_elsewhere() {
+    let scratch = Scratch::set_up();
+    for directory in ["pkg/a", "pkg/b"] {
+        scratch.commit(&format!("{directory}/src/m.py"), "first_line = 0\nlast_line = 2\n", "base");
+    }
+    let mut rollout = Rollout::new(&scratch.top.join("pkg/b"));
+    rollout.patches("*** Update File: src/m.py\n@@\n first_line = 0\n+shared_line = 1\n last_line = 2\n");
+    rollout.answers("Success.");
+    for directory in ["pkg/a", "pkg/b"] {
+        scratch.write(&format!("{directory}/src/m.py"), "first_line = 0\nshared_line = 1\nlast_line = 2\n");
+    }
+    scratch.git(["commit", "-qam", "both"]).ok();
+    rollout.is_recorded(&scratch);
+    assert_eq!(told(&scratch, &["pkg/b/src/m.py"])[1], "replay/1");
+    assert_eq!(told(&scratch, &["pkg/a/src/m.py"])[1], "moved/1");
+    let new = "other_line = 1\nlast_line = 2";
+    let edit = json!({ "file_path": "src/m.py", "old_string": "last_line = 2", "new_string": new });
+    let directory = scratch.top.join("pkg/b");
+    scratch.write("pkg/a/src/m.py", "first_line = 0\nother_line = 1\nlast_line = 2\n");
+    scratch.git(["commit", "-qam", "one"]).ok();
+    let text = prompt("do it") + &call("e", "Edit", &edit, directory.to_str().unwrap());
+    record(&scratch, "s2", &text);
+    assert_eq!(told(&scratch, &["pkg/a/src/m.py"])[1], "moved/1", "a relative path of Claude Code");
+}
