@@ -55,7 +55,7 @@ pub(super) struct File {
     /// What wrote each line; empty if the edits were not done again.
     origins: Vec<Origin<CallIndex>>,
     texts: Texts<CallIndex>,
-    /// Those of calls whose branch of the conversation was taken back.
+    /// Those of calls whose branch of the conversation was taken back, and of those that were interrupted.
     abandoned: Texts<CallIndex>,
     /// The last session that edited the file.
     pub(super) last_talk: Option<usize>,

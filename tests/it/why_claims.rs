@@ -318,3 +318,21 @@ fn a_relative_path_of_a_session_in_a_subdirectory_is_no_file_elsewhere() {
     record(&scratch, "s2", &text);
     assert_eq!(told(&scratch, &["pkg/a/src/m.py"])[1], "moved/1", "a relative path of Claude Code");
 }
+
+#[test]
+fn an_edit_that_was_interrupted_is_not_done_again() {
+    let stopped = prompt("[Request interrupted by user for tool use]");
+    let went_on = prompt("do something else");
+    // Where the transcript ends with the call, its result may follow.
+    for (after, evidence) in [(&*stopped, "text/1"), (&*went_on, "text/1"), ("", "replay/1")] {
+        let scratch = Scratch::set_up();
+        let file = scratch.top.join("f.txt");
+        scratch.commit("f.txt", "start_line()\n", "base");
+        let new = "start_line()\nnever_applied()";
+        let input = json!({ "file_path": file, "old_string": "start_line()", "new_string": new });
+        scratch.commit("f.txt", "start_line()\nnever_applied()\n", "typed by somebody");
+        let edit = call("e", "Edit", &input, scratch.top.to_str().unwrap());
+        record(&scratch, "s1", &(prompt("do it") + &edit + after));
+        assert_eq!(told(&scratch, &["f.txt"])[1], evidence, "{after}");
+    }
+}
