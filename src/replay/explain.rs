@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -350,8 +351,10 @@ impl<'a, 'r> Explainer<'a, 'r> {
             if let Some((place, position)) = others.files.find(file.keys(), at) {
                 let moved = found(Certainty::Moved, Some(place));
                 let change = moved.call().and_then(|call| call.changes.get(position >> 24));
-                let other_path = change.map(|change| change.edit.path.clone());
-                match other_path.as_ref().is_some_and(|other| file.names.contains(other)) {
+                let other_path = change.map(|change| change.edit.path.as_str());
+                let is_own = other_path.is_some_and(|other| file.names.contains(other));
+                let other_path = other_path.map(|path| self.from_top(path).to_owned());
+                match is_own {
                     // An earlier edit of this file, whose line no commit had until now.
                     true if !file.is_seen(at) => return Explanation { evidence: Certainty::Text, ..moved },
                     true => {}
@@ -381,6 +384,12 @@ impl<'a, 'r> Explainer<'a, 'r> {
 
     fn others(&mut self, commit_id: ObjectId, is_whole: bool, source: &Source) -> Rc<Others> {
         let entry = match self.others.entry((commit_id, is_whole)) {
+    /// Returns a path from the top of the working tree, if it is below that.
+    fn from_top<'p>(&self, path: &'p str) -> &'p str {
+        let top = self.repo.worktree().and_then(Path::to_str);
+        top.and_then(|top| path.strip_prefix(top)?.strip_prefix('/')).unwrap_or(path)
+    }
+
             Entry::Occupied(known) => return Rc::clone(known.get()),
             Entry::Vacant(entry) => entry,
         };

@@ -26,6 +26,7 @@ fn each_kind_of_evidence_is_called_what_it_is() {
     assert_eq!(told(&scratch, &["README"]), ["none/"]);
     let moved = scratch.shiftlog("why", ["a.txt:4"]).ok();
     assert!(moved.contains("(the same line was written in another file: b.txt)\n"), "{moved}");
+    assert_eq!(why(&scratch, &["a.txt:4"])[0]["otherPath"], "b.txt");
     let shell = scratch.shiftlog("why", ["a.txt:5"]).ok();
     assert!(
         shell.contains("Bash\n(a command has this line)\n") && shell.contains("    from_a_command(2)\n"),
