@@ -20,7 +20,7 @@ use super::talk::{Befores, CallIndex};
 use super::texts::{Texts, is_trivial};
 use crate::error::Result;
 use crate::git::{BlamedFile, BlamedLines, ObjectId, Repository};
-use crate::record::Reader;
+use crate::record::{Reader, redaction};
 use crate::redact::Redactor;
 use crate::transcript::SessionKey;
 
@@ -267,7 +267,9 @@ impl<'a, 'r> Explainer<'a, 'r> {
         edits: (Rc<Source>, &Befores),
     ) -> Result<File> {
         let how = (reach, self.pace);
-        let file = File::read(self.repo, self.content.as_deref(), (commit_id, of), how, edits)?;
+        let without_secrets = |text: &str| without_secrets(text, self.redactor.as_ref(), self.repo);
+        let content = self.content.as_deref();
+        let file = File::read(self.repo, content, (commit_id, of), how, edits, without_secrets)?;
         file.problem.into_iter().for_each(|problem| self.tell(problem));
         Ok(file)
     }
@@ -382,14 +384,14 @@ impl<'a, 'r> Explainer<'a, 'r> {
         }
     }
 
-    fn others(&mut self, commit_id: ObjectId, is_whole: bool, source: &Source) -> Rc<Others> {
-        let entry = match self.others.entry((commit_id, is_whole)) {
     /// Returns a path from the top of the working tree, if it is below that.
     fn from_top<'p>(&self, path: &'p str) -> &'p str {
         let top = self.repo.worktree().and_then(Path::to_str);
         top.and_then(|top| path.strip_prefix(top)?.strip_prefix('/')).unwrap_or(path)
     }
 
+    fn others(&mut self, commit_id: ObjectId, is_whole: bool, source: &Source) -> Rc<Others> {
+        let entry = match self.others.entry((commit_id, is_whole)) {
             Entry::Occupied(known) => return Rc::clone(known.get()),
             Entry::Vacant(entry) => entry,
         };
@@ -412,4 +414,17 @@ impl<'a, 'r> Explainer<'a, 'r> {
         }
         Rc::clone(entry.insert(Rc::new(Others { files, commands })))
     }
+}
+
+/// Returns a file as it would be recorded, with as many lines as it has; `None` if it has no secrets.
+fn without_secrets(text: &str, redactor: Option<&Redactor>, repo: &Repository) -> Option<String> {
+    let own = if redactor.is_none() { redaction::redactor(repo).ok() } else { None };
+    let redactor = redactor.or(own.as_ref())?;
+    let Cow::Owned(whole) = redactor.without_secrets(text) else { return None };
+    if whole.lines().count() == text.lines().count() {
+        return Some(whole);
+    }
+    // A key of several lines is one mark.
+    let lines = text.lines().map(|line| format!("{}\n", redactor.without_secrets(line)));
+    Some(lines.collect())
 }

@@ -336,3 +336,18 @@ fn an_edit_that_was_interrupted_is_not_done_again() {
         assert_eq!(told(&scratch, &["f.txt"])[1], evidence, "{after}");
     }
 }
+
+#[test]
+fn a_line_with_a_secret_is_found_in_the_edit_from_which_it_was_taken() {
+    let scratch = Scratch::set_up();
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0".repeat(2).get(..36).unwrap());
+    let session = scratch.session("s1");
+    session.prompt("write the settings");
+    session.edits("settings.py", &format!("first_setting = 1\ntoken = \"{secret}\"\nlast_setting = 3\n"));
+    session.commits("settings");
+    assert_eq!(told(&scratch, &["settings.py"]), ["replay/1", "text/1", "replay/1"]);
+    let found = &why(&scratch, &["settings.py:2"])[0];
+    assert_eq!(found["prompt"], "write the settings", "{found}");
+    let lines = scratch.shiftlog("stats", ["--lines"]).ok();
+    assert!(!lines.contains("ghp_a1"), "{lines}");
+}
