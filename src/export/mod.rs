@@ -190,7 +190,8 @@ impl<'a, 'r> Pages<'a, 'r> {
             let first = each.conversation.messages.iter().find(|message| !message.parts.is_empty());
             let begins_within = first.is_some_and(|message| !message.is_prompt() && !message.is_sidechain);
             if begins_within && !session.is_full {
-                let before = self.reader.continued(made.commit.commit_id, &each.conversation.summary);
+                let summary = &each.conversation.summary;
+                let before = self.reader.continued(made.commit.commit_id, &summary.key, summary.since.as_deref());
                 let short =
                     |(id, prompt): (_, String)| (self.reader.repo().abbreviate(id), clean(self.redactor, &prompt));
                 each.continues = before.map(short);

@@ -15,6 +15,9 @@ use crate::pretty::{Style, WhyView, more_command, why_markdown, write_why};
 use crate::record::{self, Reader, redaction};
 use crate::replay::{Block, Certainty, Explainer, blocks};
 
+/// The longest hover, in bytes.
+const MAX_BYTES: usize = 64 << 10;
+
 /// What is known of a line.
 pub struct Behind {
     block: Block,
@@ -81,7 +84,7 @@ impl Behind {
             commit_name: &self.commit_name,
             ..WhyView::default()
         };
-        let (kind, value) = if takes_markdown {
+        let (kind, mut value) = if takes_markdown {
             (MarkupKind::Markdown, why_markdown(&self.block, &view))
         } else {
             let style = Style { date: date::Format::SHORT, ..Style::default() };
@@ -90,6 +93,10 @@ impl Behind {
             let _ = write_why(&mut text, &self.block, &view, &style);
             (MarkupKind::PlainText, text.to_str_lossy().into_owned())
         };
+        if value.len() > MAX_BYTES {
+            let end = (0..=MAX_BYTES).rev().find(|at| value.is_char_boundary(*at)).unwrap_or(0);
+            value.replace_range(end.., "…\n");
+        }
         Hover { contents: HoverContents::Markup(MarkupContent { kind, value }), range: None }
     }
 

@@ -12,7 +12,7 @@ use super::{Answer, Context, NAME, Refusal};
 use crate::git::{BlameRequest, FileSince, ObjectId, Repository, date};
 use crate::outside;
 use crate::pretty::{has_passed, runs_checks};
-use crate::record::redaction;
+use crate::record::{Reader, redaction};
 use crate::replay::{Block, Call, Certainty, Explainer, Talk, blocks};
 
 /// The longest answer, in tokens.
@@ -137,7 +137,7 @@ pub fn why(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
     let mut found: Vec<Value> = Vec::new();
     let (mut left, mut left_out) = (MAX_TOKENS - FRAME_TOKENS, 0);
     for (at, block) in recorded().enumerate() {
-        let mut told = cleaned(Value::Object(told(&repo, block, &now, at == 0)));
+        let mut told = cleaned(Value::Object(told(&reader, block, &now, at == 0)));
         if let Some(told) = told.as_object_mut().filter(|_| at == 0) {
             fit(told, left);
         }
@@ -222,7 +222,8 @@ impl<'a> Now<'a> {
 }
 
 /// Returns what there is to say of a block, in the order in which it matters; in short unless it is the first.
-fn told(repo: &Repository, block: &Block, now: &Now<'_>, is_first: bool) -> Arguments {
+fn told(reader: &Reader<'_>, block: &Block, now: &Now<'_>, is_first: bool) -> Arguments {
+    let repo = reader.repo();
     let mut object = Map::new();
     let mut put = |key: &str, value: Value| {
         let is_empty = value.as_str().is_some_and(str::is_empty) || value.as_array().is_some_and(Vec::is_empty);
@@ -238,7 +239,8 @@ fn told(repo: &Repository, block: &Block, now: &Now<'_>, is_first: bool) -> Argu
     let message = commit.as_ref().map_or_else(String::new, |commit| folded(&commit.message.to_str_lossy()));
     let is_news = |text: &str| !says(&message, text);
     let prompt = found.prompt().filter(|prompt| is_news(prompt));
-    put("prompt", prompt.map(|prompt| short(&prompt, length(PROMPT_TOKENS))).into());
+    let begun = found.continues.as_ref().map(|begun| format!("continues {}: ", begun.commit_name)).unwrap_or_default();
+    put("prompt", prompt.map(|prompt| begun + &short(&prompt, length(PROMPT_TOKENS))).into());
     if let Some((talk, call)) = found.talk().zip(found.call()) {
         let task = call.task.as_ref().filter(|task| is_news(task));
         put("task", task.map(|task| short(task, length(PROMPT_TOKENS))).into());
@@ -247,7 +249,16 @@ fn told(repo: &Repository, block: &Block, now: &Now<'_>, is_first: bool) -> Argu
             let words: String = sentences(&words).filter(|sentence| is_news(sentence)).collect();
             // The last words are the nearest to the edit.
             put("reasoning", short_end(&words, REASONING_TOKENS).into());
-            let later = talk.prompts_after(call).filter(|prompt| is_correction(prompt) && is_news(prompt));
+            let later: Vec<String> = talk.prompts_after(call).map(str::to_owned).collect();
+            // What the person said when the commit was made is with the next commit of the session.
+            let recorded_on = found.recorded_on.unwrap_or(block.commit.commit_id);
+            let through = talk.through.as_deref().filter(|_| later.len() < MAX_PROMPTS);
+            let next = through.map(|through| reader.continuing(recorded_on, &talk.key, through, MAX_PROMPTS));
+            let redactor = next.iter().flatten().next().and_then(|_| redaction::redactor(repo).ok());
+            let next = next.into_iter().flatten().zip(redactor.iter().cycle());
+            let next = next.map(|(prompt, redactor)| redactor.without_secrets(&prompt).into_owned());
+            let later: Vec<String> = later.into_iter().chain(next).collect();
+            let later = later.iter().filter(|prompt| is_correction(prompt.as_str()) && is_news(prompt.as_str()));
             put("laterPrompts", later.take(MAX_PROMPTS).map(|prompt| short(prompt, EXCERPT_TOKENS)).collect());
             put("replaced", replaced(block, talk, call).into());
             put("checks", checks(talk, call).into());

@@ -50,6 +50,9 @@ fn headers(found: &Explanation, redactor: &Redactor) -> Vec<String> {
     if let Some(commit_id) = found.recorded_on {
         put("via", &commit_id.to_string());
     }
+    if let Some(begun) = &found.continues {
+        put("continues", &begun.commit_id.to_string());
+    }
     if let Some(prompt) = found.prompt() {
         let end = prompt.char_indices().nth(MAX_READ_CHARS).map_or(prompt.len(), |(end, _)| end);
         let prompt = redactor.without_secrets(&prompt[..end]);

@@ -21,6 +21,9 @@ const CONTEXT: usize = 3;
 /// An edit of at most so many lines is shown whole.
 const MAX_EDIT_LINES: usize = 20;
 
+/// A line has at most so many characters unless all is wanted.
+const MAX_LINE_CHARS: usize = 2000;
+
 /// How a block is shown.
 #[derive(Clone, Default)]
 pub struct WhyView<'a> {
@@ -44,6 +47,13 @@ impl WhyView<'_> {
     /// Returns recorded words without secrets.
     pub(super) fn clean<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.redactor.map_or(Cow::Borrowed(text), |redactor| redactor.without_secrets(text))
+    }
+
+    /// Returns one line as it is shown; a long one is cut unless nothing is left out.
+    fn line(&self, line: &str) -> String {
+        let end = line.char_indices().nth(MAX_LINE_CHARS).map(|(end, _)| end).filter(|_| !self.is_whole);
+        let mark = if end.is_some() { "…" } else { "" };
+        format!("{}{mark}", outside::line(&line[..end.unwrap_or(line.len())]))
     }
 }
 
@@ -114,11 +124,11 @@ pub fn write_why(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: 
     write_words(out, block, view, style)?;
     if let Some(change) = block.change() {
         writeln!(out)?;
-        rows_of(change, block, view).iter().try_for_each(|row| writeln!(out, "{}", row.shown(block, style)))?;
+        rows_of(change, block, view).iter().try_for_each(|row| writeln!(out, "{}", row.shown(block, view, style)))?;
     } else if let Some(command) = found.call().and_then(|call| call.command.as_deref()) {
         writeln!(out)?;
         let shown = lines_of(&view.clean(command), view.is_whole);
-        shown.iter().try_for_each(|line| writeln!(out, "    {}", outside::line(line)))?;
+        shown.iter().try_for_each(|line| writeln!(out, "    {}", view.line(line)))?;
     }
     if let Some(command) = more_command(block, view.commit_name) {
         writeln!(out, "\n{}", style.paint(&style.strong, &command))?;
@@ -141,22 +151,28 @@ fn relative<'p>(path: &'p str, style: &Style) -> &'p str {
 /// Writes the prompt, a sub-agent's task, and what was said and thought before the call.
 fn write_words(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: &Style) -> io::Result<()> {
     let Some(call) = block.found.call() else { return Ok(()) };
-    let mut prompt = |text: &str| {
+    let prompt = |out: &mut dyn Write, text: &str| {
         writeln!(out)?;
         for (at, line) in lines_of(&view.clean(text), view.is_whole).iter().enumerate() {
             let mark = if at == 0 { '>' } else { '|' };
-            writeln!(out, "{}", style.paint(&style.user, &format!("{mark} {}", outside::line(line))))?;
+            writeln!(out, "{}", style.paint(&style.user, &format!("{mark} {}", view.line(line))))?;
         }
         io::Result::Ok(())
     };
-    block.found.prompt().map_or(Ok(()), |text| prompt(&text))?;
-    call.task.as_ref().map_or(Ok(()), |text| prompt(text))?;
+    match &block.found.continues {
+        Some(begun) => {
+            let told = format!("continues {}: {}", begun.commit_name, view.clean(&begun.prompt));
+            writeln!(out, "\n{}", style.paint(&style.user, &outside::line(&told)))?;
+        }
+        None => block.found.prompt().map_or(Ok(()), |text| prompt(out, &text))?,
+    }
+    call.task.as_ref().map_or(Ok(()), |text| prompt(out, text))?;
     let words = call.reasoning.iter().filter(|words| !(words.is_thought && view.is_without_thinking));
     let mut lines: Vec<String> = Vec::new();
     for words in words {
         let mark = if words.is_thought { "  ~ " } else { "  " };
         let text = view.clean(words.text.trim_end());
-        let shown = text.lines().map(|line| format!("{mark}{}", outside::line(line)));
+        let shown = text.lines().map(|line| format!("{mark}{}", view.line(line)));
         lines.extend(shown.map(|line| if words.is_thought { style.paint(&style.dim, &line) } else { line }));
     }
     if !view.is_whole && lines.len() > MAX_WORDS_LINES {
@@ -191,10 +207,10 @@ struct Row {
 }
 
 impl Row {
-    fn shown(&self, block: &Block, style: &Style) -> String {
+    fn shown(&self, block: &Block, view: &WhyView<'_>, style: &Style) -> String {
         let columns = block.lines.last().map_or(1, |line| line.number.to_string().len());
         let number = self.number.map(|number| number.to_string()).unwrap_or_default();
-        let line = diff::painted(&format!("{}{}", self.sign, outside::line(&self.text.replace('\t', "    "))), style);
+        let line = diff::painted(&format!("{}{}", self.sign, view.line(&self.text.replace('\t', "    "))), style);
         format!("  {number:>columns$} {line}")
     }
 }
@@ -265,6 +281,9 @@ pub fn why_object(block: &Block, view: &WhyView<'_>) -> Value {
         put("span", json!([call.span.start, call.span.end]));
         put("time", call.time.map(|seconds| date::Time { seconds, offset: 0 }.to_rfc3339()).into());
         put("prompt", found.prompt().map(|prompt| view.clean(&prompt).into_owned()).into());
+        if let Some(begun) = &found.continues {
+            put("continues", begun.commit_id.to_string().into());
+        }
         if let Some(task) = &call.task {
             put("task", view.clean(task).into());
         }

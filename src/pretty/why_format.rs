@@ -75,6 +75,7 @@ fn own(name: &str, block: &Block, view: &WhyView<'_>) -> Option<String> {
         "call" => call.map(|call| call.id.clone()),
         "evidence" => Some(block.found.evidence.word().to_owned()),
         "prompt" => block.found.prompt().map(|prompt| view.clean(&prompt).into_owned()),
+        "continues" => block.found.continues.as_ref().map(|begun| begun.commit_id.to_string()),
         "path" => Some(view.path.to_owned()),
         "lines" => Some(block.ranges()),
         _ => return None,

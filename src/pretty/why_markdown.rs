@@ -32,6 +32,7 @@ pub fn why_markdown(block: &Block, view: &WhyView<'_>) -> String {
         let evidence = found.sentence(block.lines.len() == 1);
         parts.push(format!("{}\n*{evidence}*", plain(&facts.join(", "))));
     }
+    parts.extend(found.continues.as_ref().map(|begun| format!("continues {}:", begun.commit_name)));
     if let Some(prompt) = found.prompt() {
         parts.push(quoted(&view.clean(&prompt)));
     }

@@ -42,7 +42,7 @@ pub fn added(reader: &Reader<'_>, commits: &[Commit], paths: Option<&Paths>, tel
         let Some(at) = index.get(&commit_id).copied() else { continue };
         tell("Tracing lines", at, commits.len());
         // What was read of a commit is of no use for the next one.
-        let mut explainer = Explainer::new(reader, None, None).with_edits(edits.take());
+        let mut explainer = Explainer::new(reader, None, None).without_prompts().with_edits(edits.take());
         let mut lacking: Vec<String> = Vec::new();
         let mut is_lacking = false;
         for file in of_commit {

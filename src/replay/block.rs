@@ -5,7 +5,7 @@ use std::rc::Rc;
 use bstr::{BString, ByteSlice as _};
 
 use super::certainty::Certainty;
-use super::explain::Explanation;
+use super::explanation::Explanation;
 use super::talk::Change;
 use super::texts::keys;
 use crate::git::{BlamedCommit, BlamedFile, BlamedLines};

@@ -1,8 +1,10 @@
 //! Explaining lines: which call wrote each, and how sure that is.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -10,14 +12,15 @@ use bstr::{BString, ByteSlice as _};
 
 use super::certainty::Certainty;
 use super::elsewhere::{Elsewhere, Recorded, RecordedEdits};
+use super::explanation::{Continued, Explanation};
 use super::file::{File, Reach, TEXT_TIME, path_before};
 use super::limit::{Limit, Pace};
 use super::source::Source;
-use super::talk::{Befores, Call, CallIndex, Talk};
+use super::talk::{Befores, CallIndex};
 use super::texts::{Texts, is_trivial};
 use crate::error::Result;
 use crate::git::{BlamedFile, BlamedLines, ObjectId, Repository};
-use crate::record::Reader;
+use crate::record::{Reader, redaction};
 use crate::redact::Redactor;
 use crate::transcript::SessionKey;
 
@@ -29,81 +32,6 @@ const EARLIER_TIME: Duration = Duration::from_millis(500);
 const MAX_SOURCES: usize = 1024;
 /// How long reading the transcripts of running sessions may take.
 const LIVE_TIME: Duration = Duration::from_secs(10);
-
-/// The explanation of a line.
-#[derive(Clone, Debug)]
-pub struct Explanation {
-    /// How sure it is.
-    pub evidence: Certainty,
-    /// The sessions of the line's commit.
-    pub source: Rc<Source>,
-    /// The session among them, and the call if one is named.
-    place: Option<(usize, Option<usize>)>,
-    /// The path that the call wrote the line to, if that is another one.
-    pub other_path: Option<String>,
-    /// The commit whose record has the session, if that is not the line's.
-    pub recorded_on: Option<ObjectId>,
-    /// Whether several edits of the file have the line, and none is named.
-    pub is_in_several: bool,
-    /// Why the edits of the file were not done again.
-    problem: Option<&'static str>,
-}
-
-impl Explanation {
-    /// Returns the session.
-    pub fn talk(&self) -> Option<&Talk> {
-        self.source.talks.get(self.place?.0)
-    }
-
-    /// Returns the call.
-    pub fn call(&self) -> Option<&Call> {
-        self.talk()?.calls.get(self.place?.1?)
-    }
-
-    /// Returns the prompt that led to the line. For a sub-agent that of the session that sent it.
-    pub fn prompt(&self) -> Option<Rc<str>> {
-        let (talk, call) = (self.talk()?, self.call()?);
-        let Some(parent) = talk.key.parent_id() else { return call.prompt.clone() };
-        let parent = SessionKey::new(&talk.key.agent, parent);
-        let session = self.source.talks.iter().find(|talk| talk.key == parent)?;
-        session.prompt_that_sent(&talk.key, call.time)
-    }
-
-    /// Returns the session and the number of its turn that led to the line. For a sub-agent those of the session that sent it.
-    pub fn turn(&self) -> Option<(SessionKey, usize)> {
-        let (talk, call) = (self.talk()?, self.call()?);
-        let Some(parent) = talk.key.parent_id() else { return Some((talk.key.clone(), call.turn)) };
-        let parent = SessionKey::new(&talk.key.agent, parent);
-        let session = self.source.talks.iter().find(|talk| talk.key == parent)?;
-        Some((parent, session.turn_that_sent(&talk.key, call.time)?))
-    }
-
-    /// Returns what people read of how sure it is; `is_one` says whether it is about one line.
-    pub fn sentence(&self, is_one: bool) -> &'static str {
-        match (self.recorded_on, is_one) {
-            (None, true) if self.is_in_several => "several edits have this line, and it is not known which wrote it",
-            (None, false) if self.is_in_several => {
-                "several edits have these lines, and it is not known which wrote them"
-            }
-            (None, _) => self.evidence.sentence(is_one),
-            (Some(_), true) => "an edit that another commit recorded has this line",
-            (Some(_), false) => "an edit that another commit recorded has these lines",
-        }
-    }
-
-    /// Returns what was missing, damaged or left out of the sessions and the edits of the file.
-    pub fn problems(&self) -> Vec<String> {
-        self.source.problems.iter().cloned().chain(self.problem.map(str::to_owned)).collect()
-    }
-
-    /// Says whether both name the same call of the same session, or the same session, with the same evidence.
-    pub fn is_same(&self, other: &Explanation) -> bool {
-        Rc::ptr_eq(&self.source, &other.source)
-            && (self.evidence, self.place) == (other.evidence, other.place)
-            && (&self.other_path, self.recorded_on) == (&other.other_path, other.recorded_on)
-            && (self.is_in_several, self.problem) == (other.is_in_several, other.problem)
-    }
-}
 
 /// A commit, a path in it, and whether its sessions are read whole.
 type Key = (ObjectId, BString, bool);
@@ -127,6 +55,9 @@ pub struct Explainer<'a, 'r> {
     files_elsewhere: HashMap<(ObjectId, BString), Files>,
     /// The lines of other files and of commands, by commit and whether the sessions were read whole.
     others: HashMap<(ObjectId, bool), Rc<Others>>,
+    /// Whether prompts that earlier commits recorded are wanted, and those that were found.
+    has_prompts: bool,
+    continued: HashMap<(ObjectId, SessionKey), Option<Rc<Continued>>>,
     pace: Pace,
     earlier_until: Option<Instant>,
     problems: Vec<String>,
@@ -154,6 +85,8 @@ impl<'a, 'r> Explainer<'a, 'r> {
             elsewhere: Elsewhere::default(),
             files_elsewhere: HashMap::new(),
             others: HashMap::new(),
+            has_prompts: true,
+            continued: HashMap::new(),
             pace: Pace::Clock,
             earlier_until: None,
             problems: Vec::new(),
@@ -169,6 +102,12 @@ impl<'a, 'r> Explainer<'a, 'r> {
     #[must_use]
     pub fn by_work(self) -> Self {
         Explainer { pace: Pace::Work, ..self }
+    }
+
+    /// Leaves out the prompts that earlier commits recorded.
+    #[must_use]
+    pub fn without_prompts(self) -> Self {
+        Explainer { has_prompts: false, ..self }
     }
 
     /// Takes which commits have recorded edits of which files, as another explainer has read it.
@@ -188,6 +127,29 @@ impl<'a, 'r> Explainer<'a, 'r> {
     ///
     /// If an object cannot be read.
     pub fn explain(&mut self, lines: &BlamedLines) -> Result<Vec<Explanation>> {
+        let mut found = self.found(lines)?;
+        let has_prompts = self.has_prompts;
+        for found in found.iter_mut().filter(|_| has_prompts) {
+            let commit_id = found.recorded_on.unwrap_or(lines.commit.commit_id);
+            if let Some(session) = found.begun_before() {
+                found.continues = self.continued(commit_id, &session.key, session.since.as_deref());
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the prompt that the first words of a session's record answer.
+    fn continued(&mut self, commit_id: ObjectId, key: &SessionKey, since: Option<&str>) -> Option<Rc<Continued>> {
+        let known = self.continued.entry((commit_id, key.clone())).or_insert_with(|| {
+            let (commit_id, prompt) = self.reader.continued(commit_id, key, since)?;
+            let prompt = self.redactor.as_ref().map_or(Cow::Borrowed(&*prompt), |one| one.without_secrets(&prompt));
+            let commit_name = self.repo.abbreviate(commit_id);
+            Some(Rc::new(Continued { commit_id, commit_name, prompt: prompt.as_ref().into() }))
+        });
+        known.clone()
+    }
+
+    fn found(&mut self, lines: &BlamedLines) -> Result<Vec<Explanation>> {
         let commit_id = lines.commit.commit_id;
         let source = self.source(commit_id, &lines.file, false)?;
         self.tell_of(commit_id, &source);
@@ -195,8 +157,16 @@ impl<'a, 'r> Explainer<'a, 'r> {
         let mut found: Vec<Explanation> = if source.keys.is_empty() {
             let (source, evidence) = (Rc::clone(&source), Certainty::None);
             let (place, is_in_several, problem) = (None, false, None);
-            let found =
-                Explanation { evidence, source, place, other_path: None, recorded_on: None, is_in_several, problem };
+            let found = Explanation {
+                evidence,
+                source,
+                place,
+                other_path: None,
+                recorded_on: None,
+                continues: None,
+                is_in_several,
+                problem,
+            };
             vec![found; lines.count]
         } else {
             let file = self.file(commit_id, &lines.file, false)?;
@@ -204,7 +174,9 @@ impl<'a, 'r> Explainer<'a, 'r> {
         };
         // Of a boundary Git only says that the lines are as old as it, or older. In a shallow clone nothing more can be known.
         let is_boundary = lines.commit.is_boundary();
-        let before = if is_boundary { self.repo.commit(commit_id)?.parent_ids } else { Vec::new() };
+        // What no commit has is at the boundary too where Git looks back no further.
+        let is_old = is_boundary && !commit_id.is_null();
+        let before = if is_old { self.repo.commit(commit_id)?.parent_ids } else { Vec::new() };
         if before.iter().any(|id| self.repo.has_object(*id)) {
             for found in found.iter_mut().filter(|found| !found.evidence.names_a_call()) {
                 (found.evidence, found.place, found.is_in_several) = (Certainty::None, None, false);
@@ -295,7 +267,9 @@ impl<'a, 'r> Explainer<'a, 'r> {
         edits: (Rc<Source>, &Befores),
     ) -> Result<File> {
         let how = (reach, self.pace);
-        let file = File::read(self.repo, self.content.as_deref(), (commit_id, of), how, edits)?;
+        let without_secrets = |text: &str| without_secrets(text, self.redactor.as_ref(), self.repo);
+        let content = self.content.as_deref();
+        let file = File::read(self.repo, content, (commit_id, of), how, edits, without_secrets)?;
         file.problem.into_iter().for_each(|problem| self.tell(problem));
         Ok(file)
     }
@@ -318,6 +292,7 @@ impl<'a, 'r> Explainer<'a, 'r> {
                     place: Some((talk, Some(call))),
                     other_path: None,
                     recorded_on: Some(*recorded_on),
+                    continues: None,
                     is_in_several: false,
                     problem: file.problem,
                 };
@@ -366,6 +341,7 @@ impl<'a, 'r> Explainer<'a, 'r> {
             place: place.map(|(talk, call)| (talk, Some(call))),
             other_path: None,
             recorded_on: None,
+            continues: None,
             is_in_several: false,
             problem: file.problem,
         };
@@ -377,8 +353,10 @@ impl<'a, 'r> Explainer<'a, 'r> {
             if let Some((place, position)) = others.files.find(file.keys(), at) {
                 let moved = found(Certainty::Moved, Some(place));
                 let change = moved.call().and_then(|call| call.changes.get(position >> 24));
-                let other_path = change.map(|change| change.edit.path.clone());
-                match other_path.as_ref().is_some_and(|other| file.names.contains(other)) {
+                let other_path = change.map(|change| change.edit.path.as_str());
+                let is_own = other_path.is_some_and(|other| file.names.contains(other));
+                let other_path = other_path.map(|path| self.from_top(path).to_owned());
+                match is_own {
                     // An earlier edit of this file, whose line no commit had until now.
                     true if !file.is_seen(at) => return Explanation { evidence: Certainty::Text, ..moved },
                     true => {}
@@ -406,6 +384,12 @@ impl<'a, 'r> Explainer<'a, 'r> {
         }
     }
 
+    /// Returns a path from the top of the working tree, if it is below that.
+    fn from_top<'p>(&self, path: &'p str) -> &'p str {
+        let top = self.repo.worktree().and_then(Path::to_str);
+        top.and_then(|top| path.strip_prefix(top)?.strip_prefix('/')).unwrap_or(path)
+    }
+
     fn others(&mut self, commit_id: ObjectId, is_whole: bool, source: &Source) -> Rc<Others> {
         let entry = match self.others.entry((commit_id, is_whole)) {
             Entry::Occupied(known) => return Rc::clone(known.get()),
@@ -430,4 +414,17 @@ impl<'a, 'r> Explainer<'a, 'r> {
         }
         Rc::clone(entry.insert(Rc::new(Others { files, commands })))
     }
+}
+
+/// Returns a file as it would be recorded, with as many lines as it has; `None` if it has no secrets.
+fn without_secrets(text: &str, redactor: Option<&Redactor>, repo: &Repository) -> Option<String> {
+    let own = if redactor.is_none() { redaction::redactor(repo).ok() } else { None };
+    let redactor = redactor.or(own.as_ref())?;
+    let Cow::Owned(whole) = redactor.without_secrets(text) else { return None };
+    if whole.lines().count() == text.lines().count() {
+        return Some(whole);
+    }
+    // A key of several lines is one mark.
+    let lines = text.lines().map(|line| format!("{}\n", redactor.without_secrets(line)));
+    Some(lines.collect())
 }

@@ -30,6 +30,9 @@ const MAX_TRIVIAL: usize = 100;
 /// How long comparing the texts of edits may take before it gets coarser; only texts made for that take so long.
 pub(super) const TEXT_TIME: Duration = Duration::from_secs(2);
 
+/// How what was a secret begins in an edit as it is recorded.
+const REDACTED: &str = "[REDACTED:";
+
 /// Which edits of the sessions are done again.
 #[derive(Clone, Copy)]
 pub(super) enum Reach {
@@ -48,14 +51,14 @@ pub(super) struct File {
     pub(super) source: Rc<Source>,
     /// How edits name it.
     pub(super) names: HashSet<String>,
-    /// The file.
+    /// The file; without secrets if they were taken out of its edits.
     text: Vec<u8>,
     /// The lines of the file without white space. Only lines that doing the edits again does not explain need them.
     keys: OnceCell<Vec<Vec<u8>>>,
     /// What wrote each line; empty if the edits were not done again.
     origins: Vec<Origin<CallIndex>>,
     texts: Texts<CallIndex>,
-    /// Those of calls whose branch of the conversation was taken back.
+    /// Those of calls whose branch of the conversation was taken back, and of those that were interrupted.
     abandoned: Texts<CallIndex>,
     /// The last session that edited the file.
     pub(super) last_talk: Option<usize>,
@@ -72,6 +75,7 @@ impl File {
         (commit_id, of): (ObjectId, &BlamedFile),
         (reach, pace): (Reach, Pace),
         (source, befores): (Rc<Source>, &Befores),
+        without_secrets: impl FnOnce(&str) -> Option<String>,
     ) -> Result<Self> {
         let versions = Versions::of(repo, commit_id, of, content)?;
         let (path, before) = (of.path.to_str_lossy(), path_before(of).to_str_lossy());
@@ -108,9 +112,13 @@ impl File {
         let index =
             |is_abandoned: bool| texts_of(steps.iter().filter(|step| step.is_abandoned == is_abandoned), limit.clone());
         let (texts, abandoned) = (index(false), index(true));
+        let has_redacted = |step: &Step<'_>| step.change.edit.new.as_deref().is_some_and(|new| new.contains(REDACTED));
+        let is_redacted = !versions.is_too_large() && steps.iter().any(has_redacted);
         drop(steps);
         drop(places);
-        let (text, keys) = (versions.end, OnceCell::new());
+        // The secrets of the file are not in the edits. What was compared so far is the file as it is.
+        let redacted = if is_redacted { without_secrets(&versions.end.to_str_lossy()) } else { None };
+        let (text, keys) = (redacted.map_or(versions.end, String::into_bytes), OnceCell::new());
         Ok(File { source, names, text, keys, origins, texts, abandoned, last_talk, problem })
     }
 

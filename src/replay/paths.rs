@@ -47,8 +47,14 @@ impl<'a> Places<'a> {
     ///
     /// Below the top of this working tree a path is what follows the top. Elsewhere it is the longest end that the commit
     /// has a file at, if what is before it may be the top of what the session works on. A session that works in this working
-    /// tree works nowhere else. A relative path may be relative to a directory below the top.
+    /// tree works nowhere else. A relative path is relative to the directory that the session ran in; where that is not known,
+    /// or has no such file, it may be relative to any directory below the top.
     pub fn is_at(&self, named: &str, path: &str, home: Home<'_>) -> bool {
+        if let Some(resolved) = self.resolved(named, home)
+            && (resolved == path || (self.has_file)(&resolved))
+        {
+            return resolved == path;
+        }
         let named = plain(named);
         let leads_out = named.split('/').any(|part| part == "..");
         if path.is_empty() || !named.ends_with(last(path)) || leads_out {
@@ -62,6 +68,17 @@ impl<'a> Places<'a> {
         let top = named.strip_suffix(path).and_then(|front| front.strip_suffix('/'));
         let may_be_top = below_top.is_some() || (!home.is_local && top.is_some_and(|top| home.may_be_top(top)));
         below_top == Some(path) || (may_be_top && self.place_of(&named).as_deref() == Some(path))
+    }
+
+    /// Returns the path from the top that a relative path has in the directory of a session, if that is in this working tree.
+    fn resolved(&self, named: &str, home: Home<'_>) -> Option<String> {
+        let directory = home.directory.filter(|_| !named.starts_with('/'))?;
+        let below = self.top.and_then(|top| directory.strip_prefix(top))?;
+        let below = if below.is_empty() { below } else { below.strip_prefix('/')? };
+        let resolved = plain(&format!("{}/{named}", below.trim_end_matches('/')));
+        let resolved = resolved.trim_start_matches('/');
+        let is_inside = !resolved.is_empty() && !resolved.split('/').any(|part| part == "..");
+        is_inside.then(|| resolved.to_owned())
     }
 
     /// Returns the longest end of an absolute path that the commit has a file at.
@@ -129,6 +146,23 @@ mod tests {
         assert!(!places.is_at("/home/else/work/src/a.rs", "src/a.rs", here), "elsewhere on this machine");
         assert!(places.is_at("/repo/.worktrees/x/src/a.rs", "src/a.rs", here));
         assert!(!places.is_at("", "b.rs", anywhere) && !places.is_at("/", "b.rs", anywhere));
+    }
+
+    #[test]
+    fn a_relative_path_is_that_of_the_directory_that_the_session_ran_in() {
+        let files = ["pkg/a/src/m.py", "pkg/b/src/m.py", "src/n.py"];
+        let places = Places::new(Some("/repo"), |path| files.contains(&path));
+        let is_at = |named: &str, path: &str, directory: &str| {
+            places.is_at(named, path, Home { directory: Some(directory), is_local: true })
+        };
+        assert!(is_at("src/m.py", "pkg/b/src/m.py", "/repo/pkg/b"));
+        assert!(!is_at("src/m.py", "pkg/a/src/m.py", "/repo/pkg/b"));
+        assert!(is_at("../a/src/m.py", "pkg/a/src/m.py", "/repo/pkg/b/"));
+        assert!(!is_at("../a/src/m.py", "pkg/b/src/m.py", "/repo/pkg/b/"));
+        assert!(is_at("src/new.py", "pkg/b/src/new.py", "/repo/pkg/b"), "no commit has it yet");
+        assert!(is_at("n.py", "src/n.py", "/repo/pkg/b"), "there is no such file: it is guessed");
+        assert!(is_at("src/m.py", "pkg/a/src/m.py", "/elsewhere"), "that directory says nothing");
+        assert!(is_at("./src/n.py", "src/n.py", "/repo") && !is_at("../../../src/n.py", "src/n.py", "/repo/pkg/b"));
     }
 
     #[test]

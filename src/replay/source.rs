@@ -60,12 +60,13 @@ impl Source {
             }
             source.keys.push(summary.key.clone());
             let mut talk = Talk::of(summary.key, summary.model, conversation.messages);
+            (talk.since, talk.through) = (summary.since, summary.through);
             talk.directory = directory(&conversation.bytes);
             if conversation.lack.is_some() {
                 // The record counts what is not here.
                 talk.turns = usize::try_from(summary.turns).unwrap_or(usize::MAX);
             }
-            talk.is_beyond_record = is_whole && summary.since.is_some();
+            talk.is_beyond_record = is_whole && talk.since.is_some();
             befores.extend(befores_of(source.talks.len(), &mut talk, &conversation.bytes, names));
             source.talks.push(talk);
             Ok(ControlFlow::Continue(()))

@@ -16,7 +16,7 @@ pub struct Step<'t> {
     before: Option<&'t str>,
     /// When it was made.
     time: Option<i64>,
-    /// Whether its branch of the conversation was taken back.
+    /// Whether its branch of the conversation was taken back, or it was interrupted: it may not have been done.
     pub is_abandoned: bool,
 }
 
@@ -33,7 +33,8 @@ pub fn steps<'t>(talks: &'t [Talk], places: &Places<'_>, paths: [&str; 2], befor
         let is_wanted = |named: &str| paths.iter().any(|path| places.is_at(named, path, home));
         for (number, call) in talk.calls.iter().enumerate() {
             let wanted = call.changes.iter().filter(|change| is_wanted(&change.edit.path));
-            let (place, time, is_abandoned) = ((at, number), call.time, call.is_abandoned);
+            let is_abandoned = call.is_abandoned || call.is_unanswered;
+            let (place, time) = ((at, number), call.time);
             // A call that edits the file in several places has found it so at the first of them.
             let mut before = befores.get(&place).map(String::as_str);
             found.extend(wanted.map(|change| Step { place, change, before: before.take(), time, is_abandoned }));

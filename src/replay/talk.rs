@@ -12,6 +12,9 @@ use crate::transcript::{Edit, Message, Part, Role, SessionKey, ToolCall, ToolRes
 /// programs sum up; in bytes.
 const KEPT_BYTES: (usize, usize) = (80, 1000);
 
+/// Agents that answer each call with a result, also one that failed or was refused.
+const ANSWERING: &[&str] = &["claude"];
+
 /// The position of a call: that of its session among those of the commit, and its own among the calls of the session.
 pub type CallIndex = (usize, usize);
 
@@ -29,6 +32,10 @@ pub struct Talk {
     pub turns: usize,
     /// Whether its turns are counted from the beginning of the session, although the record of the commit begins later.
     pub is_beyond_record: bool,
+    /// The segment that its record begins after, as in the record.
+    pub since: Option<String>,
+    /// The segment that its record ends with.
+    pub through: Option<String>,
     /// The directory that the session ran in, if its transcript has it.
     pub directory: Option<String>,
     /// Whether the words were read from the transcript of a running session, since no commit has them.
@@ -110,6 +117,8 @@ pub struct Call {
     pub has_failed: bool,
     /// Whether its branch of the conversation was taken back.
     pub is_abandoned: bool,
+    /// Whether it never had a result although the conversation went on: it was interrupted.
+    pub is_unanswered: bool,
 }
 
 /// The state of reading a conversation.
@@ -132,11 +141,14 @@ impl Talk {
         let failed: HashSet<String> =
             results(&messages).filter(|result| result.is_error).map(|result| result.call_id.clone()).collect();
         let answered = answered(&messages);
+        let settled = if ANSWERING.contains(&key.agent.as_str()) { settled(&messages) } else { [0, 0] };
         let mut talk = Talk {
             key,
             model,
             turns: messages.iter().filter(|message| message.is_prompt()).count(),
             is_beyond_record: false,
+            since: None,
+            through: None,
             directory: None,
             is_live: false,
             calls: Vec::new(),
@@ -145,7 +157,7 @@ impl Talk {
         };
         let turn_of = turn_numbers(&messages);
         let mut at = Position::default();
-        for (message, turn) in messages.into_iter().zip(turn_of) {
+        for ((number, message), turn) in messages.into_iter().enumerate().zip(turn_of) {
             if message.parts.is_empty() {
                 continue;
             }
@@ -162,6 +174,9 @@ impl Talk {
                         let has_failed = !call.call_id.is_empty() && failed.contains(&call.call_id);
                         let mut call = at.call(call, turn, &span, is_abandoned);
                         call.has_failed = has_failed;
+                        call.is_unanswered = number < settled[usize::from(is_sidechain)]
+                            && !call.id.is_empty()
+                            && !answered.contains_key(&call.id);
                         if has_failed {
                             call.changes.clear();
                         }
@@ -185,7 +200,7 @@ impl Talk {
     fn hear(&mut self, message: &Message, turn: usize, at: &mut Position, is_sub_agent: bool) {
         for part in &message.parts {
             if let Part::ToolResult(result) = part
-                && let Some(sub_agent) = result.sub_agent.clone().filter(|_| at.prompt.is_some())
+                && let Some(sub_agent) = result.sub_agent.clone()
             {
                 self.sent.insert(sub_agent, turn);
             }
@@ -270,6 +285,7 @@ impl Position {
             output: None,
             has_failed: false,
             is_abandoned,
+            is_unanswered: false,
         }
     }
 }
@@ -278,6 +294,23 @@ impl Position {
 fn results(messages: &[Message]) -> impl Iterator<Item = &ToolResult> {
     let parts = messages.iter().flat_map(|message| &message.parts);
     parts.filter_map(|part| if let Part::ToolResult(result) = part { Some(result) } else { None })
+}
+
+/// Returns before which message all calls have had their results, of the conversation itself and of sub-agents within it:
+/// an agent goes on when it has the results of its calls, and a person when the agent has stopped.
+fn settled(messages: &[Message]) -> [usize; 2] {
+    let (mut settled, mut heard) = ([0, 0], [0, 0]);
+    for (number, message) in messages.iter().enumerate().filter(|(_, message)| !message.parts.is_empty()) {
+        let of = usize::from(message.is_sidechain);
+        match message.role {
+            Role::Assistant => settled[of] = heard[of].max(settled[of]),
+            Role::User if message.is_prompt() => (heard[of], settled[of]) = (number, number),
+            Role::User => heard[of] = number,
+            // An interruption, say.
+            Role::System => settled[of] = number.max(settled[of]),
+        }
+    }
+    settled
 }
 
 /// Returns where the result of each call stands, and the ends of its text.

@@ -82,6 +82,47 @@ fn uri(scratch: &Scratch, path: &str) -> String {
 }
 
 #[test]
+fn a_hover_has_the_prompt_of_a_turn_that_an_earlier_commit_began() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("Fix both.");
+    session.edits("a.txt", "first_bug()\n");
+    let first = session.commits("first");
+    session.edits("b.txt", "second_bug()\n");
+    session.commits("second");
+    for (format, expected) in
+        [("markdown", "continues {}:\n\n> Fix both.\n"), ("plaintext", "continues {}: Fix both.\n")]
+    {
+        let mut editor = Editor::new(&scratch, &[format]);
+        let shown = editor.hover(&uri(&scratch, "b.txt"), 1);
+        assert!(shown.contains(&expected.replace("{}", &first[..7])), "{shown}");
+        editor.ends();
+    }
+}
+
+#[test]
+fn very_long_lines_are_cut_and_a_hover_is_bounded() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    let long = |letter: &str, lines: usize| format!("{}\n", letter.repeat(30_000)).repeat(lines);
+    session.prompt(&long("p ", 20));
+    session.says(&long("r ", 20));
+    session.edits("min.js", &format!("{}\n", "x();".repeat(100_000)));
+    session.commits("minified");
+    let shown = scratch.shiftlog("why", ["min.js:1"]).ok();
+    assert!(shown.lines().all(|line| line.chars().count() <= 2010), "{}", shown.len());
+    assert!(shown.contains("…\n"));
+    let whole = scratch.shiftlog("why", ["--full", "min.js:1"]).ok();
+    assert!(whole.contains(&"x();".repeat(100_000)), "{}", whole.len());
+    for format in ["markdown", "plaintext"] {
+        let mut editor = Editor::new(&scratch, &[format]);
+        let hover = editor.hover(&uri(&scratch, "min.js"), 1);
+        assert!(!hover.is_empty() && hover.len() <= (64 << 10) + 4, "{}", hover.len());
+        editor.ends();
+    }
+}
+
+#[test]
 fn a_hover_tells_the_prompt_the_reason_and_how_to_see_more() {
     let scratch = reconnect();
     let mut editor = Editor::new(&scratch, &["markdown", "plaintext"]);

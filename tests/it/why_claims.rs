@@ -227,3 +227,127 @@ fn words_that_do_not_tell_what_is_meant_are_refused() {
     let entries = scratch.shiftlog("why", ["-z", "reconnect.py:2-5"]).ok();
     assert_eq!(entries.matches("\n\0reconnect.py:").count(), 2, "between three entries: {entries}");
 }
+
+/// A rollout of Codex in a directory, with a prompt.
+struct Rollout(String);
+
+impl Rollout {
+    fn new(directory: &std::path::Path) -> Self {
+        let mut rollout = Rollout(String::new());
+        rollout.says("session_meta", &json!({ "id": "s1", "cwd": directory }));
+        rollout.says("event_msg", &json!({ "type": "user_message", "message": "do it" }));
+        rollout
+    }
+
+    fn says(&mut self, kind: &str, payload: &Value) {
+        let record = json!({ "timestamp": "2026-01-02T03:04:06Z", "type": kind, "payload": payload });
+        self.0 += &format!("{record}\n");
+    }
+
+    fn patches(&mut self, hunks: &str) {
+        let input = format!("*** Begin Patch\n{hunks}*** End Patch\n");
+        let call = json!({ "type": "custom_tool_call", "call_id": "c1", "name": "apply_patch", "input": input });
+        self.says("response_item", &call);
+    }
+
+    fn answers(&mut self, output: &str) {
+        let output = json!({ "type": "custom_tool_call_output", "call_id": "c1", "output": output });
+        self.says("response_item", &output);
+    }
+
+    fn is_recorded(&self, scratch: &Scratch) {
+        let transcript = scratch.root().join("rollout.jsonl");
+        fs::write(&transcript, &self.0).unwrap();
+        let said = format!("--transcript={}", transcript.display());
+        scratch.shiftlog("add", ["-q", "--agent=codex", "--session=s1", &said]).ok();
+    }
+}
+
+#[test]
+fn a_patch_that_was_refused_or_failed_wrote_nothing() {
+    let outputs = [
+        "patch rejected by user",
+        "apply_patch verification failed: Failed to find expected lines in f",
+        "aborted by user after 3.2s",
+        "execution error: no such directory",
+    ];
+    let is_told = [false, true];
+    for (output, is_told) in outputs.into_iter().flat_map(|output| is_told.map(|is_told| (output, is_told))) {
+        let scratch = Scratch::set_up();
+        scratch.commit("f", "import os\nend line\n", "base");
+        let mut rollout = Rollout::new(&scratch.top);
+        rollout.patches("*** Update File: f\n@@\n import os\n+import functools\n end line\n");
+        if is_told {
+            let event = json!({ "type": "patch_apply_end", "call_id": "c1", "success": false, "status": "declined" });
+            rollout.says("event_msg", &event);
+        }
+        // An event tells it whatever the words of the result are.
+        let output = if is_told { "no" } else { output };
+        rollout.answers(output);
+        scratch.commit("f", "import os\nimport functools\nend line\n", "typed by somebody");
+        rollout.is_recorded(&scratch);
+        let lines = told(&scratch, &["f"]);
+        assert!(!lines[1].starts_with("replay"), "{output}: {lines:?}");
+        let shown = scratch.shiftlog("show", ["-v"]).ok();
+        assert!(shown.contains(&format!("    ! {output}\n")), "{shown}");
+    }
+}
+
+#[test]
+fn a_relative_path_of_a_session_in_a_subdirectory_is_no_file_elsewhere() {
+    let scratch = Scratch::set_up();
+    for directory in ["pkg/a", "pkg/b"] {
+        scratch.commit(&format!("{directory}/src/m.py"), "first_line = 0\nlast_line = 2\n", "base");
+    }
+    let mut rollout = Rollout::new(&scratch.top.join("pkg/b"));
+    rollout.patches("*** Update File: src/m.py\n@@\n first_line = 0\n+shared_line = 1\n last_line = 2\n");
+    rollout.answers("Success.");
+    for directory in ["pkg/a", "pkg/b"] {
+        scratch.write(&format!("{directory}/src/m.py"), "first_line = 0\nshared_line = 1\nlast_line = 2\n");
+    }
+    scratch.git(["commit", "-qam", "both"]).ok();
+    rollout.is_recorded(&scratch);
+    assert_eq!(told(&scratch, &["pkg/b/src/m.py"])[1], "replay/1");
+    assert_eq!(told(&scratch, &["pkg/a/src/m.py"])[1], "moved/1");
+    let new = "other_line = 1\nlast_line = 2";
+    let edit = json!({ "file_path": "src/m.py", "old_string": "last_line = 2", "new_string": new });
+    let directory = scratch.top.join("pkg/b");
+    scratch.write("pkg/a/src/m.py", "first_line = 0\nother_line = 1\nlast_line = 2\n");
+    scratch.git(["commit", "-qam", "one"]).ok();
+    let text = prompt("do it") + &call("e", "Edit", &edit, directory.to_str().unwrap());
+    record(&scratch, "s2", &text);
+    assert_eq!(told(&scratch, &["pkg/a/src/m.py"])[1], "moved/1", "a relative path of Claude Code");
+}
+
+#[test]
+fn an_edit_that_was_interrupted_is_not_done_again() {
+    let stopped = prompt("[Request interrupted by user for tool use]");
+    let went_on = prompt("do something else");
+    // Where the transcript ends with the call, its result may follow.
+    for (after, evidence) in [(&*stopped, "text/1"), (&*went_on, "text/1"), ("", "replay/1")] {
+        let scratch = Scratch::set_up();
+        let file = scratch.top.join("f.txt");
+        scratch.commit("f.txt", "start_line()\n", "base");
+        let new = "start_line()\nnever_applied()";
+        let input = json!({ "file_path": file, "old_string": "start_line()", "new_string": new });
+        scratch.commit("f.txt", "start_line()\nnever_applied()\n", "typed by somebody");
+        let edit = call("e", "Edit", &input, scratch.top.to_str().unwrap());
+        record(&scratch, "s1", &(prompt("do it") + &edit + after));
+        assert_eq!(told(&scratch, &["f.txt"])[1], evidence, "{after}");
+    }
+}
+
+#[test]
+fn a_line_with_a_secret_is_found_in_the_edit_from_which_it_was_taken() {
+    let scratch = Scratch::set_up();
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0".repeat(2).get(..36).unwrap());
+    let session = scratch.session("s1");
+    session.prompt("write the settings");
+    session.edits("settings.py", &format!("first_setting = 1\ntoken = \"{secret}\"\nlast_setting = 3\n"));
+    session.commits("settings");
+    assert_eq!(told(&scratch, &["settings.py"]), ["replay/1", "text/1", "replay/1"]);
+    let found = &why(&scratch, &["settings.py:2"])[0];
+    assert_eq!(found["prompt"], "write the settings", "{found}");
+    let lines = scratch.shiftlog("stats", ["--lines"]).ok();
+    assert!(!lines.contains("ghp_a1"), "{lines}");
+}

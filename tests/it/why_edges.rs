@@ -256,3 +256,13 @@ fn a_file_that_was_renamed_twice_is_large_or_of_a_replaced_commit_is_explained()
     assert_eq!(ran.stdout, "text/1\n", "{ran:?}");
     assert!(ran.stderr.contains("the edits of a large file were not done again"), "{}", ran.stderr);
 }
+
+#[test]
+fn lines_that_no_commit_has_are_explained_with_a_date_that_ends_the_search() {
+    let scratch = reconnect();
+    let text = fs::read_to_string(scratch.top.join("reconnect.py")).unwrap();
+    scratch.write("reconnect.py", &format!("{text}typed()\n"));
+    let since = "--since=2030-01-01";
+    assert_eq!(why(&scratch, &[since, "reconnect.py:6"])[0]["evidence"], "path");
+    assert_eq!(told(&scratch, &[since, "reconnect.py"]).last().unwrap(), "path/");
+}

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::Scratch;
 use crate::why::{objects, reconnect, told, why};
@@ -26,6 +26,7 @@ fn each_kind_of_evidence_is_called_what_it_is() {
     assert_eq!(told(&scratch, &["README"]), ["none/"]);
     let moved = scratch.shiftlog("why", ["a.txt:4"]).ok();
     assert!(moved.contains("(the same line was written in another file: b.txt)\n"), "{moved}");
+    assert_eq!(why(&scratch, &["a.txt:4"])[0]["otherPath"], "b.txt");
     let shell = scratch.shiftlog("why", ["a.txt:5"]).ok();
     assert!(
         shell.contains("Bash\n(a command has this line)\n") && shell.contains("    from_a_command(2)\n"),
@@ -242,4 +243,54 @@ fn revisions_to_ignore_are_looked_through() {
     let ran = scratch.shiftlog("blame", ["reconnect.py"]);
     assert!(ran.stderr.starts_with("warning: '.git-blame-ignore-revs' is not used: "), "{ran:?}");
     assert_eq!(ran.stdout.lines().count(), 5, "{ran:?}");
+}
+
+#[test]
+fn a_line_of_a_turn_that_an_earlier_commit_began_has_the_prompt_of_that_turn() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("Fix both bugs;\none commit each.");
+    session.edits("a.txt", "first_bug()\n");
+    let first = session.commits("first");
+    session.edits("b.txt", "second_bug()\n");
+    let folder = session.transcript.with_extension("").join("subagents");
+    fs::create_dir_all(&folder).unwrap();
+    session.calls("task", "Task", &json!({ "prompt": "write helper.txt" }));
+    let record = |kind: &str, content: Value| {
+        let message = json!({ "role": kind, "content": content });
+        let time = "2026-01-02T03:04:06Z";
+        format!("{}\n", json!({ "type": kind, "isSidechain": true, "timestamp": time, "message": message }))
+    };
+    let input = json!({ "file_path": scratch.top.join("helper.txt"), "content": "written_by_a_helper()\n" });
+    let words = [
+        record("user", json!("write helper.txt")),
+        record("assistant", json!([{ "type": "tool_use", "id": "w1", "name": "Write", "input": input }])),
+        record("user", json!([{ "type": "tool_result", "tool_use_id": "w1", "content": "done" }])),
+    ];
+    fs::write(folder.join("agent-a1b2.jsonl"), words.concat()).unwrap();
+    scratch.write("helper.txt", "written_by_a_helper()\n");
+    session.answers("task", "The helper is done.");
+    session.commits("second");
+    session.prompt("Another turn.");
+    session.edits("c.txt", "of_another_turn()\n");
+    session.commits("third");
+    let told = format!("continues {}: Fix both bugs; one commit each.\n", &first[..7]);
+    let shown = scratch.shiftlog("why", ["b.txt:1"]).ok();
+    assert!(shown.contains(&format!("\n\n{told}\n")), "{shown}");
+    let of_helper = scratch.shiftlog("why", ["helper.txt:1"]).ok();
+    assert!(of_helper.contains(&format!("\n\n{told}\n> write helper.txt\n")), "{of_helper}");
+    for file in ["b.txt", "helper.txt"] {
+        let found = &why(&scratch, &[&format!("{file}:1")])[0];
+        let (prompt, continues) = (&found["prompt"], &found["continues"]);
+        assert_eq!((prompt, continues), (&json!("Fix both bugs; one commit each."), &json!(first)), "{found}");
+        let lines = scratch.shiftlog("blame", ["--porcelain", file]).ok();
+        let headers = format!("\nshiftlog-continues {first}\nshiftlog-prompt Fix both bugs; one commit each.\n");
+        assert!(lines.contains(&headers), "{lines}");
+        let line = scratch.shiftlog("why", ["--format=%(continues) %(prompt)", &format!("{file}:1")]).ok();
+        assert_eq!(line, format!("{first} Fix both bugs; one commit each.\n"));
+    }
+    for (file, prompt) in [("a.txt", "Fix both bugs;\none commit each."), ("c.txt", "Another turn.")] {
+        let found = &why(&scratch, &[&format!("{file}:1")])[0];
+        assert_eq!((&found["prompt"], found.get("continues")), (&json!(prompt), None), "{found}");
+    }
 }

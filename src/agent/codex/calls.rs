@@ -10,11 +10,26 @@ use super::super::json::{self, at, field, list, string, text};
 use super::super::tool;
 use crate::transcript::{Edit, Part, ToolCall, ToolResult};
 
+/// Beginnings of what Codex itself says of a call that was refused, interrupted or not possible.
+const FAILURES: &[&str] =
+    &["aborted by user", "apply_patch verification failed", "execution error", "patch rejected", "rejected by user"];
+
+/// Says whether an event that tells of a change says that it was not made.
+pub fn has_failed(told: &Value<'_>) -> bool {
+    field(told, "success").and_then(Value::as_bool) == Some(false)
+        || matches!(text(told, "status"), Some("failed" | "declined"))
+}
+
+/// Returns the result of a change that was not made, from the event that tells so.
+pub fn failure(told: &Value<'_>, call_id: &str) -> ToolResult {
+    let said = ["stderr", "stdout", "status"].iter().filter_map(|key| text(told, key));
+    let said = said.map(str::trim).find(|said| !said.is_empty());
+    ToolResult::new(call_id, said.unwrap_or("failed"), true)
+}
+
 /// Returns a call that changed files, from an event that tells which; without edits if it failed.
 pub fn change(told: &Value<'_>, call_id: &str) -> ToolCall {
-    let has_failed = field(told, "success").and_then(Value::as_bool) == Some(false)
-        || matches!(text(told, "status"), Some("failed" | "declined"));
-    let changed = field(told, "changes").and_then(Value::as_object).filter(|_| !has_failed);
+    let changed = field(told, "changes").and_then(Value::as_object).filter(|_| !has_failed(told));
     let mut call = tool::call(call_id, "apply_patch", serde_json::Value::Null);
     call.edits =
         changed.into_iter().flat_map(|changes| changes.iter()).flat_map(|(path, one)| edits(path, one)).collect();
@@ -87,7 +102,13 @@ fn without_preamble(text: &str) -> (&str, bool) {
         is_error |= codes.into_iter().any(|code| code.trim() != "0");
         said = output;
     }
-    (said, is_error)
+    // A shell that was interrupted has no output.
+    let reason = match said.split_once('\n') {
+        Some((first, rest)) if first.starts_with("Wall time: ") && rest.starts_with("aborted by user") => rest,
+        _ => said,
+    };
+    let is_of_codex = said.len() == text.len() && FAILURES.iter().any(|failure| reason.starts_with(failure));
+    (said, is_error || is_of_codex)
 }
 
 fn inner_output(value: &Value<'_>) -> (String, bool) {
@@ -136,6 +157,17 @@ mod tests {
         assert_eq!(read(chunk), ("[main 4e1c2aa] x\n".into(), false));
         let twice = "Wall time: 0.1 seconds\nOutput:\nExit code: 1\nWall time: 0 seconds\nOutput:\nno\n";
         assert_eq!(read(twice), ("no\n".into(), true));
+        for failed in [
+            "patch rejected by user",
+            "apply_patch verification failed: Failed to find expected lines in f",
+            "aborted by user after 3.2s",
+            "Wall time: 3.2 seconds\naborted by user",
+            "execution error: Io(Custom { kind: Other })",
+        ] {
+            assert_eq!(read(failed), (failed.into(), true));
+        }
+        let printed = "Exit code: 0\nWall time: 0 seconds\nOutput:\nexecution error: none\n";
+        assert_eq!(read(printed), ("execution error: none\n".into(), false), "a program may say so itself");
         assert_eq!(read("Wall time: long\n"), ("Wall time: long\n".into(), false), "a tool may say so itself");
     }
 }

@@ -35,6 +35,8 @@ pub struct Rollout {
     patches: HashSet<String>,
     /// The calls that the model has made.
     calls: HashSet<String>,
+    /// Calls of which events tell that they changed nothing.
+    failed: HashSet<String>,
     /// Calls that run a program of the model's; events tell what the program called.
     programs: HashSet<String>,
 }
@@ -153,11 +155,16 @@ impl Rollout {
     }
 
     /// Reads the files that a call has changed, unless its input has told that.
-    fn change(&self, told: &Value<'_>, call_id: Option<&str>, message: &mut Message) {
+    fn change(&mut self, told: &Value<'_>, call_id: Option<&str>, message: &mut Message) {
         let call_id = call_id.unwrap_or_default();
+        let has_failed = calls::has_failed(told);
         if !self.patches.contains(call_id) {
             message.role = Role::Assistant;
             message.parts.push(Part::ToolCall(calls::change(told, call_id)));
+            message.parts.extend(has_failed.then(|| Part::ToolResult(calls::failure(told, call_id))));
+        } else if has_failed {
+            // The result of the call follows; it does not always say so.
+            self.failed.insert(call_id.to_owned());
         }
     }
 
@@ -204,6 +211,7 @@ impl Rollout {
             "custom_tool_call_output" if self.programs.contains(&call_id()) => {}
             "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
                 let (text, is_error) = calls::output(field(item, "output").unwrap_or(&Value::Null));
+                let is_error = is_error || self.failed.contains(&call_id());
                 message.role = Role::User;
                 message.parts.push(Part::ToolResult(ToolResult::new(call_id(), text, is_error)));
             }

@@ -387,7 +387,8 @@ impl Shown<'_> {
         let begins_within = group.conversation.messages.iter().find(|message| !message.parts.is_empty());
         let begins_within = begins_within.is_some_and(|message| !message.is_prompt() && !message.is_sidechain);
         let continues = Some(&group.conversation.summary).filter(|_| begins_within && !self.options.full);
-        let continues = continues.and_then(|summary| reader.continued(commit.commit_id, summary));
+        let continues =
+            continues.and_then(|summary| reader.continued(commit.commit_id, &summary.key, summary.since.as_deref()));
         group.continues = continues.map(|(id, prompt)| (repo.abbreviate(id), prompt));
         let summary = &group.conversation.summary;
         if let Some(rules) = summary.rules.as_ref().filter(|_| !self.options.raw && !self.options.json.is_on) {

@@ -149,3 +149,40 @@ fn what_cannot_be_meant_is_refused_in_plain_words() {
         assert_eq!(client.refused(tool, arguments), format!("invalid arguments: {name} has a NUL character"));
     }
 }
+
+#[test]
+fn the_prompt_of_a_turn_that_an_earlier_commit_began_is_told_with_that_commit() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("Fix both bugs, the cap and the jitter.");
+    session.edits("a.txt", "first_bug()\n");
+    let first = session.commits("first");
+    session.edits("b.txt", "second_bug()\n");
+    session.commits("second");
+    let found = why(&scratch, json!({ "path": "b.txt", "line": 1 }));
+    assert_eq!(
+        found["prompt"],
+        format!("continues {}: Fix both bugs, the cap and the jitter.", &first[..7]),
+        "{found}"
+    );
+    let found = why(&scratch, json!({ "path": "a.txt", "line": 1 }));
+    assert_eq!(found["prompt"], "Fix both bugs, the cap and the jitter.", "{found}");
+}
+
+#[test]
+fn a_correction_that_the_next_commit_recorded_is_told() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("Cap it.");
+    session.edits("a.txt", "cap(30)\n");
+    session.commits("first");
+    scratch.commit("b.txt", "unrelated\n", "of nobody");
+    session.prompt("No, the cap must be sixty seconds.");
+    session.prompt("And leave the jitter alone.");
+    session.edits("c.txt", "jitter()\n");
+    session.commits("second");
+    let found = why(&scratch, json!({ "path": "a.txt", "line": 1 }));
+    let later = json!(["No, the cap must be sixty seconds.", "And leave the jitter alone."]);
+    assert_eq!(found["laterPrompts"], later, "{found}");
+    assert_eq!(why(&scratch, json!({ "path": "c.txt", "line": 1 })).get("laterPrompts"), None);
+}
