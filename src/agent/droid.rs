@@ -32,6 +32,23 @@ const HANDLERS: &[Handler] = &[
     Handler { event: "SessionEnd", matcher: None, timeout_secs: 10 },
 ];
 
+/// The tags of text that is added to a prompt, those of Claude Code.
+const NOISE: &[&str] = &[
+    "system-reminder",
+    "local-command-caveat",
+    "local-command-stdout",
+    "local-command-stderr",
+    "command-name",
+    "command-message",
+    "command-args",
+    "bash-input",
+    "bash-stdout",
+    "bash-stderr",
+    "ide_opened_file",
+    "ide_selection",
+    "task-notification",
+];
+
 /// How it is asked headlessly.
 const ASK: Ask =
     Ask { name: "droid", program: "droid", words: &["exec", "-o", "text"], is_on_stdin: false, ..ask::PLAIN };
@@ -190,7 +207,7 @@ fn keep_prompt(parts: &mut Vec<Part>) {
     let mut has_words = false;
     parts.retain_mut(|part| match part {
         Part::Text(words) => {
-            *words = prompt::without(words, records::NOISE);
+            *words = prompt::without(words, NOISE);
             let is_first = !words.is_empty() && !has_words;
             has_words |= is_first;
             is_first

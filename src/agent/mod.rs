@@ -228,6 +228,10 @@ pub enum Wording {
 /// The notices that parsers word themselves. Their words are not in the transcript.
 pub const OWN_NOTICES: &[&str] = &["conversation compacted", "interrupted by the user", "taken back"];
 
+/// What every line has of which a text is put together from several passages, with a space between them. A search for words
+/// with a space between them reads these lines, too.
+pub const JOINED_MARKS: &[&str] = &["command-name", "bash-input"];
+
 /// A coding agent.
 pub trait Agent: Sync {
     /// The name in commands, configuration and records, such as `claude`.

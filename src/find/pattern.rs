@@ -8,6 +8,7 @@ use regex_syntax::ParserBuilder;
 
 use super::literal;
 use super::needles::Needles;
+use crate::agent::JOINED_MARKS;
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 
@@ -77,7 +78,11 @@ impl Pattern {
         let required =
             literal::required(&syntax).filter(|all| !all.is_empty() && all.iter().all(|one| !one.is_empty()));
         let needles = |literals: Vec<Vec<u8>>| Needles::new(&literals, options.is_folded);
-        let in_json = required.as_deref().and_then(literal::in_json).and_then(needles);
+        let mut in_json = required.as_deref().and_then(literal::in_json);
+        if let Some(literals) = in_json.as_mut().filter(|all| all.iter().any(|literal| literal.contains(&b' '))) {
+            literals.extend(JOINED_MARKS.iter().map(|mark| mark.as_bytes().to_vec()));
+        }
+        let in_json = in_json.and_then(needles);
         Ok(Pattern { regex, in_text: required.and_then(needles), in_json, is_across_lines: options.is_across_lines })
     }
 

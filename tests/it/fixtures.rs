@@ -81,14 +81,16 @@ fn the_written_session_reads_as_it_was_meant() {
             "Show feet beside metres",
             "Keep metres, and rename metres() to height()"
         ],
-        "noise of slash commands, interruptions and summaries is no prompt"
+        "a slash command that asks the model nothing, an interruption and a summary are no prompts"
     );
     let taken_back: Vec<String> =
         messages.iter().filter(|message| message.is_abandoned && message.is_prompt()).map(Message::text).collect();
     assert_eq!(taken_back, ["Show feet beside metres"]);
     let notices: Vec<&Part> =
         messages.iter().flat_map(|message| &message.parts).filter(|part| matches!(part, Part::Notice(_))).collect();
-    assert_eq!(notices.len(), 4, "{notices:?}");
+    assert_eq!(notices.len(), 6, "{notices:?}");
+    let of_command = ["/cost", "nothing so far"].map(|words| Part::Notice(words.into()));
+    assert_eq!(notices[..2], of_command.each_ref(), "a command that asks the model nothing, and its output");
     assert_eq!(claude.sub_agents(&path).len(), 1);
     assert_eq!(claude.sub_agents(&path)[0].session_id, "3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e.a1b2c3d4e5f60718");
 }

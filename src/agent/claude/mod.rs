@@ -1,8 +1,9 @@
 //! Claude Code: where it lives, its hooks, and how it names its files.
 //!
-//! How its transcripts read is in `records`.
+//! How its transcripts read is in `records`, and how what is typed as a command reads in `typed`.
 
 pub(super) mod records;
+mod typed;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

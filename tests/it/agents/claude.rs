@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::support::Scratch;
+use crate::support::{Scratch, Session};
 
 const PARENT: &str = "c6c6639f-9854-408f-9fdc-f1f993d96bc7";
 const FORK: &str = "98c80e8e-1404-4b0e-a59e-f167dc2a56d6";
@@ -214,16 +214,127 @@ fn a_session_that_writes_its_first_words_after_its_last_hook_is_recorded_by_the_
 }
 
 #[test]
-fn what_a_person_runs_with_an_exclamation_mark_is_no_prompt() {
+fn what_a_person_runs_with_an_exclamation_mark_is_no_prompt_but_is_found() {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");
-    session.prompt("<bash-input>git add -A && git commit -m x</bash-input>");
-    session.prompt("<bash-stdout>[main 4e1c2aa] x</bash-stdout><bash-stderr></bash-stderr>");
+    session.prompt("<bash-input>git add -A && make check</bash-input>");
+    session.prompt("<bash-stdout>the jitter is checked</bash-stdout><bash-stderr></bash-stderr>");
     session.prompt("now write a");
     session.edits("a.txt", "one\n");
     session.commits("add a");
     let record = scratch.record("HEAD");
     assert_eq!([&record["prompt"], &record["turns"]], [&json!("now write a"), &json!(1)]);
+    let shown = scratch.shiftlog("show", ["HEAD"]).ok();
+    assert!(
+        shown.contains("-- ! git add -A && make check\n") && shown.contains("-- the jitter is checked\n"),
+        "{shown}"
+    );
+    for pattern in ["! git add", "make check", "jitter is"] {
+        let found = scratch.shiftlog("grep", ["--in=notices", "-c", "-e", pattern]).ok();
+        assert!(found.trim_end().ends_with(":1"), "{pattern}: {found}");
+    }
+}
+
+/// Says what Claude Code writes for a command of the user, and what it tells the model then, if that is anything.
+fn types(session: &Session<'_>, name: &str, args: &str, expansion: &str) {
+    let args = if args.is_empty() { String::new() } else { format!("\n<command-args>{args}</command-args>") };
+    session.prompt(&format!("<command-message>{name}</command-message>\n<command-name>/{name}</command-name>{args}"));
+    if !expansion.is_empty() {
+        let message = json!({ "role": "user", "content": [{ "type": "text", "text": expansion }] });
+        let record = json!({ "type": "user", "isMeta": true, "sessionId": session.id, "message": message,
+            "timestamp": "2026-01-02T03:04:06Z" });
+        session.append(format!("{record}\n").as_bytes());
+    }
+}
+
+/// A session with three turns, of which the second is an ordinary one.
+fn with_commands(scratch: &Scratch) -> Session<'_> {
+    let session = scratch.session("s1");
+    types(&session, "model", "", "");
+    types(&session, "fix-issue", "42 and mind the cap", "Please fix the issue with this number.\nRead it first.");
+    session.edits("a.txt", "one\n");
+    session.prompt("now write b");
+    session.edits("b.txt", "two\n");
+    types(&session, "deploy", "", "Deploy the branch.");
+    session.edits("c.txt", "three\n");
+    session.commits("add all");
+    session
+}
+
+#[test]
+fn a_slash_command_is_a_prompt_with_a_turn_of_its_own() {
+    let scratch = Scratch::set_up();
+    with_commands(&scratch);
+    let record = scratch.record("HEAD");
+    assert_eq!([&record["prompt"], &record["turns"]], [&json!("/fix-issue 42 and mind the cap"), &json!(3)]);
+    let log = scratch.shiftlog("log", ["-1"]).ok();
+    assert!(log.contains("/fix-issue 42 and mind the cap"), "{log}");
+    let shown = scratch.shiftlog("show", ["-vv", "HEAD"]).ok();
+    let lines =
+        ["> /fix-issue 42 and mind the cap", "-- /model", "-- Please fix the issue with this number.", "> /deploy"];
+    assert!(lines.iter().all(|line| shown.lines().any(|shown| shown.trim() == *line)), "{shown}");
+    let document = scratch.shiftlog("show", ["--format=markdown", "HEAD"]).ok();
+    assert!(document.contains("/fix-issue 42 and mind the cap"), "{document}");
+    let second = scratch.shiftlog("show", ["--turn=2", "HEAD"]).ok();
+    assert!(second.contains("> now write b") && !second.contains("/deploy"), "{second}");
+    for (file, prompt) in [("a.txt", "/fix-issue 42 and mind the cap"), ("b.txt", "now write b"), ("c.txt", "/deploy")]
+    {
+        let why = scratch.shiftlog("why", [&format!("{file}:1")]).ok();
+        assert!(why.contains(prompt), "{file}: {why}");
+    }
+    scratch.assert_sound();
+}
+
+#[test]
+fn the_words_of_slash_commands_are_found_in_their_turns() {
+    let scratch = Scratch::set_up();
+    with_commands(&scratch);
+    let turns = |words: &[&str]| {
+        let found = scratch.shiftlog("grep", [&["--json"][..], words].concat()).ok();
+        let of_line = |line: &str| {
+            let found: Value = serde_json::from_str(line).unwrap();
+            (found["turn"].as_u64().unwrap(), found["part"].as_str().unwrap().to_owned())
+        };
+        found.lines().map(of_line).collect::<Vec<_>>()
+    };
+    let prompt = |turn| vec![(turn, "prompt".to_owned())];
+    let notice = |turn| vec![(turn, "notice".to_owned())];
+    assert_eq!(turns(&["mind"]), prompt(1));
+    assert_eq!(turns(&["fix-issue 42 and"]), prompt(1), "across the passages of the record");
+    assert_eq!(turns(&["-i", "FIX-ISSUE 42"]), prompt(1));
+    assert_eq!(turns(&["write b"]), prompt(2));
+    assert_eq!(turns(&["^/deploy$"]), prompt(3));
+    assert_eq!(turns(&["--in=notices", "Read it"]), notice(1));
+    assert_eq!(turns(&["Deploy the branch"]), notice(3));
+    assert_eq!(turns(&["^/model"]), notice(0));
+    let found = scratch.shiftlog("search", ["cap", "fix", "issue"]).ok();
+    assert!(found.contains("/fix-issue 42 and mind the cap"), "{found}");
+    let found = scratch.shiftlog("log", ["-S", "issue 42 and mind", "--format=%s"]).ok();
+    assert_eq!(found.trim(), "add all");
+}
+
+#[test]
+fn commands_of_local_records_and_of_the_model_begin_no_turn() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("write a");
+    let local = |content: &str| {
+        let record = json!({ "type": "system", "subtype": "local_command", "content": content, "sessionId": "s1",
+            "timestamp": "2026-01-02T03:04:06Z" });
+        session.append(format!("{record}\n").as_bytes());
+    };
+    local("<command-name>/rename</command-name><command-args>the jitter table</command-args>");
+    local("<local-command-stdout>It has a name now.</local-command-stdout>");
+    let text = "<command-message>tides</command-message><command-name>/tides</command-name>";
+    let record = json!({ "type": "user", "sourceToolUseID": "t1", "sessionId": "s1", "timestamp": "2026-01-02T03:04:06Z",
+        "message": { "role": "user", "content": text } });
+    session.append(format!("{record}\n").as_bytes());
+    session.edits("a.txt", "one\n");
+    session.commits("add a");
+    assert_eq!(scratch.record("HEAD")["turns"], 1);
+    let shown = scratch.shiftlog("show", ["HEAD"]).ok();
+    let lines = ["-- /rename the jitter table", "-- It has a name now.", "-- /tides"];
+    assert!(lines.iter().all(|line| shown.lines().any(|shown| shown.trim() == *line)), "{shown}");
 }
 
 #[test]
