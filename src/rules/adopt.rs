@@ -66,10 +66,12 @@ pub fn adopt(store: &mut Store, registry: &Registry, wishes: &Wishes, drift: &[D
                 if registry.get(&wanted.path).is_none_or(|entry| entry.digest != was_written) {
                     continue;
                 }
-                if block::open(&bytes).is_some() {
+                let is_block = registry.get(&wanted.path).is_some_and(|entry| entry.owned == Owned::Block);
+                let split = block::split(&bytes);
+                if block::open(&bytes).is_some() || is_block && split.is_none() {
                     continue;
                 }
-                let current = block::split(&bytes).map_or(&bytes[..], |split| split.block);
+                let current = split.map_or(&bytes[..], |split| split.block);
                 let Some(found) = edits_in(pieces, current, store.manifest.agents_md_header()) else { continue };
                 let fits = |(part, value): (&Part, &Value)| edits.get(part).is_none_or(|known| known == value);
                 if found.keys().all(is_known) && found.iter().all(fits) {

@@ -226,9 +226,9 @@ impl<'o> Planner<'o> {
         Some(path.to_owned()).filter(|path| has_final && is_link(path))
     }
 
-    /// Splits a file at the block of ours; `None` if it has none. `entry` is what is known of the file. Where the end of the
-    /// block is gone, the text with the digest of the block is the block; if there is none, the block goes on to the end, and
-    /// what was behind it is the original.
+    /// Splits a file at the block of ours; `None` if it has none. `entry` is what is known of the file. Where the first or the
+    /// last line of the block is gone, the text with the digest of the block is the block; if there is none, the block goes on
+    /// to the end, and what was behind it is the original.
     fn split<'b>(&self, path: &Path, bytes: &'b [u8], entry: Option<&Entry>) -> Option<block::Split<'b>> {
         let original = || {
             let original = entry.map_or_else(|| self.earlier_original(path, false), |entry| Ok(entry.original.clone()));
@@ -237,10 +237,12 @@ impl<'o> Planner<'o> {
         let entry = entry.filter(|entry| entry.owned == Owned::Block);
         // The user can have changed the first line of the block, too.
         let changed = || block::any(bytes).filter(|_| entry.is_some() && block::any(&original()).is_none());
-        let mut split = block::split(bytes).or_else(|| block::open(bytes)).or_else(changed)?;
+        // The earlier tool writes whole files.
+        let begun = || block::begun(bytes).filter(|_| entry.is_some() && !generate::is_of_earlier_tool(bytes, false));
+        let mut split = block::split(bytes).or_else(|| block::open(bytes)).or_else(changed).or_else(begun)?;
         if split.is_open {
             let end = entry.and_then(|entry| generate::end_of(split.block, &entry.digest));
-            split.after = Cow::Owned(end.map_or_else(original, |end| split.block[end..].to_vec()));
+            split.after = Cow::Owned(end.map_or_else(original, |end| block::behind(&split.block[end..]).to_vec()));
             split.block = &split.block[..end.unwrap_or(split.block.len())];
         }
         Some(split)
