@@ -106,6 +106,11 @@ impl<'o> Planner<'o> {
                     .push(format!("    Warning: '{shown}' belongs to what this is a copy of, and is left as it is"));
                 continue;
             }
+            if self.is_of_another(&path) {
+                self.stays_for_another(&path);
+                self.wanted.insert(path);
+                continue;
+            }
             if !self.wanted.insert(path.clone()) {
                 let (one, other) = (self.store.place.shown(&wanted.path), self.store.place.shown(&path));
                 self.warnings
@@ -142,6 +147,21 @@ impl<'o> Planner<'o> {
                 Err(self.refused.iter().skip(1).take(20).fold(error, |error, other| error.hint(other.clone())))
             }
         }
+    }
+
+    /// Says whether a file outside of the base was generated and is not written down: another home can have written it, and
+    /// nobody here knows what was there before.
+    fn is_of_another(&self, path: &Path) -> bool {
+        if path.starts_with(&self.store.place.base) || self.registry.get(path).is_some() {
+            return false;
+        }
+        let Ok(Node::File { bytes, .. }) = disk::observe(path) else { return false };
+        block::is_in(&bytes) || generate::is_generated(&bytes, false) && !generate::is_of_earlier_tool(&bytes, false)
+    }
+
+    fn stays_for_another(&mut self, path: &Path) {
+        let shown = self.store.place.shown(path);
+        self.warnings.push(format!("    Warning: nobody has written down who generated '{shown}'; it stays"));
     }
 
     /// Returns a path above another that is ours, or is the store.

@@ -117,8 +117,7 @@ impl Planner<'_> {
         if self.registry.is_elsewhere(place, path) || !is_own {
             // Another home or repository can have written it.
             if generate::is_generated(&bytes, has_front) || block::is_in(&bytes) {
-                let shown = place.shown(path);
-                self.warnings.push(format!("    Warning: nobody has written down who generated '{shown}'; it stays"));
+                self.stays_for_another(path);
             }
             return Ok(());
         }
