@@ -13,6 +13,9 @@ use crate::error::{Error, Result};
 use crate::git::date::Time;
 use crate::managed::disk::{self, Modified};
 
+/// The end of the name of a second thing that was at the same path.
+const EDITED: &str = ".edited";
+
 /// One thing in a backup.
 #[derive(Clone, Debug)]
 pub struct Saved {
@@ -68,14 +71,11 @@ impl Backup {
 
     /// Adds what is at a path. Returns where it is kept.
     pub fn add(&mut self, path: &Path, what: What, is_original: bool) -> PathBuf {
-        let mut kept = self.directory.join(match path.strip_prefix(&self.base) {
-            Ok(rest) => Path::new("files").join(rest),
-            Err(_) => Path::new("outside").join(path.strip_prefix("/").unwrap_or(path)),
-        });
+        let mut kept = self.directory.join(name(&self.base, path));
         // What the user has made of a generated file is kept beside what was there before.
         while self.saved.iter().any(|saved| saved.kept == kept) {
             let name = kept.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            kept.set_file_name(format!("{name}.edited"));
+            kept.set_file_name(format!("{name}{EDITED}"));
         }
         let modified = disk::modified(path);
         self.saved.push(Saved { path: path.to_owned(), kept: kept.clone(), what, modified, is_original });
@@ -123,6 +123,22 @@ impl Backup {
         let files: Vec<Value> = self.saved.iter().map(file).collect();
         json!({ "created": self.id, "command": self.command, "base": self.base, "files": files })
     }
+}
+
+/// Returns where a backup keeps what is at a path, relative to the backup.
+fn name(base: &Path, path: &Path) -> PathBuf {
+    match path.strip_prefix(base) {
+        Ok(rest) => Path::new("files").join(rest),
+        Err(_) => Path::new("outside").join(path.strip_prefix("/").unwrap_or(path)),
+    }
+}
+
+/// Says whether something in a backup was at a path, by where it is kept.
+pub fn is_from(place: &Place, kept: &Path, path: &Path) -> bool {
+    let Ok(rest) = kept.strip_prefix(&place.backups) else { return false };
+    let below: PathBuf = rest.components().skip(1).collect();
+    let whole = below.to_str().map(|below| below.trim_end_matches(EDITED));
+    whole.is_some_and(|below| Path::new(below) == name(&place.base, path))
 }
 
 /// Finds what was at a path before an earlier tool wrote there: the oldest thing in the backups that `is_original` takes.

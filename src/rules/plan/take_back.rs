@@ -23,6 +23,11 @@ const EACH: &[(&str, &str, Form)] = &[
     ("claude", ".claude/rules", Form::Claude),
 ];
 
+/// Says whether a path can be that of a generated text.
+fn is_text(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "md" || end == "mdc")
+}
+
 impl Planner<'_> {
     /// Adds to the registry what an earlier tool has generated, or what we have before the registry was lost.
     pub(super) fn discover(&mut self) -> Result<()> {
@@ -156,7 +161,7 @@ impl Planner<'_> {
                 ));
                 continue;
             }
-            if !self.is_expected(&path, &entry) && !self.has_ours(&path) {
+            if !self.is_expected(&path, &entry) && !self.has_ours(&path) && !self.is_kept(&path, &entry) {
                 // A registry that somebody else has written could name any file.
                 let shown = self.store.place.shown(&path);
                 self.warnings
@@ -185,9 +190,15 @@ impl Planner<'_> {
     fn is_expected(&self, path: &Path, entry: &Entry) -> bool {
         let Ok(below) = path.strip_prefix(&self.store.place.base) else { return false };
         match entry.owned {
-            Owned::Whole | Owned::Block => below.extension().is_some_and(|end| end == "md" || end == "mdc"),
+            Owned::Whole | Owned::Block => is_text(below),
             Owned::Link | Owned::Tree => places::is_skill(below),
         }
+    }
+
+    /// Says whether a text is gone, and a backup has what was at its path before.
+    fn is_kept(&self, path: &Path, entry: &Entry) -> bool {
+        let Original::File { kept, .. } = &entry.original else { return false };
+        is_text(path) && !disk::is_there(path) && backup::is_from(&self.store.place, kept, path)
     }
 
     /// Says whether something generated is at a path.

@@ -139,6 +139,19 @@ fn a_file_outside_that_the_home_that_was_copied_has_written_is_left_alone() {
 }
 
 #[test]
+fn what_was_outside_comes_back_though_the_generated_file_is_gone() {
+    for is_folder in [false, true] {
+        let (home, file) = outside();
+        fs::remove_file(&file).unwrap();
+        if is_folder {
+            fs::remove_dir(file.parent().unwrap()).unwrap();
+        }
+        home.rules(&["clean", "--yes"]).ok();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "the user's own\n");
+    }
+}
+
+#[test]
 fn a_block_outside_that_the_home_that_was_copied_has_written_is_left_alone() {
     let (home, file) = outside();
     home.rules(&["clean", "--yes"]).ok();
