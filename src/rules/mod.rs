@@ -76,12 +76,12 @@ impl Place {
     ///
     /// If the path is not absolute or not UTF-8.
     pub fn of_home(home: &Path) -> Result<Self> {
-        check_base(home)?;
-        let store = home.join(STORE);
+        let base = one_name(home)?;
+        let store = base.join(STORE);
         Ok(Place {
             scope: Scope::Home,
-            base: home.to_owned(),
-            home: home.to_owned(),
+            home: base.clone(),
+            base,
             shares_home: false,
             state: store.join("shiftlog"),
             backups: store.join("backups"),
@@ -94,12 +94,12 @@ impl Place {
     ///
     /// As [`Place::of_home`].
     pub fn of_repository(top: &Path, git_dir: &Path, home: &Path) -> Result<Self> {
-        check_base(top)?;
+        let base = one_name(top)?;
         let state = git_dir.join("shiftlog/rules");
         Ok(Place {
             scope: Scope::Repository,
-            base: top.to_owned(),
-            home: home.to_owned(),
+            base,
+            home: one_name(home).unwrap_or_else(|_| home.to_owned()),
             shares_home: false,
             backups: state.join("backups"),
             state,
@@ -188,14 +188,16 @@ impl Place {
     }
 }
 
-fn check_base(base: &Path) -> Result<()> {
-    if !base.is_absolute() || base.to_str().is_none() {
+/// Returns the one name of a base that has more of them, by links or by `..`.
+fn one_name(base: &Path) -> Result<PathBuf> {
+    let resolved = base.canonicalize().unwrap_or_else(|_| glob::without_dots(base));
+    if !base.is_absolute() || resolved.to_str().is_none() {
         return Err(Error::other(format!(
             "cannot keep rules in '{}': it is no absolute path in UTF-8",
             base.display()
         )));
     }
-    Ok(())
+    Ok(resolved)
 }
 
 /// Says whether a path leads only down.

@@ -240,6 +240,39 @@ fn a_home_is_one_by_whatever_path() {
 }
 
 #[test]
+fn a_home_whose_path_has_dots_keeps_its_registry() {
+    let (home, before) = Home::synced();
+    let dotted = home.scratch.root().join("elsewhere/..").join(home.path("").file_name().unwrap());
+    fs::create_dir(home.scratch.root().join("elsewhere")).unwrap();
+    let told = home.rules_of(&dotted, &["add-rule", "new"]).ok();
+    assert!(!told.contains("Warning"), "{told}");
+    let mut command = home.scratch.command("git", &home.scratch.root());
+    command.args(["shiftlog", "rules", "sync", "--home"]).arg(home.path("").file_name().unwrap());
+    assert_eq!(Ran::of(command.output().unwrap()).code, 0, "a relative one");
+    home.rules_of(&dotted, &["clean", "--yes"]).ok();
+    assert_eq!(home.written(&home.path("")), before);
+}
+
+#[test]
+fn a_path_of_the_manifest_may_call_the_home_by_another_name() {
+    let home = Home::new();
+    let link = home.scratch.root().join("link");
+    symlink(home.path(""), &link).unwrap();
+    let before = home.written(&home.path(""));
+    let path = link.join("ws/AGENTS.md");
+    home.write(".ai-agent/manifest.json", &super::MANIFEST.replace("~/ws/AGENTS.md", path.to_str().unwrap()));
+    for by in [&link, &home.path("")] {
+        for _ in 0..3 {
+            home.rules_of(by, &["sync"]).ok();
+            assert!(home.read("ws/AGENTS.md").contains("**style**"));
+            assert_eq!(home.rules_of(by, &["check"]).ok(), "");
+        }
+    }
+    home.rules_of(&link, &["clean", "--yes"]).ok();
+    assert_eq!(home.written(&home.path("")), before);
+}
+
+#[test]
 fn a_registry_that_somebody_else_has_written_leads_nowhere() {
     let forged = |home: &Home, base: Option<&Path>, version: u32| {
         let victim = home.scratch.root().join("victim");
