@@ -31,6 +31,7 @@ mod work;
 use std::path::{Component, Path, PathBuf};
 
 pub use self::edit::words;
+pub use self::glob::is_pattern;
 pub use self::import::{Choice, FoundRule};
 pub use self::manifest::{Conflict, Manifest, Rule, SkillTarget, SyncMode};
 pub use self::places::{FOLDERS, INSTRUCTION_TARGETS, RULE_TARGETS, SKILL_TARGETS};
@@ -133,10 +134,29 @@ impl Place {
         Err(Error::other(format!("'{}' leads out of the repository's store by a symbolic link", self.shown(path))))
     }
 
-    /// Says whether files may be written at a path. In a repository these are those of its working tree alone.
+    /// Says whether files may be written at a path: nowhere in a directory of Git's, and for a repository in its working tree
+    /// alone.
     fn allows(&self, path: &Path) -> bool {
-        let is_own = |rest: &Path| !rest.iter().any(|part| part.eq_ignore_ascii_case(".git"));
-        self.scope == Scope::Home || path.strip_prefix(&self.base).is_ok_and(is_own)
+        let below = path.strip_prefix(&self.base);
+        let is_gits = below.unwrap_or(path).iter().any(|part| part.eq_ignore_ascii_case(".git"));
+        !is_gits && (self.scope == Scope::Home || below.is_ok())
+    }
+
+    /// Returns the absolute path that a configured one means.
+    ///
+    /// # Errors
+    ///
+    /// If no file may be written there.
+    fn allowed(&self, configured: &str) -> Result<PathBuf> {
+        let absolute = self.absolute(configured);
+        if self.allows(&absolute) {
+            return Ok(absolute);
+        }
+        let path = crate::outside::line(configured);
+        Err(Error::other(match self.scope {
+            Scope::Home => format!("'{path}' is in a directory of Git's"),
+            Scope::Repository => format!("'{path}' is not in the working tree, and a repository's rules stay there"),
+        }))
     }
 
     /// Says whether a symbolic link on the way to a path below the base leads out of the base, or nowhere.

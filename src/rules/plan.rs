@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use bstr::ByteSlice as _;
 
+use super::Scope;
 use super::backup::{self, Backup};
 use super::block;
 use super::generate;
@@ -212,7 +213,10 @@ impl<'o> Planner<'o> {
             _ if self.ways.is_forced && !self.ways.follows && link == path => return Some(path.to_owned()),
             Some(resolved) if self.store.has(&resolved) => self.refuse(format!("'{shown}' is a link into the store")),
             Some(resolved) if !self.store.place.allows(&resolved) => {
-                self.refuse(format!("'{shown}' is a symbolic link that leads out of the working tree"));
+                self.refuse(match self.store.place.scope {
+                    Scope::Home => format!("'{shown}' is a symbolic link that leads into a directory of Git's"),
+                    Scope::Repository => format!("'{shown}' is a symbolic link that leads out of the working tree"),
+                });
             }
             Some(resolved) if self.ways.follows || is_known => {
                 self.registry.followed.insert(path.to_owned(), resolved.clone());
