@@ -364,6 +364,56 @@ fn a_registry_of_before_is_that_of_the_home_that_it_is_in() {
 }
 
 #[test]
+fn a_journal_that_somebody_else_has_written_leads_nowhere() {
+    let home = Home::new();
+    let base = home.path("").canonicalize().unwrap();
+    let victim = home.scratch.root().join("victim");
+    fs::create_dir_all(&victim).unwrap();
+    fs::write(victim.join("AGENTS.md"), "theirs\n").unwrap();
+    let untouched = home.all(&victim);
+    let (pwned, up) = (victim.join("pwned"), base.join("../victim/pwned"));
+    let write = |path: &Path| json!({ "step": "write", "path": path, "content": "ZXZpbAo=", "mode": 0o755, "before": "absent" });
+    let cases = [
+        ("/proc/self/cwd".as_ref(), write("../victim/pwned".as_ref())),
+        ("/proc/self/cwd".as_ref(), write(&base.join("notes"))),
+        (base.as_path(), write("../victim/pwned".as_ref())),
+        (base.as_path(), write(&pwned)),
+        (base.as_path(), write(&up)),
+        (base.as_path(), write(&base.join(".git/hooks/pre-commit"))),
+        (base.as_path(), json!({ "step": "make_directory", "path": victim.join("new") })),
+        (base.as_path(), json!({ "step": "move", "from": victim.join("AGENTS.md"), "to": base.join("taken") })),
+    ];
+    for (named, step) in cases {
+        let registry = json!({ "version": 2, "base": named, "entries": {}, "directories": [victim] });
+        let journal = json!({ "base": named, "steps": [step], "registry": registry, "previous": registry });
+        home.write(".ai-agent/shiftlog/journal.json", &journal.to_string());
+        let mut command = home.scratch.command("git", &base);
+        let ran = Ran::of(command.args(["shiftlog", "rules", "sync"]).output().unwrap());
+        assert!(ran.code == 1 && ran.stderr.contains("is not finished"), "{journal}: {ran:?}");
+        assert_eq!(home.all(&victim), untouched, "{journal}");
+        assert!(!home.is_there("notes") && !home.is_there(".git") && !home.is_there("taken"), "{journal}");
+        home.rules(&["sync"]).ok();
+    }
+}
+
+#[test]
+fn a_command_that_was_interrupted_is_finished_outside_too() {
+    for fault in ["rules-backed-up", "rules-step-0", "rules-step-9", "rules-stepped", "rules-registered"] {
+        let (home, file) = outside();
+        home.rules(&["clean", "--yes"]).ok();
+        fs::remove_file(&file).unwrap();
+        fs::remove_dir(file.parent().unwrap()).unwrap();
+        let mut command = home.scratch.command("git", &home.scratch.top);
+        command.env("SHIFTLOG_FAULT", fault).args(["shiftlog", "rules", "sync"]);
+        assert_ne!(Ran::of(command.output().unwrap()).code, 0, "{fault}");
+        home.rules(&["sync"]).ok();
+        assert_eq!(home.rules(&["check"]).ok(), "", "{fault}");
+        home.rules(&["clean", "--yes"]).ok();
+        assert!(!file.parent().unwrap().exists(), "{fault}");
+    }
+}
+
+#[test]
 fn a_command_that_was_interrupted_is_not_finished_by_a_copy() {
     let home = Home::new();
     let mut command = home.scratch.command("git", &home.scratch.top);
