@@ -96,6 +96,27 @@ pub fn skills(agent: &str, is_current: bool, is_repository: bool) -> Option<&'st
     }
 }
 
+/// Says whether a path below the base is that of a text of an agent.
+pub fn is_text(below: &Path) -> bool {
+    let kinds = [(false, false), (true, false), (false, true)];
+    let is_rules = |rules: Rules| match rules {
+        Rules::Joined(file) | Rules::Headed(file) => below == Path::new(file),
+        Rules::Each(directory, form) => {
+            below.parent() == Some(Path::new(directory))
+                && below.to_str().is_some_and(|path| path.ends_with(form.suffix()))
+        }
+    };
+    let of_agent = |agent: &&str| {
+        kinds.iter().any(|(is_current, is_repo)| {
+            instructions(agent, *is_repo).is_some_and(|file| below == Path::new(file))
+                || rules(agent, *is_current, *is_repo).is_some_and(is_rules)
+        })
+    };
+    let is_claudes = is_rules(Rules::Each(CLAUDE_RULES, Form::Claude));
+    let is_shared = below.file_name().is_some_and(|name| name == "AGENTS.md" || name == "CLAUDE.md");
+    is_claudes || is_shared || INSTRUCTION_TARGETS.iter().chain(RULE_TARGETS).any(of_agent)
+}
+
 /// Says whether a path below the base is that of a skill of an agent.
 pub fn is_skill(below: &Path) -> bool {
     let is_in =

@@ -355,10 +355,16 @@ impl<'o> Planner<'o> {
         };
         let is_same = has_block == wants_block && !is_open && there == new && matches!(node, Node::File { .. });
         if !is_same {
-            // What nobody has written down, or others have written, can have an edit of the user's in it.
+            // What nobody has written down, or others have written, can have an edit of the user's in it; what is not generated
+            // is the user's, whatever the registry says.
+            let is_users = !is_generated && !has_block;
             let is_unknown = match owned {
                 None => is_generated || has_block,
-                Some(_) => is_disturbed || generate::is_of_earlier_tool(current, has_front),
+                Some(entry) => {
+                    is_disturbed
+                        || entry.owned == Owned::Whole && is_users
+                        || generate::is_of_earlier_tool(current, has_front)
+                }
             };
             if is_unknown && matches!(node, Node::File { .. }) {
                 self.keep(&path, &node, false);

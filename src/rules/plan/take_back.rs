@@ -161,7 +161,7 @@ impl Planner<'_> {
                 ));
                 continue;
             }
-            if !self.is_expected(&path, &entry) && !self.has_ours(&path) && !self.is_kept(&path, &entry) {
+            if !self.is_expected(&path, &entry) && !self.has_ours(&path) && !self.is_gone(&path, &entry) {
                 // A registry that somebody else has written could name any file.
                 let shown = self.store.place.shown(&path);
                 self.warnings
@@ -186,19 +186,22 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Says whether something of ours can have been at a path: a text of an agent's, or a skill.
+    /// Says whether a path is one for something of ours: a text of an agent's or that the settings name, or a skill.
     fn is_expected(&self, path: &Path, entry: &Entry) -> bool {
         let Ok(below) = path.strip_prefix(&self.store.place.base) else { return false };
         match entry.owned {
-            Owned::Whole | Owned::Block => is_text(below),
+            Owned::Whole | Owned::Block => {
+                places::is_text(below) || want::named(self.store).iter().any(|(_, named)| named == path)
+            }
             Owned::Link | Owned::Tree => places::is_skill(below),
         }
     }
 
-    /// Says whether a text is gone, and a backup has what was at its path before.
-    fn is_kept(&self, path: &Path, entry: &Entry) -> bool {
-        let Original::File { kept, .. } = &entry.original else { return false };
-        is_text(path) && !disk::is_there(path) && backup::is_from(&self.store.place, kept, path)
+    /// Says whether a text is gone that can have been ours: below the base, or where a backup has what was there before.
+    fn is_gone(&self, path: &Path, entry: &Entry) -> bool {
+        let place = &self.store.place;
+        let is_kept = matches!(&entry.original, Original::File { kept, .. } if backup::is_from(place, kept, path));
+        is_text(path) && !disk::is_there(path) && (path.starts_with(&place.base) || is_kept)
     }
 
     /// Says whether something generated is at a path.
@@ -238,6 +241,9 @@ impl Planner<'_> {
             self.drifted(path, "changed since it was written");
             return Ok(false);
         }
+        // Whatever the registry says: what is not generated is somebody's.
+        is_unknown |=
+            entry.owned != Owned::Block && matches!(node, Node::File { .. } | Node::Directory) && !self.has_ours(path);
         let mut node = node;
         if is_disturbed || is_unknown {
             self.keep(path, &node, false);

@@ -334,6 +334,37 @@ fn a_registry_that_somebody_else_has_written_leads_nowhere() {
 }
 
 #[test]
+fn a_registry_that_somebody_else_has_written_removes_nothing_of_a_users() {
+    for owned in ["whole", "block"] {
+        let home = Home::new();
+        home.rules(&["sync"]).ok();
+        // Its digests fit.
+        let script = "printf 'my words\\n' | sha256sum | cut -c-64 | tr -d '\\n'";
+        let digest = home.scratch.run_in(&home.path(""), "sh", ["-c", script]).ok();
+        let path = ".ai-agent/shiftlog/registry.json";
+        let mut registry: Value = serde_json::from_str(&home.read(path)).unwrap();
+        for file in ["notes/diary.md", "notes.mdc", ".claude/agents/mine.md", ".claude/CLAUDE.md", "ws/other/AGENTS.md"]
+        {
+            home.write(file, "my words\n");
+            registry["entries"][file] =
+                json!({ "owned": owned, "target": "kiro", "digest": digest, "original": { "kind": "absent" } });
+        }
+        home.write(path, &registry.to_string());
+        let told = home.rules(&["sync"]).ok();
+        assert!(told.contains("'~/notes/diary.md' any more; it is left as it is"), "{told}");
+        home.rules(&["clean", "--yes", "--force"]).ok();
+        for file in ["notes/diary.md", "notes.mdc", ".claude/agents/mine.md"] {
+            assert_eq!(home.read(file), "my words\n", "{owned}");
+        }
+        // Where agents have files of ours, it is in the backup, if it goes.
+        let found = home.scratch.run_in(&home.path(""), "grep", ["-rl", "my words", "."]).ok();
+        for file in [".claude/CLAUDE.md", "ws/other/AGENTS.md"] {
+            assert!(found.lines().any(|line| line.ends_with(file)), "{owned} {file}: {found}");
+        }
+    }
+}
+
+#[test]
 fn a_registry_of_before_is_that_of_the_home_that_it_is_in() {
     let (home, before) = Home::synced();
     let path = ".ai-agent/shiftlog/registry.json";
