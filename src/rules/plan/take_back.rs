@@ -249,6 +249,7 @@ impl Planner<'_> {
             self.keep(path, &node, false);
             if node == Node::Directory {
                 // The step that keeps it has moved it away.
+                self.changes.push(Change { path: path.to_owned(), action: "remove", before: None, after: None });
                 node = Node::Absent;
             }
         }

@@ -81,6 +81,23 @@ fn an_edit_in_a_fresh_clone_is_kept_in_the_backup() {
 }
 
 #[test]
+fn clean_lists_the_copied_skills_of_a_fresh_clone() {
+    let home = Home::new();
+    let scratch = &home.scratch;
+    scratch.write(".ai-agent/skills/deploy/SKILL.md", "how to deploy\n");
+    let manifest = json!({ "version": "1.0", "rules": [], "active_targets": { "skills": ["claude"] } });
+    scratch.write(".ai-agent/manifest.json", &manifest.to_string());
+    home.rules(&["sync", "--scope=repo"]).ok();
+    scratch.git(["add", "-A"]).ok();
+    scratch.git(["commit", "-q", "-m", "rules"]).ok();
+    let clone = scratch.root().join("clone");
+    scratch.git(["clone", "-q", ".", clone.to_str().unwrap()]).ok();
+    let told = scratch.shiftlog_in(&clone, "rules", ["clean", "--yes", "--scope=repo"]).ok();
+    assert!(told.contains("remove  .claude/skills/deploy\n"), "{told}");
+    assert!(!clone.join(".claude/skills/deploy").exists());
+}
+
+#[test]
 fn a_block_whose_line_ends_were_changed_goes_as_a_whole() {
     let home = Home::new();
     home.write(".claude/CLAUDE.md", "mine\n");
