@@ -280,7 +280,7 @@ mod tests {
         Passage { text: text.into(), source }
     }
 
-    const HEAD: &str = "# Generated from ~/.ai-agent/ -- do not edit directly\n# Last synced: x\n";
+    const HEAD: &str = "# Generated from ~/.ai-agent/ -- do not edit directly\n# Last synced: 2026-01-02T03:04:07Z\n";
 
     fn edited(pieces: &[Passage], from: &str, to: &str) -> Option<Edits> {
         let text = whole(pieces);
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(edited(&pieces, "two", "2\n3"), text("b", "# B\n2\n3\n"));
         assert_eq!(edited(&pieces, "two\n\n", "two\n\nat the end\n"), text("b", "# B\ntwo\n\nat the end\n"));
         assert_eq!(edited(&pieces, "# A\n", "first of all\n# A\n"), text("a", "first of all\n# A\n\none\n"));
-        assert_eq!(edited(&pieces, "synced: x", "synced: y"), Some(Edits::new()));
+        assert_eq!(edited(&pieces, "03:04:07", "11:11:11"), Some(Edits::new()));
         assert_eq!(edited(&pieces, "# Generated", "# generated"), None, "the first lines are no rule's");
     }
 
