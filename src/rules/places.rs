@@ -53,7 +53,10 @@ const SIGNS: &[&str] =
 
 /// Returns the profile that fits a home without a store: the places of today, unless those of the earlier tool are in use.
 pub fn fitting_profile(base: &Path) -> &'static str {
-    if SIGNS.iter().any(|sign| base.join(sign).exists()) { "ai-sync" } else { "current" }
+    // Older releases of Codex had skills beside the file of today.
+    let is_todays = |sign: &str| sign == ".codex/skills" && base.join(".codex/AGENTS.md").exists();
+    let is_sign = |sign: &&str| base.join(sign).exists() && !is_todays(sign);
+    if SIGNS.iter().any(is_sign) { "ai-sync" } else { "current" }
 }
 
 /// Returns the file with an agent's instructions, below the base; Cursor and Codex have `AGENTS.md`.
