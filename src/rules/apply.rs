@@ -99,7 +99,7 @@ fn strange_path<'j>(place: &Place, journal: &'j Journal) -> Option<&'j Path> {
     };
     let mut paths = journal.steps.iter().flat_map(|step| step.paths().map(|path| (step, path)));
     let strange = paths.find(|(step, path)| {
-        let is_outside = || place.scope == Scope::Home && place.allows(path) && is_known(step, path);
+        let mut is_outside = || place.scope == Scope::Home && place.allows(path) && is_known(step, path);
         !(path.is_absolute() && is_plain(path) && (is_own(path) || is_outside()))
     });
     strange.map(|(_, path)| path)

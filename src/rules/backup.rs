@@ -141,12 +141,22 @@ pub fn is_from(place: &Place, kept: &Path, path: &Path) -> bool {
     whole.is_some_and(|below| Path::new(below) == name(&place.base, path))
 }
 
-/// Finds what was at a path before an earlier tool wrote there: the oldest thing in the backups that `is_original` takes.
+/// Says whether a backup of ours lists a thing in it as an original; `None` if it lists nothing.
+fn lists_as_original(backup: &Path, name: &Path) -> Option<bool> {
+    let text = disk::text(&backup.join("meta.json")).ok()??;
+    let meta: Value = serde_json::from_str(&text).ok()?;
+    let file = meta["files"].as_array()?.iter().find(|file| file["file"].as_str().map(Path::new) == Some(name))?;
+    file["original"].as_bool()
+}
+
+/// Finds what was at a path before an earlier tool wrote there, or this one before the registry was lost: the oldest thing in
+/// the backups that `is_original` takes, and that no list says to be something else.
 pub fn oldest(place: &Place, path: &Path, is_original: impl Fn(&Path) -> bool) -> Option<PathBuf> {
-    let rest = path.strip_prefix(&place.base).ok()?;
     let backups = folders(&place.backups);
-    let kept = |id: &String| place.backups.join(id).join("files").join(rest);
-    let found = |id: &&String| disk::is_there(&kept(id)) && is_original(&kept(id));
+    let name = name(&place.base, path);
+    let kept = |id: &String| place.backups.join(id).join(&name);
+    let is_listed = |id: &String| lists_as_original(&place.backups.join(id), &name) != Some(false);
+    let found = |id: &&String| disk::is_there(&kept(id)) && is_original(&kept(id)) && is_listed(id);
     // One of ours without a list was not finished, and may have a part of the file alone.
     let is_finished = |id: &&String| disk::is_there(&place.backups.join(id).join("meta.json"));
     let finished = backups.iter().filter(is_finished).find(found);

@@ -137,9 +137,9 @@ impl Place {
     /// Says whether files may be written at a path: nowhere in a directory of Git's, and for a repository in its working tree
     /// alone.
     fn allows(&self, path: &Path) -> bool {
-        let below = path.strip_prefix(&self.base);
+        let below = path.strip_prefix(&self.base).ok();
         let is_gits = below.unwrap_or(path).iter().any(|part| part.eq_ignore_ascii_case(".git"));
-        !is_gits && (self.scope == Scope::Home || below.is_ok())
+        !is_gits && (self.scope == Scope::Home || below.is_some())
     }
 
     /// Returns the absolute path that a configured one means.

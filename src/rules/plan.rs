@@ -457,12 +457,12 @@ impl<'o> Planner<'o> {
     fn earlier_original(&self, path: &Path, has_front: bool) -> Result<Original> {
         let is_original = |kept: &Path| match disk::observe(kept) {
             Ok(Node::File { bytes, .. }) => !generate::is_generated(&bytes, has_front),
+            Ok(Node::Link(target)) => !self.store.has(&target),
             _ => false,
         };
-        let Some(kept) = backup::oldest(&self.store.place, path, is_original) else { return Ok(Original::Absent) };
-        match disk::observe(&kept)? {
-            Node::File { mode, .. } => Ok(Original::File { kept, mode }),
-            _ => Ok(Original::Absent),
+        match backup::oldest(&self.store.place, path, is_original) {
+            Some(kept) => as_original(kept),
+            None => Ok(Original::Absent),
         }
     }
 
@@ -487,4 +487,14 @@ impl<'o> Planner<'o> {
             _ => Err(Error::other(format!("cannot restore: the backup '{}' is gone", kept.display()))),
         }
     }
+}
+
+/// Returns something in a backup as an original.
+fn as_original(kept: PathBuf) -> Result<Original> {
+    Ok(match disk::observe(&kept)? {
+        Node::File { mode, .. } => Original::File { kept, mode },
+        Node::Link(target) => Original::Link { target, modified: disk::modified(&kept) },
+        Node::Directory => Original::Directory { kept },
+        Node::Absent | Node::Other => Original::Absent,
+    })
 }

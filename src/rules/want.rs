@@ -11,7 +11,7 @@ use super::places::{self, Form, Rules};
 use super::registry::{Owned, Registry};
 use super::store::{Skill, Store};
 use super::{Scope, glob};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::git::date::Time;
 use crate::managed::disk::{self, Node};
 use crate::managed::file::digest;

@@ -97,7 +97,7 @@ impl Planner<'_> {
                             .push(format!("    Warning: '{shown}' has a name that no skill can have; it stays"));
                         continue;
                     }
-                    let original = self.earlier_skill(&path);
+                    let original = self.earlier_skill(&path)?;
                     let entry = Entry { owned, target: (*agent).to_owned(), digest, original };
                     self.discovered.insert(path.clone());
                     self.registry.entries.insert(path, entry);
@@ -153,6 +153,7 @@ impl Planner<'_> {
         };
         let left: Vec<(std::path::PathBuf, Entry)> =
             self.registry.entries.iter().filter(is_left).map(|(path, entry)| (path.clone(), entry.clone())).collect();
+        let mut unknown = 0;
         for (path, entry) in left {
             if let Some(link) = self.first_link(&path, false) {
                 let shown = self.store.place.shown(&link);
@@ -177,9 +178,15 @@ impl Planner<'_> {
                 }
             };
             if is_taken {
+                unknown += usize::from(self.discovered.contains(&path) && entry.original == Original::Absent);
                 self.registry.entries.remove(&path);
                 self.registry.followed.retain(|_, resolved| *resolved != path);
             }
+        }
+        if self.wanted.is_empty() && unknown > 0 {
+            self.warnings.push(format!(
+                "    Warning: nobody has written down what was there before ({unknown}); where no backup has it, nothing comes back"
+            ));
         }
         // Whether those that stay were edited is known no better after this.
         self.registry.entries.retain(|path, _| !self.discovered.contains(path));
