@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use bstr::ByteSlice as _;
 use serde_json::{Value, json};
 
-use super::generate::{Passage, Source, stable, stable_lines, whole};
+use super::generate::{MARK, Passage, Source, stable, stable_lines, whole};
 use super::import::front;
 use super::registry::{Owned, Registry, stable_digest};
 use super::report::Drift;
@@ -152,6 +152,11 @@ fn texts(pieces: &[Passage], current: &[u8]) -> Option<Vec<String>> {
     let starts = stable_lines(old.as_bytes());
     let old_lines: Vec<&str> = starts.iter().filter_map(|line| old.get(line.clone())).collect();
     let new_lines: Vec<&str> = new.to_str().ok()?.split_inclusive('\n').collect();
+    // Words directly behind the first line belong to no rule.
+    let first = new_lines.iter().position(|line| line.trim_end() == MARK)?;
+    if new_lines.get(first + 1).is_some_and(|line| !line.trim().is_empty()) {
+        return None;
+    }
     let ends = pieces.iter().scan(0, |end, piece| {
         *end += piece.text.len();
         Some(*end)

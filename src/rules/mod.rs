@@ -96,6 +96,7 @@ impl Place {
     /// As [`Place::of_home`].
     pub fn of_repository(top: &Path, git_dir: &Path, home: &Path) -> Result<Self> {
         let base = one_name(top)?;
+        let git_dir = git_dir.canonicalize().unwrap_or_else(|_| git_dir.to_owned());
         let state = git_dir.join("shiftlog/rules");
         Ok(Place {
             scope: Scope::Repository,
