@@ -12,7 +12,7 @@ use super::backup::Backup;
 use super::registry::{Entry, Original, Registry};
 use super::report::Change;
 use super::store::Store;
-use super::{Place, Scope, block, generate, is_plain, want};
+use super::{Place, Scope, block, generate, is_plain, places, want};
 use crate::error::{Error, Kind, Result};
 use crate::git::{fault_point, private};
 use crate::managed::disk::{self, Node};
@@ -91,16 +91,19 @@ fn strange_path<'j>(place: &Place, journal: &'j Journal) -> Option<&'j Path> {
         let is_above = matches!(step, Step::MakeDirectory { .. } | Step::RemoveDirectory { .. });
         known.iter().any(|known| path.starts_with(known) || is_above && known.starts_with(path))
     };
-    let is_own = |path: &Path| {
-        path.starts_with(&place.backups)
-            || path.starts_with(&place.base)
-                && place.allows(path)
-                && (place.scope == Scope::Home || !place.leads_out(path))
+    // A skill can be a repository.
+    let is_in_skill = |below: &Path| below.ancestors().any(places::is_skill);
+    let is_own = |path: &Path| match path.strip_prefix(&place.base) {
+        _ if path.starts_with(&place.backups) || path.starts_with(place.store()) => true,
+        Ok(below) => {
+            (place.allows(path) || is_in_skill(below)) && (place.scope == Scope::Home || !place.leads_out(path))
+        }
+        Err(_) => false,
     };
     let mut paths = journal.steps.iter().flat_map(|step| step.paths().map(|path| (step, path)));
     let strange = paths.find(|(step, path)| {
-        let mut is_outside = || place.scope == Scope::Home && place.allows(path) && is_known(step, path);
-        !(path.is_absolute() && is_plain(path) && (is_own(path) || is_outside()))
+        let mut is_elsewhere = || place.scope == Scope::Home && is_known(step, path);
+        !(path.is_absolute() && is_plain(path) && (is_own(path) || is_elsewhere()))
     });
     strange.map(|(_, path)| path)
 }
@@ -120,7 +123,10 @@ fn known_outside(place: &Place, planned: &Registry) -> BTreeSet<PathBuf> {
         link.canonicalize().is_ok_and(|there| there == end)
             || above.zip(link.file_name()).is_some_and(|(above, name)| above.join(name) == end)
     };
-    let followed = planned.followed.iter().filter(|(link, end)| link.starts_with(&place.base) && leads(link, end));
+    let followed = planned
+        .followed
+        .iter()
+        .filter(|(link, end)| link.starts_with(&place.base) && place.allows(end) && leads(link, end));
     known.extend(followed.map(|(_, end)| end.clone()));
     let rules = std::fs::read_dir(place.store().join("rules")).into_iter().flatten().flatten();
     let files = rules.map(|entry| entry.path()).chain([place.manifest()]);

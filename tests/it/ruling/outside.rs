@@ -88,6 +88,7 @@ fn a_command_that_was_interrupted_is_finished_outside_too() {
     for fault in ["rules-backed-up", "rules-step-0", "rules-step-9", "rules-stepped", "rules-registered"] {
         let (home, file) = outside();
         home.rules(&["clean", "--yes"]).ok();
+        home.write(".ai-agent/skills/review/.git/config", "a skill can be a repository\n");
         fs::remove_file(&file).unwrap();
         fs::remove_dir(file.parent().unwrap()).unwrap();
         let mut command = home.scratch.command("git", &home.scratch.top);
@@ -95,6 +96,7 @@ fn a_command_that_was_interrupted_is_finished_outside_too() {
         assert_ne!(Ran::of(command.output().unwrap()).code, 0, "{fault}");
         home.rules(&["sync"]).ok();
         assert_eq!(home.rules(&["check"]).ok(), "", "{fault}");
+        assert!(home.is_there(".claude/skills/review/.git/config"), "{fault}");
         home.rules(&["clean", "--yes"]).ok();
         assert!(!file.parent().unwrap().exists(), "{fault}");
     }
