@@ -9,7 +9,9 @@ use crate::error::Error;
 use crate::git::date::Time;
 use crate::git::{Repository, locate};
 use crate::outside;
-use crate::rules::{FOLDERS, NewRule, Options, Place, Report, Scope, Targets, Work, has_store, words as words_of};
+use crate::rules::{
+    FOLDERS, NewRule, Options, Place, Report, Scope, Targets, Work, has_store, is_pattern, words as words_of,
+};
 
 /// The longest text of a rule that a call may bring.
 const MAX_TEXT_BYTES: usize = 1 << 20;
@@ -168,6 +170,10 @@ fn may_set(context: &Context<'_>, work: &Work, known: &Value, path: &str) -> boo
     if set.any(|known| known.as_str().is_some_and(|known| known == path || place.absolute(known) == absolute)) {
         return true;
     }
+    // A later sync would write to what the pattern fits then.
+    if is_pattern(path) {
+        return false;
+    }
     let here = context.server.directory.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default();
     let repository = locate(&here).and_then(|location| location.worktree?.canonicalize().ok());
     // A home that is a repository is a home.
@@ -183,7 +189,6 @@ fn may_set(context: &Context<'_>, work: &Work, known: &Value, path: &str) -> boo
             && !below.iter().any(is_gits)
             && !below.ancestors().any(|above| above != Path::new("") && is_link(above))
     };
-    // A pattern such as '~/**/*.md' would reach all that the user has written.
     let is_for_agents = absolute.file_name().is_some_and(|name| name == "AGENTS.md" || name == "CLAUDE.md");
     (is_for_agents || absolute.is_dir()) && (repository.is_some_and(is_in) || tops.any(is_in))
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use bstr::ByteSlice as _;
 use serde_json::{Value, json};
 
-use super::generate::{Passage, Source, stable, stable_lines, whole};
+use super::generate::{MARK, Passage, Source, stable, stable_lines, whole};
 use super::import::front;
 use super::registry::{Owned, Registry, stable_digest};
 use super::report::Drift;
@@ -66,10 +66,12 @@ pub fn adopt(store: &mut Store, registry: &Registry, wishes: &Wishes, drift: &[D
                 if registry.get(&wanted.path).is_none_or(|entry| entry.digest != was_written) {
                     continue;
                 }
-                if block::open(&bytes).is_some() {
+                let is_block = registry.get(&wanted.path).is_some_and(|entry| entry.owned == Owned::Block);
+                let split = block::split(&bytes);
+                if block::open(&bytes).is_some() || is_block && split.is_none() {
                     continue;
                 }
-                let current = block::split(&bytes).map_or(&bytes[..], |split| split.block);
+                let current = split.map_or(&bytes[..], |split| split.block);
                 let Some(found) = edits_in(pieces, current, store.manifest.agents_md_header()) else { continue };
                 let fits = |(part, value): (&Part, &Value)| edits.get(part).is_none_or(|known| known == value);
                 if found.keys().all(is_known) && found.iter().all(fits) {
@@ -150,6 +152,11 @@ fn texts(pieces: &[Passage], current: &[u8]) -> Option<Vec<String>> {
     let starts = stable_lines(old.as_bytes());
     let old_lines: Vec<&str> = starts.iter().filter_map(|line| old.get(line.clone())).collect();
     let new_lines: Vec<&str> = new.to_str().ok()?.split_inclusive('\n').collect();
+    // Words directly behind the first line belong to no rule.
+    let first = new_lines.iter().position(|line| line.trim_end() == MARK)?;
+    if new_lines.get(first + 1).is_some_and(|line| !line.trim().is_empty()) {
+        return None;
+    }
     let ends = pieces.iter().scan(0, |end, piece| {
         *end += piece.text.len();
         Some(*end)
@@ -278,7 +285,7 @@ mod tests {
         Passage { text: text.into(), source }
     }
 
-    const HEAD: &str = "# Generated from ~/.ai-agent/ -- do not edit directly\n# Last synced: x\n";
+    const HEAD: &str = "# Generated from ~/.ai-agent/ -- do not edit directly\n# Last synced: 2026-01-02T03:04:07Z\n";
 
     fn edited(pieces: &[Passage], from: &str, to: &str) -> Option<Edits> {
         let text = whole(pieces);
@@ -304,7 +311,7 @@ mod tests {
         assert_eq!(edited(&pieces, "two", "2\n3"), text("b", "# B\n2\n3\n"));
         assert_eq!(edited(&pieces, "two\n\n", "two\n\nat the end\n"), text("b", "# B\ntwo\n\nat the end\n"));
         assert_eq!(edited(&pieces, "# A\n", "first of all\n# A\n"), text("a", "first of all\n# A\n\none\n"));
-        assert_eq!(edited(&pieces, "synced: x", "synced: y"), Some(Edits::new()));
+        assert_eq!(edited(&pieces, "03:04:07", "11:11:11"), Some(Edits::new()));
         assert_eq!(edited(&pieces, "# Generated", "# generated"), None, "the first lines are no rule's");
     }
 

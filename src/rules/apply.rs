@@ -2,6 +2,7 @@
 //!
 //! The journal has everything that the steps need. It is written before the first step, and each step can be taken twice.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -10,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::backup::Backup;
 use super::registry::{Entry, Original, Registry};
 use super::report::Change;
-use super::{Place, block, generate};
+use super::store::Store;
+use super::{Place, Scope, block, generate, is_plain, places, want};
 use crate::error::{Error, Kind, Result};
 use crate::git::{fault_point, private};
 use crate::managed::disk::{self, Node};
@@ -66,22 +68,79 @@ pub fn lock(place: &Place) -> Result<private::Lock> {
     if let Some(bytes) = file::read(&path)? {
         let journal: Journal = serde_json::from_slice(&bytes)
             .map_err(|error| Error::new(Kind::Corrupt, format!("cannot read '{}'", path.display())).because(error))?;
-        if !disk::is_same(&journal.base, &place.base) {
-            return Err(set_aside(place, &path, &journal));
+        let base = crate::outside::line(&journal.base.display().to_string());
+        if journal.base != place.base {
+            let why = format!("a command was interrupted in '{base}', and is not finished here");
+            return Err(set_aside(place, &path, why));
+        }
+        if let Some(strange) = strange_path(place, &journal) {
+            let strange = crate::outside::line(&strange.display().to_string());
+            let why = format!("a command was interrupted, and is not finished: nothing here writes to '{strange}'");
+            return Err(set_aside(place, &path, why));
         }
         finish(place, &journal)?;
     }
     Ok(lock)
 }
 
+/// Returns a path of the steps that no command of this place writes: the journal came here with the store then.
+fn strange_path<'j>(place: &Place, journal: &'j Journal) -> Option<&'j Path> {
+    let mut known: Option<BTreeSet<PathBuf>> = None;
+    let mut is_known = |step: &Step, path: &Path| {
+        let known = known.get_or_insert_with(|| known_outside(place, &journal.registry));
+        let is_above = matches!(step, Step::MakeDirectory { .. } | Step::RemoveDirectory { .. });
+        known.iter().any(|known| path.starts_with(known) || is_above && known.starts_with(path))
+    };
+    // A skill can be a repository.
+    let is_in_skill = |below: &Path| below.ancestors().any(places::is_skill);
+    let is_own = |path: &Path| match path.strip_prefix(&place.base) {
+        _ if path.starts_with(&place.backups) || path.starts_with(place.store()) => true,
+        Ok(below) => {
+            (place.allows(path) || is_in_skill(below)) && (place.scope == Scope::Home || !place.leads_out(path))
+        }
+        Err(_) => false,
+    };
+    let mut paths = journal.steps.iter().flat_map(|step| step.paths().map(|path| (step, path)));
+    let strange = paths.find(|(step, path)| {
+        let mut is_elsewhere = || place.scope == Scope::Home && is_known(step, path);
+        !(path.is_absolute() && is_plain(path) && (is_own(path) || is_elsewhere()))
+    });
+    strange.map(|(_, path)| path)
+}
+
+/// Returns the paths outside of a home that its commands write: those of the registry and of the settings, those to which links
+/// lead that are followed, and files of the store that are kept elsewhere.
+fn known_outside(place: &Place, planned: &Registry) -> BTreeSet<PathBuf> {
+    let mut known = BTreeSet::new();
+    if let Ok(registry) = Registry::read(place) {
+        known.extend(registry.entries.into_keys().chain(registry.directories));
+    }
+    if let Ok(store) = Store::read(place) {
+        known.extend(want::named(&store).into_iter().map(|(_, path)| path));
+    }
+    let leads = |link: &Path, end: &Path| {
+        let above = link.parent().and_then(|above| above.canonicalize().ok());
+        link.canonicalize().is_ok_and(|there| there == end)
+            || above.zip(link.file_name()).is_some_and(|(above, name)| above.join(name) == end)
+    };
+    let followed = planned
+        .followed
+        .iter()
+        .filter(|(link, end)| link.starts_with(&place.base) && place.allows(end) && leads(link, end));
+    known.extend(followed.map(|(_, end)| end.clone()));
+    let rules = std::fs::read_dir(place.store().join("rules")).into_iter().flatten().flatten();
+    let files = rules.map(|entry| entry.path()).chain([place.manifest()]);
+    known.extend(files.filter_map(|file| disk::resolved(&file).ok()).filter(|file| !disk::is_directory(file)));
+    known
+}
+
 /// Puts a journal aside that came here with the store: its steps are about files of another place. Returns what is to be told.
-fn set_aside(place: &Place, path: &Path, journal: &Journal) -> Error {
+fn set_aside(place: &Place, path: &Path, why: String) -> Error {
     let aside = place.state.join("journal-elsewhere.json");
     if let Err(error) = std::fs::rename(path, &aside) {
         return Error::io("move", path, error);
     }
-    let base = crate::outside::line(&journal.base.display().to_string());
-    Error::other(format!("a command was interrupted in '{base}', and is not finished here"))
+    Error::other(why)
         .hint(format!("what it was about to write is in '{}'; the next command goes on without it", aside.display()))
 }
 

@@ -13,6 +13,9 @@ use crate::error::{Error, Result};
 use crate::git::date::Time;
 use crate::managed::disk::{self, Modified};
 
+/// The end of the name of a second thing that was at the same path.
+const EDITED: &str = ".edited";
+
 /// One thing in a backup.
 #[derive(Clone, Debug)]
 pub struct Saved {
@@ -68,14 +71,11 @@ impl Backup {
 
     /// Adds what is at a path. Returns where it is kept.
     pub fn add(&mut self, path: &Path, what: What, is_original: bool) -> PathBuf {
-        let mut kept = self.directory.join(match path.strip_prefix(&self.base) {
-            Ok(rest) => Path::new("files").join(rest),
-            Err(_) => Path::new("outside").join(path.strip_prefix("/").unwrap_or(path)),
-        });
+        let mut kept = self.directory.join(name(&self.base, path));
         // What the user has made of a generated file is kept beside what was there before.
         while self.saved.iter().any(|saved| saved.kept == kept) {
             let name = kept.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            kept.set_file_name(format!("{name}.edited"));
+            kept.set_file_name(format!("{name}{EDITED}"));
         }
         let modified = disk::modified(path);
         self.saved.push(Saved { path: path.to_owned(), kept: kept.clone(), what, modified, is_original });
@@ -125,12 +125,38 @@ impl Backup {
     }
 }
 
-/// Finds what was at a path before an earlier tool wrote there: the oldest thing in the backups that `is_original` takes.
+/// Returns where a backup keeps what is at a path, relative to the backup.
+fn name(base: &Path, path: &Path) -> PathBuf {
+    match path.strip_prefix(base) {
+        Ok(rest) => Path::new("files").join(rest),
+        Err(_) => Path::new("outside").join(path.strip_prefix("/").unwrap_or(path)),
+    }
+}
+
+/// Says whether something in a backup was at a path, by where it is kept.
+pub fn is_from(place: &Place, kept: &Path, path: &Path) -> bool {
+    let Ok(rest) = kept.strip_prefix(&place.backups) else { return false };
+    let below: PathBuf = rest.components().skip(1).collect();
+    let whole = below.to_str().map(|below| below.trim_end_matches(EDITED));
+    whole.is_some_and(|below| Path::new(below) == name(&place.base, path))
+}
+
+/// Says whether a backup of ours lists a thing in it as an original; `None` if it lists nothing.
+fn lists_as_original(backup: &Path, name: &Path) -> Option<bool> {
+    let text = disk::text(&backup.join("meta.json")).ok()??;
+    let meta: Value = serde_json::from_str(&text).ok()?;
+    let file = meta["files"].as_array()?.iter().find(|file| file["file"].as_str().map(Path::new) == Some(name))?;
+    file["original"].as_bool()
+}
+
+/// Finds what was at a path before an earlier tool wrote there, or this one before the registry was lost: the oldest thing in
+/// the backups that `is_original` takes, and that no list says to be something else.
 pub fn oldest(place: &Place, path: &Path, is_original: impl Fn(&Path) -> bool) -> Option<PathBuf> {
-    let rest = path.strip_prefix(&place.base).ok()?;
     let backups = folders(&place.backups);
-    let kept = |id: &String| place.backups.join(id).join("files").join(rest);
-    let found = |id: &&String| disk::is_there(&kept(id)) && is_original(&kept(id));
+    let name = name(&place.base, path);
+    let kept = |id: &String| place.backups.join(id).join(&name);
+    let is_listed = |id: &String| lists_as_original(&place.backups.join(id), &name) != Some(false);
+    let found = |id: &&String| disk::is_there(&kept(id)) && is_original(&kept(id)) && is_listed(id);
     // One of ours without a list was not finished, and may have a part of the file alone.
     let is_finished = |id: &&String| disk::is_there(&place.backups.join(id).join("meta.json"));
     let finished = backups.iter().filter(is_finished).find(found);

@@ -50,6 +50,23 @@ pub fn open(bytes: &[u8]) -> Option<Split<'_>> {
     splits(bytes).into_iter().find(|split| split.is_open && generate::is_generated(split.block, false))
 }
 
+/// Splits a file that begins with a block of ours whose first line is gone; `None` if it begins otherwise. Where the block ends
+/// this module cannot tell.
+pub fn begun(bytes: &[u8]) -> Option<Split<'_>> {
+    let block = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    let before = &bytes[..bytes.len() - block.len()];
+    let split = Split { before, block, after: Cow::Borrowed(b""), is_open: true };
+    generate::is_generated(block, false).then_some(split)
+}
+
+/// Returns the user's text behind a block: without the line that ends the block, if that is there.
+pub fn behind(bytes: &[u8]) -> &[u8] {
+    match markers(bytes).first() {
+        Some((end, false)) if end.start == 0 => &bytes[end.end..],
+        _ => bytes,
+    }
+}
+
 /// Splits a file at its first marker lines, whatever stands there.
 pub fn any(bytes: &[u8]) -> Option<Split<'_>> {
     splits(bytes).into_iter().next()

@@ -113,7 +113,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// If there is no such value, or a path leads elsewhere.
+    /// If there is no such value, or a path leads elsewhere or into a directory of Git's.
     pub(super) fn set(&mut self, key: &str, value: &str, follows: bool) -> Result<()> {
         let Some((group, name)) = KEYS.contains(&key).then(|| key.split_once('.')).flatten() else {
             let key = crate::outside::line(key);
@@ -132,6 +132,7 @@ impl Store {
                 let absolute = self.place.absolute(path);
                 !follows && !glob::is_pattern(path) && self.place.leads_out(&absolute)
             };
+            words(given).iter().try_for_each(|path| self.place.allowed(path).map(drop))?;
             if let Some(path) = words(given).iter().find(leads_out) {
                 let path = crate::outside::line(path);
                 return Err(Error::other(format!("'{path}' leads elsewhere by a symbolic link"))

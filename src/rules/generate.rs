@@ -18,6 +18,8 @@ pub const MARK: &str = "# Generated from ~/.ai-agent/ -- do not edit directly";
 const RUN: &str = "# Run: ";
 const SYNCED: &str = "# Last synced: ";
 const COMMAND: &str = "git shiftlog rules sync";
+/// The option of the command that writes a repository's files.
+const REPOSITORY: &str = " --scope=repo";
 
 /// The longest summary of a rule, in characters.
 const MAX_SUMMARY_CHARS: usize = 120;
@@ -61,7 +63,7 @@ pub fn whole(pieces: &[Passage]) -> String {
 pub fn head(now: Time, scope: Scope) -> String {
     match scope {
         Scope::Home => format!("{MARK}\n{RUN}{COMMAND}\n{SYNCED}{}\n", now.to_rfc3339()),
-        Scope::Repository => format!("{MARK}\n{RUN}{COMMAND} --scope=repo\n"),
+        Scope::Repository => format!("{MARK}\n{RUN}{COMMAND}{REPOSITORY}\n"),
     }
 }
 
@@ -175,11 +177,30 @@ pub fn is_generated(bytes: &[u8], has_front: bool) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"\n") || rest.starts_with(b"\r"))
 }
 
-/// Says whether the second line of a generated text names another program than this one.
+/// Says whether the second line of a generated text names the earlier tool.
 pub fn is_of_earlier_tool(bytes: &[u8], has_front: bool) -> bool {
     let body = if has_front { without_front(bytes) } else { bytes };
     let second = body.trim_start().lines().nth(1).unwrap_or_default();
-    is_generated(bytes, has_front) && !second.starts_with_str(format!("{RUN}{COMMAND}"))
+    is_generated(bytes, has_front) && second.strip_prefix(RUN.as_bytes()).is_some_and(is_earlier_command)
+}
+
+/// Says whether words are the command of the earlier tool.
+fn is_earlier_command(words: &[u8]) -> bool {
+    let is_named = ["sync_agent_rules", "sync-ai-rules"].iter().any(|name| words.contains_str(name));
+    is_named && words.trim_end().ends_with(b" sync")
+}
+
+/// Says whether a line is one of the two behind [`MARK`] that say which program wrote a text, and when. With other words in
+/// it, it is the user's.
+fn is_stamp(line: &[u8]) -> bool {
+    let line = line.trim_end();
+    if let Some(words) = line.strip_prefix(RUN.as_bytes()) {
+        let own = words.strip_prefix(COMMAND.as_bytes());
+        return own.is_some_and(|rest| rest.is_empty() || rest == REPOSITORY.as_bytes()) || is_earlier_command(words);
+    }
+    // With a fraction of a second, or another zone.
+    let is_part = |byte: &u8| byte.is_ascii_digit() || b"-+:.TZ".contains(byte);
+    line.strip_prefix(SYNCED.as_bytes()).is_some_and(|time| time.len() >= 10 && time.iter().all(is_part))
 }
 
 fn without_front(bytes: &[u8]) -> &[u8] {
@@ -229,7 +250,7 @@ pub fn stable_lines(bytes: &[u8]) -> Vec<Range<usize>> {
         end += line.len();
         if line.starts_with_str(MARK) && line.trim_end() == MARK.as_bytes() {
             left = 2;
-        } else if left > 0 && (line.starts_with_str(RUN) || line.starts_with_str(SYNCED)) {
+        } else if left > 0 && is_stamp(line) {
             left -= 1;
             continue;
         } else {
@@ -305,5 +326,15 @@ mod tests {
         assert!(is_of_earlier_tool(theirs.as_bytes(), true) && !is_of_earlier_tool(text.as_bytes(), true));
         assert_eq!(stable(theirs.as_bytes()), stable(text.replace("03:04:07", "11:11:11").as_bytes()));
         assert_ne!(stable(theirs.as_bytes()), stable(text.replace("A\n", "B\n").as_bytes()));
+        for (from, to) in [
+            ("# Run: git shiftlog rules sync", "# Run: my note"),
+            ("rules sync", "rules sync, says my note"),
+            ("# Last synced: 2026", "# Last synced: my note"),
+            ("Z\n", "Z my note\n"),
+        ] {
+            let edited = text.replace(from, to);
+            assert!(stable(edited.as_bytes()).contains_str("my note"), "{edited}");
+            assert!(!is_of_earlier_tool(edited.as_bytes(), true));
+        }
     }
 }

@@ -5,17 +5,32 @@ use std::path::{Component, Path, PathBuf};
 
 use super::Place;
 use crate::error::{Error, Result};
+use crate::managed::disk;
 
 /// The most entries of directories that one pattern looks at.
 const MAX_ENTRIES: usize = 200_000;
 
-/// Returns the absolute path that a configured one means: `~` is the home, a relative one begins at the base.
+/// Returns the absolute path that a configured one means: `~` is the home, a relative one begins at the base. A path below the
+/// base begins with the base, whatever the setting calls that.
 pub fn absolute(place: &Place, configured: &str) -> PathBuf {
     let path = match configured.strip_prefix('~') {
         Some("") => place.home.clone(),
         Some(rest) if rest.starts_with('/') => place.home.join(rest.trim_start_matches('/')),
         _ => place.base.join(configured),
     };
+    let path = without_dots(&path);
+    if path.starts_with(&place.base) {
+        return path;
+    }
+    match disk::below(&place.base, &path) {
+        Some(rest) => place.base.join(rest),
+        None if disk::is_same(&place.base, &path) => place.base.clone(),
+        None => path,
+    }
+}
+
+/// Returns a path without `.` and `..`.
+pub fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {

@@ -93,7 +93,32 @@ pub fn survey(place: &Place, is_current: bool) -> Survey {
             }
         }
     }
+    if !is_repository {
+        left_out(&mut survey, place, is_current);
+    }
     survey
+}
+
+/// Says what Codex has at the places of the other profile, which are not read.
+fn left_out(survey: &mut Survey, place: &Place, is_current: bool) {
+    let profile = if is_current { "current" } else { "ai-sync" };
+    let mut found = Vec::new();
+    if let Some(Rules::Headed(file)) = places::rules("codex", !is_current, false) {
+        let is_users = |bytes: &[u8]| !generate::is_generated(bytes, false) && !block::is_in(bytes);
+        let path = place.base.join(file);
+        if matches!(disk::observe(&path), Ok(Node::File { bytes, .. }) if is_users(&bytes) && !bytes.trim().is_empty())
+        {
+            found.push(path);
+        }
+    }
+    if let Some(directory) = places::skills("codex", !is_current, false) {
+        let skills = folders(&place.base.join(directory)).into_iter().map(|name| place.base.join(directory).join(name));
+        found.extend(skills.filter(|path| disk::is_directory(path) && !disk::is_there(&path.join(".sync-meta"))));
+    }
+    survey.warnings.extend(found.into_iter().map(|path| {
+        let shown = place.shown(&path);
+        format!("'{shown}' is left out: the profile '{profile}' has another place for it")
+    }));
 }
 
 /// Says whether a path may be read: in a repository, which others have made, links can lead to private files.

@@ -31,6 +31,7 @@ mod work;
 use std::path::{Component, Path, PathBuf};
 
 pub use self::edit::words;
+pub use self::glob::is_pattern;
 pub use self::import::{Choice, FoundRule};
 pub use self::manifest::{Conflict, Manifest, Rule, SkillTarget, SyncMode};
 pub use self::places::{FOLDERS, INSTRUCTION_TARGETS, RULE_TARGETS, SKILL_TARGETS};
@@ -76,12 +77,12 @@ impl Place {
     ///
     /// If the path is not absolute or not UTF-8.
     pub fn of_home(home: &Path) -> Result<Self> {
-        check_base(home)?;
-        let store = home.join(STORE);
+        let base = one_name(home)?;
+        let store = base.join(STORE);
         Ok(Place {
             scope: Scope::Home,
-            base: home.to_owned(),
-            home: home.to_owned(),
+            home: base.clone(),
+            base,
             shares_home: false,
             state: store.join("shiftlog"),
             backups: store.join("backups"),
@@ -94,12 +95,13 @@ impl Place {
     ///
     /// As [`Place::of_home`].
     pub fn of_repository(top: &Path, git_dir: &Path, home: &Path) -> Result<Self> {
-        check_base(top)?;
+        let base = one_name(top)?;
+        let git_dir = git_dir.canonicalize().unwrap_or_else(|_| git_dir.to_owned());
         let state = git_dir.join("shiftlog/rules");
         Ok(Place {
             scope: Scope::Repository,
-            base: top.to_owned(),
-            home: home.to_owned(),
+            base,
+            home: one_name(home).unwrap_or_else(|_| home.to_owned()),
             shares_home: false,
             backups: state.join("backups"),
             state,
@@ -133,10 +135,29 @@ impl Place {
         Err(Error::other(format!("'{}' leads out of the repository's store by a symbolic link", self.shown(path))))
     }
 
-    /// Says whether files may be written at a path. In a repository these are those of its working tree alone.
+    /// Says whether files may be written at a path: nowhere in a directory of Git's, and for a repository in its working tree
+    /// alone.
     fn allows(&self, path: &Path) -> bool {
-        let is_own = |rest: &Path| !rest.iter().any(|part| part.eq_ignore_ascii_case(".git"));
-        self.scope == Scope::Home || path.strip_prefix(&self.base).is_ok_and(is_own)
+        let below = path.strip_prefix(&self.base).ok();
+        let is_gits = below.unwrap_or(path).iter().any(|part| part.eq_ignore_ascii_case(".git"));
+        !is_gits && (self.scope == Scope::Home || below.is_some())
+    }
+
+    /// Returns the absolute path that a configured one means.
+    ///
+    /// # Errors
+    ///
+    /// If no file may be written there.
+    fn allowed(&self, configured: &str) -> Result<PathBuf> {
+        let absolute = self.absolute(configured);
+        if self.allows(&absolute) {
+            return Ok(absolute);
+        }
+        let path = crate::outside::line(configured);
+        Err(Error::other(match self.scope {
+            Scope::Home => format!("'{path}' is in a directory of Git's"),
+            Scope::Repository => format!("'{path}' is not in the working tree, and a repository's rules stay there"),
+        }))
     }
 
     /// Says whether a symbolic link on the way to a path below the base leads out of the base, or nowhere.
@@ -188,14 +209,16 @@ impl Place {
     }
 }
 
-fn check_base(base: &Path) -> Result<()> {
-    if !base.is_absolute() || base.to_str().is_none() {
+/// Returns the one name of a base that has more of them, by links or by `..`.
+fn one_name(base: &Path) -> Result<PathBuf> {
+    let resolved = base.canonicalize().unwrap_or_else(|_| glob::without_dots(base));
+    if !base.is_absolute() || resolved.to_str().is_none() {
         return Err(Error::other(format!(
             "cannot keep rules in '{}': it is no absolute path in UTF-8",
             base.display()
         )));
     }
-    Ok(())
+    Ok(resolved)
 }
 
 /// Says whether a path leads only down.

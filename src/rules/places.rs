@@ -53,7 +53,10 @@ const SIGNS: &[&str] =
 
 /// Returns the profile that fits a home without a store: the places of today, unless those of the earlier tool are in use.
 pub fn fitting_profile(base: &Path) -> &'static str {
-    if SIGNS.iter().any(|sign| base.join(sign).exists()) { "ai-sync" } else { "current" }
+    // Older releases of Codex had skills beside the file of today.
+    let is_todays = |sign: &str| sign == ".codex/skills" && base.join(".codex/AGENTS.md").exists();
+    let is_sign = |sign: &&str| base.join(sign).exists() && !is_todays(sign);
+    if SIGNS.iter().any(is_sign) { "ai-sync" } else { "current" }
 }
 
 /// Returns the file with an agent's instructions, below the base; Cursor and Codex have `AGENTS.md`.
@@ -94,6 +97,27 @@ pub fn skills(agent: &str, is_current: bool, is_repository: bool) -> Option<&'st
         "antigravity" => Some(".gemini/antigravity/skills"),
         _ => None,
     }
+}
+
+/// Says whether a path below the base is that of a text of an agent.
+pub fn is_text(below: &Path) -> bool {
+    let kinds = [(false, false), (true, false), (false, true)];
+    let is_rules = |rules: Rules| match rules {
+        Rules::Joined(file) | Rules::Headed(file) => below == Path::new(file),
+        Rules::Each(directory, form) => {
+            below.parent() == Some(Path::new(directory))
+                && below.to_str().is_some_and(|path| path.ends_with(form.suffix()))
+        }
+    };
+    let of_agent = |agent: &&str| {
+        kinds.iter().any(|(is_current, is_repo)| {
+            instructions(agent, *is_repo).is_some_and(|file| below == Path::new(file))
+                || rules(agent, *is_current, *is_repo).is_some_and(is_rules)
+        })
+    };
+    let is_claudes = is_rules(Rules::Each(CLAUDE_RULES, Form::Claude));
+    let is_shared = below.file_name().is_some_and(|name| name == "AGENTS.md" || name == "CLAUDE.md");
+    is_claudes || is_shared || INSTRUCTION_TARGETS.iter().chain(RULE_TARGETS).any(of_agent)
 }
 
 /// Says whether a path below the base is that of a skill of an agent.

@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use bstr::ByteSlice as _;
 
+use super::Scope;
 use super::backup::{self, Backup};
 use super::block;
 use super::generate;
@@ -106,6 +107,11 @@ impl<'o> Planner<'o> {
                     .push(format!("    Warning: '{shown}' belongs to what this is a copy of, and is left as it is"));
                 continue;
             }
+            if self.is_of_another(&path) {
+                self.stays_for_another(&path);
+                self.wanted.insert(path);
+                continue;
+            }
             if !self.wanted.insert(path.clone()) {
                 let (one, other) = (self.store.place.shown(&wanted.path), self.store.place.shown(&path));
                 self.warnings
@@ -142,6 +148,21 @@ impl<'o> Planner<'o> {
                 Err(self.refused.iter().skip(1).take(20).fold(error, |error, other| error.hint(other.clone())))
             }
         }
+    }
+
+    /// Says whether a file outside of the base was generated and is not written down: another home can have written it, and
+    /// nobody here knows what was there before.
+    fn is_of_another(&self, path: &Path) -> bool {
+        if path.starts_with(&self.store.place.base) || self.registry.get(path).is_some() {
+            return false;
+        }
+        let Ok(Node::File { bytes, .. }) = disk::observe(path) else { return false };
+        block::is_in(&bytes) || generate::is_generated(&bytes, false) && !generate::is_of_earlier_tool(&bytes, false)
+    }
+
+    fn stays_for_another(&mut self, path: &Path) {
+        let shown = self.store.place.shown(path);
+        self.warnings.push(format!("    Warning: nobody has written down who generated '{shown}'; it stays"));
     }
 
     /// Returns a path above another that is ours, or is the store.
@@ -192,7 +213,10 @@ impl<'o> Planner<'o> {
             _ if self.ways.is_forced && !self.ways.follows && link == path => return Some(path.to_owned()),
             Some(resolved) if self.store.has(&resolved) => self.refuse(format!("'{shown}' is a link into the store")),
             Some(resolved) if !self.store.place.allows(&resolved) => {
-                self.refuse(format!("'{shown}' is a symbolic link that leads out of the working tree"));
+                self.refuse(match self.store.place.scope {
+                    Scope::Home => format!("'{shown}' is a symbolic link that leads into a directory of Git's"),
+                    Scope::Repository => format!("'{shown}' is a symbolic link that leads out of the working tree"),
+                });
             }
             Some(resolved) if self.ways.follows || is_known => {
                 self.registry.followed.insert(path.to_owned(), resolved.clone());
@@ -226,9 +250,9 @@ impl<'o> Planner<'o> {
         Some(path.to_owned()).filter(|path| has_final && is_link(path))
     }
 
-    /// Splits a file at the block of ours; `None` if it has none. `entry` is what is known of the file. Where the end of the
-    /// block is gone, the text with the digest of the block is the block; if there is none, the block goes on to the end, and
-    /// what was behind it is the original.
+    /// Splits a file at the block of ours; `None` if it has none. `entry` is what is known of the file. Where the first or the
+    /// last line of the block is gone, the text with the digest of the block is the block; if there is none, the block goes on
+    /// to the end, and what was behind it is the original.
     fn split<'b>(&self, path: &Path, bytes: &'b [u8], entry: Option<&Entry>) -> Option<block::Split<'b>> {
         let original = || {
             let original = entry.map_or_else(|| self.earlier_original(path, false), |entry| Ok(entry.original.clone()));
@@ -237,10 +261,12 @@ impl<'o> Planner<'o> {
         let entry = entry.filter(|entry| entry.owned == Owned::Block);
         // The user can have changed the first line of the block, too.
         let changed = || block::any(bytes).filter(|_| entry.is_some() && block::any(&original()).is_none());
-        let mut split = block::split(bytes).or_else(|| block::open(bytes)).or_else(changed)?;
+        // The earlier tool writes whole files.
+        let begun = || block::begun(bytes).filter(|_| entry.is_some() && !generate::is_of_earlier_tool(bytes, false));
+        let mut split = block::split(bytes).or_else(|| block::open(bytes)).or_else(changed).or_else(begun)?;
         if split.is_open {
             let end = entry.and_then(|entry| generate::end_of(split.block, &entry.digest));
-            split.after = Cow::Owned(end.map_or_else(original, |end| split.block[end..].to_vec()));
+            split.after = Cow::Owned(end.map_or_else(original, |end| block::behind(&split.block[end..]).to_vec()));
             split.block = &split.block[..end.unwrap_or(split.block.len())];
         }
         Some(split)
@@ -329,10 +355,16 @@ impl<'o> Planner<'o> {
         };
         let is_same = has_block == wants_block && !is_open && there == new && matches!(node, Node::File { .. });
         if !is_same {
-            // What nobody has written down, or others have written, can have an edit of the user's in it.
+            // What nobody has written down, or others have written, can have an edit of the user's in it; what is not generated
+            // is the user's, whatever the registry says.
+            let is_users = !is_generated && !has_block;
             let is_unknown = match owned {
                 None => is_generated || has_block,
-                Some(_) => is_disturbed || generate::is_of_earlier_tool(current, has_front),
+                Some(entry) => {
+                    is_disturbed
+                        || entry.owned == Owned::Whole && is_users
+                        || generate::is_of_earlier_tool(current, has_front)
+                }
             };
             if is_unknown && matches!(node, Node::File { .. }) {
                 self.keep(&path, &node, false);
@@ -425,12 +457,12 @@ impl<'o> Planner<'o> {
     fn earlier_original(&self, path: &Path, has_front: bool) -> Result<Original> {
         let is_original = |kept: &Path| match disk::observe(kept) {
             Ok(Node::File { bytes, .. }) => !generate::is_generated(&bytes, has_front),
+            Ok(Node::Link(target)) => !self.store.has(&target),
             _ => false,
         };
-        let Some(kept) = backup::oldest(&self.store.place, path, is_original) else { return Ok(Original::Absent) };
-        match disk::observe(&kept)? {
-            Node::File { mode, .. } => Ok(Original::File { kept, mode }),
-            _ => Ok(Original::Absent),
+        match backup::oldest(&self.store.place, path, is_original) {
+            Some(kept) => as_original(kept),
+            None => Ok(Original::Absent),
         }
     }
 
@@ -455,4 +487,14 @@ impl<'o> Planner<'o> {
             _ => Err(Error::other(format!("cannot restore: the backup '{}' is gone", kept.display()))),
         }
     }
+}
+
+/// Returns something in a backup as an original.
+fn as_original(kept: PathBuf) -> Result<Original> {
+    Ok(match disk::observe(&kept)? {
+        Node::File { mode, .. } => Original::File { kept, mode },
+        Node::Link(target) => Original::Link { target, modified: disk::modified(&kept) },
+        Node::Directory => Original::Directory { kept },
+        Node::Absent | Node::Other => Original::Absent,
+    })
 }

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Place, generate};
+use super::{Place, block, generate};
 use crate::error::{Error, Kind, Result};
-use crate::managed::disk::{self, Modified};
+use crate::managed::disk::{self, Modified, Node};
 use crate::managed::file::digest;
 
 /// Our own file, link or copy at a path.
@@ -64,6 +64,18 @@ pub struct Entry {
     /// differs from it was edited by the user.
     pub digest: String,
     pub original: Original,
+}
+
+impl Entry {
+    /// Says whether what was written is still at a path, unchanged.
+    fn is_at(&self, path: &Path) -> bool {
+        let Ok(Node::File { bytes, .. }) = disk::observe(path) else { return false };
+        match self.owned {
+            Owned::Whole => generate::is_generated(&bytes, false) && stable_digest(&bytes) == self.digest,
+            Owned::Block => block::split(&bytes).is_some_and(|split| stable_digest(split.block) == self.digest),
+            Owned::Link | Owned::Tree => false,
+        }
+    }
 }
 
 /// The version of the format. Version 1 had absolute paths, and did not say whose.
@@ -133,13 +145,16 @@ impl Registry {
 
     /// Returns what a file says about a place: absolute paths, without those that are not the place's.
     fn at(self, place: &Place) -> Self {
-        let is_here = self.base.as_ref().is_some_and(|base| disk::is_same(base, &place.base));
+        let is_here = self.base.as_ref().is_some_and(|base| *base == place.base);
+        // Another name of this base, or that of before a move. A registry of somebody else's can name such a base, too.
+        let is_moved = self.base.as_ref().is_some_and(|base| disk::is_same(base, &place.base) || !disk::is_there(base));
         let own = |path: &Path| place.own(path, is_here);
         let mut here = Registry { elsewhere: self.elsewhere, ..Registry::empty() };
         here.elsewhere.extend(self.base.filter(|base| !is_here && base.is_absolute() && disk::is_directory(base)));
         here.elsewhere.retain(|base| !disk::is_same(base, &place.base));
         for (path, entry) in self.entries {
-            match (own(&path), entry.original.map_kept(|kept| place.own_backup(&kept))) {
+            let own = own(&path).or_else(|| place.own(&path, is_moved && entry.is_at(&path)));
+            match (own, entry.original.map_kept(|kept| place.own_backup(&kept))) {
                 (Some(path), Some(original)) => drop(here.entries.insert(path, Entry { original, ..entry })),
                 _ => here.dropped.push(path),
             }

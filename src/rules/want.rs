@@ -11,7 +11,7 @@ use super::places::{self, Form, Rules};
 use super::registry::{Owned, Registry};
 use super::store::{Skill, Store};
 use super::{Scope, glob};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::git::date::Time;
 use crate::managed::disk::{self, Node};
 use crate::managed::file::digest;
@@ -267,13 +267,7 @@ pub fn configured(store: &Store, configured: &[String], file: &str) -> Result<(V
     let default = [file.to_owned()];
     let is_default = configured.is_empty() && store.place.scope == Scope::Repository && file == "AGENTS.md";
     for path in if is_default { &default } else { configured } {
-        let absolute = glob::absolute(&store.place, path);
-        if !store.place.allows(&absolute) {
-            let path = crate::outside::line(path);
-            return Err(Error::other(format!(
-                "'{path}' is not in the working tree, and a repository's rules stay there"
-            )));
-        }
+        let absolute = store.place.allowed(path)?;
         let mut expanded = if glob::is_pattern(path) { glob::expand(&absolute)? } else { vec![absolute] };
         if expanded.is_empty() {
             warnings.push(format!("    Warning: glob '{path}' matched no files"));

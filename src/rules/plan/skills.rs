@@ -12,7 +12,7 @@ use super::super::registry::{Entry, Original, Owned, stable_digest};
 use super::super::report::Change;
 use super::super::tree::{META, Tree, has_same, tree_digest, tree_steps, whole_tree};
 use super::super::want::Wanted;
-use super::Planner;
+use super::{Planner, as_original};
 use crate::error::{Error, Result};
 use crate::managed::Step;
 use crate::managed::disk::{self, Node};
@@ -153,13 +153,13 @@ impl Planner<'_> {
         }
         Ok(Some(match node {
             Node::Absent => Original::Absent,
-            Node::Link(target) if self.store.has(target) => self.earlier_skill(path),
+            Node::Link(target) if self.store.has(target) => self.earlier_skill(path)?,
             Node::Directory if self.is_copy(path) => {
                 if !is_same {
                     // Nobody has written down what it had, so it can have an edit of the user's.
                     self.make_room(path, node, false);
                 }
-                self.earlier_skill(path)
+                self.earlier_skill(path)?
             }
             Node::Other => {
                 self.refuse(format!("cannot write '{}': it is no file", self.store.place.shown(path)));
@@ -247,8 +247,13 @@ impl Planner<'_> {
     }
 
     /// Returns what was in the place of a skill before an earlier tool put it there.
-    pub(super) fn earlier_skill(&self, path: &Path) -> Original {
-        let kept = backup::oldest(&self.store.place, path, |kept| disk::is_directory(kept) && !self.is_copy(kept));
-        kept.map_or(Original::Absent, |kept| Original::Directory { kept })
+    pub(super) fn earlier_skill(&self, path: &Path) -> Result<Original> {
+        let is_original = |kept: &Path| match disk::observe(kept) {
+            Ok(Node::Directory) => !self.is_copy(kept),
+            Ok(Node::Link(target)) => !self.store.has(&target),
+            Ok(Node::File { .. }) => true,
+            _ => false,
+        };
+        backup::oldest(&self.store.place, path, is_original).map_or(Ok(Original::Absent), as_original)
     }
 }

@@ -23,6 +23,11 @@ const EACH: &[(&str, &str, Form)] = &[
     ("claude", ".claude/rules", Form::Claude),
 ];
 
+/// Says whether a path can be that of a generated text.
+fn is_text(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "md" || end == "mdc")
+}
+
 impl Planner<'_> {
     /// Adds to the registry what an earlier tool has generated, or what we have before the registry was lost.
     pub(super) fn discover(&mut self) -> Result<()> {
@@ -92,7 +97,7 @@ impl Planner<'_> {
                             .push(format!("    Warning: '{shown}' has a name that no skill can have; it stays"));
                         continue;
                     }
-                    let original = self.earlier_skill(&path);
+                    let original = self.earlier_skill(&path)?;
                     let entry = Entry { owned, target: (*agent).to_owned(), digest, original };
                     self.discovered.insert(path.clone());
                     self.registry.entries.insert(path, entry);
@@ -117,8 +122,7 @@ impl Planner<'_> {
         if self.registry.is_elsewhere(place, path) || !is_own {
             // Another home or repository can have written it.
             if generate::is_generated(&bytes, has_front) || block::is_in(&bytes) {
-                let shown = place.shown(path);
-                self.warnings.push(format!("    Warning: nobody has written down who generated '{shown}'; it stays"));
+                self.stays_for_another(path);
             }
             return Ok(());
         }
@@ -149,6 +153,7 @@ impl Planner<'_> {
         };
         let left: Vec<(std::path::PathBuf, Entry)> =
             self.registry.entries.iter().filter(is_left).map(|(path, entry)| (path.clone(), entry.clone())).collect();
+        let mut unknown = 0;
         for (path, entry) in left {
             if let Some(link) = self.first_link(&path, false) {
                 let shown = self.store.place.shown(&link);
@@ -157,7 +162,7 @@ impl Planner<'_> {
                 ));
                 continue;
             }
-            if !self.is_expected(&path, &entry) && !self.has_ours(&path) {
+            if !self.is_expected(&path, &entry) && !self.has_ours(&path) && !self.is_gone(&path, &entry) {
                 // A registry that somebody else has written could name any file.
                 let shown = self.store.place.shown(&path);
                 self.warnings
@@ -173,22 +178,37 @@ impl Planner<'_> {
                 }
             };
             if is_taken {
+                unknown += usize::from(self.discovered.contains(&path) && entry.original == Original::Absent);
                 self.registry.entries.remove(&path);
                 self.registry.followed.retain(|_, resolved| *resolved != path);
             }
+        }
+        if self.wanted.is_empty() && unknown > 0 {
+            self.warnings.push(format!(
+                "    Warning: nobody has written down what was there before ({unknown}); where no backup has it, nothing comes back"
+            ));
         }
         // Whether those that stay were edited is known no better after this.
         self.registry.entries.retain(|path, _| !self.discovered.contains(path));
         Ok(())
     }
 
-    /// Says whether something of ours can have been at a path: a text of an agent's, or a skill.
+    /// Says whether a path is one for something of ours: a text of an agent's or that the settings name, or a skill.
     fn is_expected(&self, path: &Path, entry: &Entry) -> bool {
         let Ok(below) = path.strip_prefix(&self.store.place.base) else { return false };
         match entry.owned {
-            Owned::Whole | Owned::Block => below.extension().is_some_and(|end| end == "md" || end == "mdc"),
+            Owned::Whole | Owned::Block => {
+                places::is_text(below) || want::named(self.store).iter().any(|(_, named)| named == path)
+            }
             Owned::Link | Owned::Tree => places::is_skill(below),
         }
+    }
+
+    /// Says whether a text is gone that can have been ours: below the base, or where a backup has what was there before.
+    fn is_gone(&self, path: &Path, entry: &Entry) -> bool {
+        let place = &self.store.place;
+        let is_kept = matches!(&entry.original, Original::File { kept, .. } if backup::is_from(place, kept, path));
+        is_text(path) && !disk::is_there(path) && (path.starts_with(&place.base) || is_kept)
     }
 
     /// Says whether something generated is at a path.
@@ -228,11 +248,15 @@ impl Planner<'_> {
             self.drifted(path, "changed since it was written");
             return Ok(false);
         }
+        // Whatever the registry says: what is not generated is somebody's.
+        is_unknown |=
+            entry.owned != Owned::Block && matches!(node, Node::File { .. } | Node::Directory) && !self.has_ours(path);
         let mut node = node;
         if is_disturbed || is_unknown {
             self.keep(path, &node, false);
             if node == Node::Directory {
                 // The step that keeps it has moved it away.
+                self.changes.push(Change { path: path.to_owned(), action: "remove", before: None, after: None });
                 node = Node::Absent;
             }
         }

@@ -291,6 +291,29 @@ fn an_agent_sets_no_path_outside_of_the_folders_of_agents_and_the_repository() {
 }
 
 #[test]
+fn an_agent_writes_nothing_in_a_directory_of_gits() {
+    let scratch = stored();
+    let git = scratch.top.join(".git");
+    let (mut client, _) = serve(&scratch, &["--name=sync-ai-rules"]);
+    let top = scratch.top.display();
+    for path in [".git/refs/heads", ".gi[t]/refs/heads", ".g?t/hooks", ".gi[t]/refs/heads/AGENTS.md", "**/AGENTS.md"] {
+        for key in ["agents_md.paths", "claude_md.paths"] {
+            let set = client.call("sync_set_config", json!({ "key": key, "value": format!("{top}/{path}") }));
+            assert_eq!(set["isError"], true, "{path}: {set}");
+            client.call("sync_rules", json!({}));
+        }
+    }
+    let found = scratch.run_in(&git, "grep", ["-rl", "Generated from", "."]);
+    assert_eq!(found.stdout, "");
+    // Nor does a path that the user has set lead there.
+    scratch.shiftlog("rules", ["set", "agents_md.paths", &format!("{top}/.gi[t]/refs/heads")]).ok();
+    client.call("sync_rules", json!({}));
+    assert!(!git.join("refs/heads/AGENTS.md").exists());
+    let ran = scratch.shiftlog("rules", ["set", "agents_md.paths", &format!("{top}/.git/refs/heads/AGENTS.md")]);
+    assert!(ran.code == 1 && ran.stderr.contains("is in a directory of Git's"), "{ran:?}");
+}
+
+#[test]
 fn a_home_that_is_a_repository_is_no_repository_for_an_agent() {
     let scratch = stored();
     let home = scratch.home();

@@ -80,6 +80,65 @@ fn a_block_without_its_last_line_is_drift_and_goes_only_when_it_is_meant() {
 }
 
 #[test]
+fn a_block_without_its_first_line_is_drift_and_the_users_words_behind_it_stay() {
+    for marker in ["one", "both"] {
+        for edit in ["", "test last"] {
+            for command in [&["sync", "--force"][..], &["clean", "--yes", "--force"]] {
+                let home = Home::new();
+                home.write(".claude/CLAUDE.md", "mine 1\nmine 2\n");
+                home.rules(&["sync"]).ok();
+                let mut text = home.read(".claude/CLAUDE.md").replace(BEGIN, "") + "precious new words\n";
+                if marker == "both" {
+                    text = text.replace(END, "");
+                }
+                if !edit.is_empty() {
+                    text = text.replace("test first", edit);
+                }
+                home.write(".claude/CLAUDE.md", &text);
+                let case = format!("{marker} {edit:?} {command:?}");
+                for refused in
+                    [&["check"][..], &["sync"], &["sync", "--adopt"], &["add-rule", "new"], &["clean", "--yes"]]
+                {
+                    let ran = home.rules(refused);
+                    assert_eq!(ran.code, 3, "{case} {refused:?}: {ran:?}");
+                    assert_eq!(home.read(".claude/CLAUDE.md"), text, "{case} {refused:?}");
+                }
+                home.rules(command).ok();
+                if command[0] == "sync" {
+                    assert_eq!(home.rules(&["check"]).ok(), "", "{case}");
+                    home.rules(&["clean", "--yes"]).ok();
+                }
+                // Where the block ends is known by its digest alone.
+                let added = if edit.is_empty() { "precious new words\n" } else { "" };
+                assert_eq!(home.read(".claude/CLAUDE.md"), format!("mine 1\nmine 2\n{added}"), "{case}");
+                let backups = home.path(".ai-agent/backups");
+                let kept = home.scratch.run_in(&backups, "grep", ["-rl", "precious new words", "."]);
+                assert_eq!(kept.stdout.lines().count(), 1, "{case}: the file as it was is in the backup");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_committed_block_without_its_first_line_is_drift() {
+    let home = Home::new();
+    let scratch = &home.scratch;
+    scratch.write(".ai-agent/rules/build.md", "# Build\n\nmake it\n");
+    let manifest =
+        "{\"version\":\"1.0\",\"rules\":[{\"id\":\"build\"}],\"active_targets\":{\"instructions\":[\"codex\"]}}";
+    scratch.write(".ai-agent/manifest.json", manifest);
+    scratch.write("AGENTS.md", "mine\n");
+    home.rules(&["sync", "--scope=repo"]).ok();
+    let path = scratch.top.join("AGENTS.md");
+    let text = fs::read_to_string(&path).unwrap().replace(BEGIN, "") + "precious new words\n";
+    fs::write(&path, &text).unwrap();
+    assert_eq!(home.rules(&["sync", "--scope=repo"]).code, 3);
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    home.rules(&["sync", "--scope=repo", "--force"]).ok();
+    assert!(fs::read_to_string(&path).unwrap().ends_with(&format!("{END}mine\nprecious new words\n")));
+}
+
+#[test]
 fn an_edited_first_line_of_a_block_is_an_edit() {
     let home = Home::new();
     home.write(".claude/CLAUDE.md", "mine\n");

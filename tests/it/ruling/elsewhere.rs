@@ -12,7 +12,7 @@ use crate::support::Ran;
 
 impl Home {
     /// Runs a command with another directory as the home.
-    fn rules_of(&self, home: &Path, args: &[&str]) -> Ran {
+    pub(super) fn rules_of(&self, home: &Path, args: &[&str]) -> Ran {
         self.rules(&[&["--home", home.to_str().unwrap()], args].concat())
     }
 
@@ -23,7 +23,7 @@ impl Home {
         Client::of(command).call(tool, arguments)
     }
 
-    fn copy(&self, from: &Path, to: &str) -> std::path::PathBuf {
+    pub(super) fn copy(&self, from: &Path, to: &str) -> std::path::PathBuf {
         let to = self.scratch.root().join(to);
         self.scratch.run_in(&self.scratch.root(), "cp", ["-a", from.to_str().unwrap(), to.to_str().unwrap()]).ok();
         to
@@ -162,6 +162,39 @@ fn a_home_is_one_by_whatever_path() {
 }
 
 #[test]
+fn a_home_whose_path_has_dots_keeps_its_registry() {
+    let (home, before) = Home::synced();
+    let dotted = home.scratch.root().join("elsewhere/..").join(home.path("").file_name().unwrap());
+    fs::create_dir(home.scratch.root().join("elsewhere")).unwrap();
+    let told = home.rules_of(&dotted, &["add-rule", "new"]).ok();
+    assert!(!told.contains("Warning"), "{told}");
+    let mut command = home.scratch.command("git", &home.scratch.root());
+    command.args(["shiftlog", "rules", "sync", "--home"]).arg(home.path("").file_name().unwrap());
+    assert_eq!(Ran::of(command.output().unwrap()).code, 0, "a relative one");
+    home.rules_of(&dotted, &["clean", "--yes"]).ok();
+    assert_eq!(home.written(&home.path("")), before);
+}
+
+#[test]
+fn a_path_of_the_manifest_may_call_the_home_by_another_name() {
+    let home = Home::new();
+    let link = home.scratch.root().join("link");
+    symlink(home.path(""), &link).unwrap();
+    let before = home.written(&home.path(""));
+    let path = link.join("ws/AGENTS.md");
+    home.write(".ai-agent/manifest.json", &super::MANIFEST.replace("~/ws/AGENTS.md", path.to_str().unwrap()));
+    for by in [&link, &home.path("")] {
+        for _ in 0..3 {
+            home.rules_of(by, &["sync"]).ok();
+            assert!(home.read("ws/AGENTS.md").contains("**style**"));
+            assert_eq!(home.rules_of(by, &["check"]).ok(), "");
+        }
+    }
+    home.rules_of(&link, &["clean", "--yes"]).ok();
+    assert_eq!(home.written(&home.path("")), before);
+}
+
+#[test]
 fn a_registry_that_somebody_else_has_written_leads_nowhere() {
     let forged = |home: &Home, base: Option<&Path>, version: u32| {
         let victim = home.scratch.root().join("victim");
@@ -223,6 +256,37 @@ fn a_registry_that_somebody_else_has_written_leads_nowhere() {
 }
 
 #[test]
+fn a_registry_that_somebody_else_has_written_removes_nothing_of_a_users() {
+    for owned in ["whole", "block"] {
+        let home = Home::new();
+        home.rules(&["sync"]).ok();
+        // Its digests fit.
+        let script = "printf 'my words\\n' | sha256sum | cut -c-64 | tr -d '\\n'";
+        let digest = home.scratch.run_in(&home.path(""), "sh", ["-c", script]).ok();
+        let path = ".ai-agent/shiftlog/registry.json";
+        let mut registry: Value = serde_json::from_str(&home.read(path)).unwrap();
+        for file in ["notes/diary.md", "notes.mdc", ".claude/agents/mine.md", ".claude/CLAUDE.md", "ws/other/AGENTS.md"]
+        {
+            home.write(file, "my words\n");
+            registry["entries"][file] =
+                json!({ "owned": owned, "target": "kiro", "digest": digest, "original": { "kind": "absent" } });
+        }
+        home.write(path, &registry.to_string());
+        let told = home.rules(&["sync"]).ok();
+        assert!(told.contains("'~/notes/diary.md' any more; it is left as it is"), "{told}");
+        home.rules(&["clean", "--yes", "--force"]).ok();
+        for file in ["notes/diary.md", "notes.mdc", ".claude/agents/mine.md"] {
+            assert_eq!(home.read(file), "my words\n", "{owned}");
+        }
+        // Where agents have files of ours, it is in the backup, if it goes.
+        let found = home.scratch.run_in(&home.path(""), "grep", ["-rl", "my words", "."]).ok();
+        for file in [".claude/CLAUDE.md", "ws/other/AGENTS.md"] {
+            assert!(found.lines().any(|line| line.ends_with(file)), "{owned} {file}: {found}");
+        }
+    }
+}
+
+#[test]
 fn a_registry_of_before_is_that_of_the_home_that_it_is_in() {
     let (home, before) = Home::synced();
     let path = ".ai-agent/shiftlog/registry.json";
@@ -250,6 +314,39 @@ fn a_registry_of_before_is_that_of_the_home_that_it_is_in() {
     assert_eq!(home.all(&top), untouched);
     home.rules(&["clean", "--yes"]).ok();
     assert_eq!(home.written(&top), before);
+}
+
+#[test]
+fn a_journal_that_somebody_else_has_written_leads_nowhere() {
+    let home = Home::new();
+    let base = home.path("").canonicalize().unwrap();
+    let victim = home.scratch.root().join("victim");
+    fs::create_dir_all(&victim).unwrap();
+    fs::write(victim.join("AGENTS.md"), "theirs\n").unwrap();
+    let untouched = home.all(&victim);
+    let (pwned, up) = (victim.join("pwned"), base.join("../victim/pwned"));
+    let write = |path: &Path| json!({ "step": "write", "path": path, "content": "ZXZpbAo=", "mode": 0o755, "before": "absent" });
+    let cases = [
+        ("/proc/self/cwd".as_ref(), write("../victim/pwned".as_ref())),
+        ("/proc/self/cwd".as_ref(), write(&base.join("notes"))),
+        (base.as_path(), write("../victim/pwned".as_ref())),
+        (base.as_path(), write(&pwned)),
+        (base.as_path(), write(&up)),
+        (base.as_path(), write(&base.join(".git/hooks/pre-commit"))),
+        (base.as_path(), json!({ "step": "make_directory", "path": victim.join("new") })),
+        (base.as_path(), json!({ "step": "move", "from": victim.join("AGENTS.md"), "to": base.join("taken") })),
+    ];
+    for (named, step) in cases {
+        let registry = json!({ "version": 2, "base": named, "entries": {}, "directories": [victim] });
+        let journal = json!({ "base": named, "steps": [step], "registry": registry, "previous": registry });
+        home.write(".ai-agent/shiftlog/journal.json", &journal.to_string());
+        let mut command = home.scratch.command("git", &base);
+        let ran = Ran::of(command.args(["shiftlog", "rules", "sync"]).output().unwrap());
+        assert!(ran.code == 1 && ran.stderr.contains("is not finished"), "{journal}: {ran:?}");
+        assert_eq!(home.all(&victim), untouched, "{journal}");
+        assert!(!home.is_there("notes") && !home.is_there(".git") && !home.is_there("taken"), "{journal}");
+        home.rules(&["sync"]).ok();
+    }
 }
 
 #[test]

@@ -128,6 +128,26 @@ fn an_edit_of_a_generated_file_is_never_overwritten() {
 }
 
 #[test]
+fn words_in_the_first_lines_of_a_generated_file_are_an_edit() {
+    let (run, synced) = ("# Run: git shiftlog rules sync\n", "# Last synced: 20");
+    for (line, words) in [(run, "# Run: my note\n"), (synced, "# Last synced: MY NOTE keep me, 20")] {
+        let home = Home::new();
+        home.write("ws/AGENTS.md", "mine\n");
+        home.rules(&["sync"]).ok();
+        for path in [".claude/CLAUDE.md", ".cursor/rules/style.mdc", "ws/AGENTS.md"] {
+            let text = home.read(path);
+            home.write(path, &text.replace(line, words));
+            for command in [&["add-rule", "new"][..], &["sync", "--adopt"], &["clean", "--yes"]] {
+                assert_eq!(home.rules(command).code, 3, "{path}: {words}");
+                assert!(home.read(path).contains(words), "{path}");
+            }
+            home.write(path, &text);
+        }
+        assert_eq!(home.rules(&["check"]).ok(), "");
+    }
+}
+
+#[test]
 fn a_dry_run_writes_nothing_at_all() {
     let home = Home::new();
     home.write(".codex/skills/review/x", "x\n");

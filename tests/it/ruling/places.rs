@@ -59,6 +59,27 @@ fn a_new_store_uses_the_places_of_today_unless_those_of_the_earlier_tool_are_in_
 }
 
 #[test]
+fn what_codex_has_at_places_of_both_profiles_is_taken_in_or_told() {
+    let home = Home::empty();
+    home.write(".codex/AGENTS.md", "# Review\n\nread twice\n");
+    home.write(".codex/skills/x/SKILL.md", "x\n");
+    let told = home.rules(&["init", "--yes"]).ok();
+    assert_eq!(profile(&home), "current");
+    assert_eq!(home.read(".ai-agent/rules/review.md"), "# Review\n\nread twice\n");
+    assert!(told.contains("'~/.codex/skills/x' is left out: the profile 'current' has another place for it"), "{told}");
+
+    let home = Home::empty();
+    home.write(".codex/AGENTS.md", "# Review\n\nread twice\n");
+    home.write(".codex/model-instructions.md", "# Tests\n\ntest first\n");
+    let told = home.rules(&["init", "--yes"]).ok();
+    assert_eq!(profile(&home), Value::Null);
+    assert!(
+        told.contains("'~/.codex/AGENTS.md' is left out: the profile 'ai-sync' has another place for it"),
+        "{told}"
+    );
+}
+
+#[test]
 fn words_that_a_user_adds_to_claude_md_are_not_replaced() {
     let home = Home::empty();
     home.write(".claude/CLAUDE.md", "# Style\n\nfour spaces\n");

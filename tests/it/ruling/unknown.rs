@@ -81,6 +81,46 @@ fn an_edit_in_a_fresh_clone_is_kept_in_the_backup() {
 }
 
 #[test]
+fn what_was_there_before_comes_back_without_the_registry() {
+    let home = Home::new();
+    home.write("dotfiles/CLAUDE.md", "in a repository of dotfiles\n");
+    home.write(".codex/skills/review", "a file of mine\n");
+    fs::create_dir_all(home.path(".claude/skills")).unwrap();
+    std::os::unix::fs::symlink("../dotfiles/CLAUDE.md", home.path(".claude/CLAUDE.md")).unwrap();
+    std::os::unix::fs::symlink("/elsewhere", home.path(".claude/skills/review")).unwrap();
+    home.write("ws/other", "no agent's\n");
+    let before = home.tree();
+    home.rules(&["sync", "--force"]).ok();
+    assert!(fs::read_link(home.path(".claude/CLAUDE.md")).is_err());
+    // What the user makes of a generated file later is no original.
+    home.write(".gemini/GEMINI.md", "other words\n");
+    home.rules(&["sync", "--force"]).ok();
+    fs::remove_dir_all(home.path(".ai-agent/shiftlog")).unwrap();
+    let told = home.rules(&["clean", "--yes"]).ok();
+    assert!(told.contains("nobody has written down what was there before"), "{told}");
+    // Which directories were made nobody knows.
+    let files = |tree: &str| tree.lines().filter(|line| !line.contains(" d ")).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(files(&home.tree()), files(&before), "{told}");
+}
+
+#[test]
+fn clean_lists_the_copied_skills_of_a_fresh_clone() {
+    let home = Home::new();
+    let scratch = &home.scratch;
+    scratch.write(".ai-agent/skills/deploy/SKILL.md", "how to deploy\n");
+    let manifest = json!({ "version": "1.0", "rules": [], "active_targets": { "skills": ["claude"] } });
+    scratch.write(".ai-agent/manifest.json", &manifest.to_string());
+    home.rules(&["sync", "--scope=repo"]).ok();
+    scratch.git(["add", "-A"]).ok();
+    scratch.git(["commit", "-q", "-m", "rules"]).ok();
+    let clone = scratch.root().join("clone");
+    scratch.git(["clone", "-q", ".", clone.to_str().unwrap()]).ok();
+    let told = scratch.shiftlog_in(&clone, "rules", ["clean", "--yes", "--scope=repo"]).ok();
+    assert!(told.contains("remove  .claude/skills/deploy\n"), "{told}");
+    assert!(!clone.join(".claude/skills/deploy").exists());
+}
+
+#[test]
 fn a_block_whose_line_ends_were_changed_goes_as_a_whole() {
     let home = Home::new();
     home.write(".claude/CLAUDE.md", "mine\n");

@@ -1,0 +1,103 @@
+//! Files outside of the home: whose they are, and that they come back.
+
+use std::fs;
+
+use super::Home;
+use crate::support::Ran;
+
+/// A home whose `AGENTS.md` is outside of it, with text of the user's at first.
+fn outside() -> (Home, std::path::PathBuf) {
+    let home = Home::new();
+    let file = home.scratch.root().join("out/AGENTS.md");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "the user's own\n").unwrap();
+    let manifest =
+        super::MANIFEST.replacen("\"cursor\",\n      \"codex\",", "{\"name\":\"cursor\",\"mode\":\"whole\"},", 1);
+    home.write(".ai-agent/manifest.json", &manifest.replace("~/ws/AGENTS.md", file.to_str().unwrap()));
+    home.rules(&["sync"]).ok();
+    assert!(fs::read_to_string(&file).unwrap().starts_with("# Generated"), "the whole file is generated");
+    (home, file)
+}
+
+#[test]
+fn a_file_outside_that_the_home_that_was_copied_has_written_is_left_alone() {
+    let (home, file) = outside();
+    let copy = home.copy(&home.path(""), "copy");
+    let written = fs::read(&file).unwrap();
+    for command in [&["sync"][..], &["add-rule", "new"], &["sync", "--force"], &["clean", "--yes"]] {
+        let ran = home.rules_of(&copy, command);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(fs::read(&file).unwrap(), written, "{command:?}");
+    }
+    let told = home.rules_of(&copy, &["sync"]).ok();
+    assert_eq!(told.matches("nobody has written down who generated").count(), 1, "it says so once: {told}");
+    home.rules(&["clean", "--yes"]).ok();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "the user's own\n");
+}
+
+#[test]
+fn what_was_outside_comes_back_though_the_generated_file_is_gone() {
+    for is_folder in [false, true] {
+        let (home, file) = outside();
+        fs::remove_file(&file).unwrap();
+        if is_folder {
+            fs::remove_dir(file.parent().unwrap()).unwrap();
+        }
+        home.rules(&["clean", "--yes"]).ok();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "the user's own\n");
+    }
+}
+
+#[test]
+fn a_block_outside_that_the_home_that_was_copied_has_written_is_left_alone() {
+    let (home, file) = outside();
+    home.rules(&["clean", "--yes"]).ok();
+    home.write(".ai-agent/manifest.json", &home.read(".ai-agent/manifest.json").replace("whole", "block"));
+    home.rules(&["sync"]).ok();
+    let copy = home.copy(&home.path(""), "copy");
+    let written = fs::read(&file).unwrap();
+    for command in [&["add-rule", "new"][..], &["clean", "--yes"]] {
+        home.rules_of(&copy, command).ok();
+        assert_eq!(fs::read(&file).unwrap(), written, "{command:?}");
+    }
+    home.rules(&["clean", "--yes"]).ok();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "the user's own\n");
+}
+
+#[test]
+fn a_home_that_was_moved_keeps_what_it_has_written_outside() {
+    for has_edit in [false, true] {
+        let (home, file) = outside();
+        let moved = home.scratch.root().join("moved");
+        fs::rename(home.path(""), &moved).unwrap();
+        if has_edit {
+            let text = fs::read_to_string(&file).unwrap() + "an edit of mine\n";
+            fs::write(&file, text).unwrap();
+        }
+        let written = fs::read(&file).unwrap();
+        home.rules_of(&moved, &["sync"]).ok();
+        assert_eq!(fs::read(&file).unwrap(), written);
+        home.rules_of(&moved, &["clean", "--yes"]).ok();
+        let expected = if has_edit { written } else { b"the user's own\n".to_vec() };
+        assert_eq!(fs::read(&file).unwrap(), expected, "edited: {has_edit}");
+    }
+}
+
+#[test]
+fn a_command_that_was_interrupted_is_finished_outside_too() {
+    for fault in ["rules-backed-up", "rules-step-0", "rules-step-9", "rules-stepped", "rules-registered"] {
+        let (home, file) = outside();
+        home.rules(&["clean", "--yes"]).ok();
+        home.write(".ai-agent/skills/review/.git/config", "a skill can be a repository\n");
+        fs::remove_file(&file).unwrap();
+        fs::remove_dir(file.parent().unwrap()).unwrap();
+        let mut command = home.scratch.command("git", &home.scratch.top);
+        command.env("SHIFTLOG_FAULT", fault).args(["shiftlog", "rules", "sync"]);
+        assert_ne!(Ran::of(command.output().unwrap()).code, 0, "{fault}");
+        home.rules(&["sync"]).ok();
+        assert_eq!(home.rules(&["check"]).ok(), "", "{fault}");
+        assert!(home.is_there(".claude/skills/review/.git/config"), "{fault}");
+        home.rules(&["clean", "--yes"]).ok();
+        assert!(!file.parent().unwrap().exists(), "{fault}");
+    }
+}
