@@ -355,7 +355,7 @@ impl<'a, 'r> Explainer<'a, 'r> {
                 let change = moved.call().and_then(|call| call.changes.get(position >> 24));
                 let other_path = change.map(|change| change.edit.path.as_str());
                 let is_own = other_path.is_some_and(|other| file.names.contains(other));
-                let other_path = other_path.map(|path| self.from_top(path).to_owned());
+                let other_path = other_path.map(|path| self.path_from_top(path).to_owned());
                 match is_own {
                     // An earlier edit of this file, whose line no commit had until now.
                     true if !file.is_seen(at) => return Explanation { evidence: Certainty::Text, ..moved },
@@ -385,7 +385,7 @@ impl<'a, 'r> Explainer<'a, 'r> {
     }
 
     /// Returns a path from the top of the working tree, if it is below that.
-    fn from_top<'p>(&self, path: &'p str) -> &'p str {
+    fn path_from_top<'p>(&self, path: &'p str) -> &'p str {
         let top = self.repo.worktree().and_then(Path::to_str);
         top.and_then(|top| path.strip_prefix(top)?.strip_prefix('/')).unwrap_or(path)
     }
