@@ -48,6 +48,7 @@ pub use self::hooks::{Commands, Handler, HookFile, HookForm};
 pub use self::instructions::{Choice, FilePatterns, HomeFolder, Instructions, Reach};
 pub use self::payload::Payload;
 pub use self::permission::Permission;
+pub use self::place::FoundTranscript;
 pub use self::place::path_of_uri;
 pub use self::settings::{Edited, add_hooks, has_hooks, remove_earlier_hooks, remove_hooks};
 use crate::error::{Error, Kind, Result};
@@ -160,15 +161,6 @@ impl Event {
     }
 }
 
-/// A transcript found in the agent's own store.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct FoundTranscript {
-    /// The session's id.
-    pub session_id: String,
-    /// Where its transcript is; see [`Agent::read`].
-    pub transcript: PathBuf,
-}
-
 /// A session as it is recorded. All ids in it are plain; see [`crate::outside::is_plain_id`].
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded<'a> {
@@ -278,6 +270,11 @@ pub trait Agent: Sync {
     /// Returns the id of the session that a transcript belongs to, as its records tell it.
     fn session_id(&self, transcript: &[u8]) -> Option<String>;
 
+    /// Says whether each call of a tool gets a result, also one that failed, was refused or was interrupted.
+    fn answers_each_call(&self) -> bool {
+        false
+    }
+
     /// Says whether the agent keeps a transcript in another form than a file of lines that only grows. Then it is
     /// [`Agent::read`] that makes such lines of it.
     fn is_rendered(&self, transcript: &Path) -> bool {
@@ -308,8 +305,7 @@ pub trait Agent: Sync {
         }
     }
 
-    /// Returns the length of those lines of [`Agent::lines`] that later messages do not change: all of them, or all but the
-    /// last one.
+    /// Returns the length of those lines of [`Agent::lines`] that later messages do not change: all, or all but the last.
     fn lines_that_stay(&self, lines: &[u8]) -> usize {
         document::lines_that_stay(lines, self.list().unwrap_or_default())
     }

@@ -4,8 +4,16 @@ use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::FoundTranscript;
 use crate::outside;
+
+/// A transcript found in the agent's own store.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FoundTranscript {
+    /// The session's id.
+    pub session_id: String,
+    /// Where its transcript is; see [`super::Agent::read`].
+    pub transcript: PathBuf,
+}
 
 /// Returns the user's home directory.
 pub fn home() -> Option<PathBuf> {

@@ -495,7 +495,6 @@ fn is_unfinished(entry: &std::fs::DirEntry) -> bool {
 
 /// Returns lines with another one behind them. Of those before it, at most `max` stay, the last ones.
 pub(super) fn with_line(lines: &str, line: &str, max: usize) -> String {
-    let surplus = lines.lines().count().saturating_sub(max);
-    let start = lines.split_inclusive('\n').take(surplus).map(str::len).sum();
+    let start = lines.split_inclusive('\n').take(lines.lines().count().saturating_sub(max)).map(str::len).sum();
     format!("{}{line}\n", &lines[start..])
 }

@@ -6,14 +6,12 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use crate::agent;
 use crate::transcript::{Edit, Message, Part, Role, SessionKey, ToolCall, ToolResult, turn_numbers};
 
 /// How much of the beginning of a command's output is kept, where some agents note its exit, and how much of the end, where
 /// programs sum up; in bytes.
 const KEPT_BYTES: (usize, usize) = (80, 1000);
-
-/// Agents that answer each call with a result, also one that failed or was refused.
-const ANSWERING: &[&str] = &["claude"];
 
 /// The position of a call: that of its session among those of the commit, and its own among the calls of the session.
 pub type CallIndex = (usize, usize);
@@ -141,7 +139,8 @@ impl Talk {
         let failed: HashSet<String> =
             results(&messages).filter(|result| result.is_error).map(|result| result.call_id.clone()).collect();
         let answered = answered(&messages);
-        let settled = if ANSWERING.contains(&key.agent.as_str()) { settled(&messages) } else { [0, 0] };
+        let is_answering = agent::find(&key.agent).is_some_and(|agent| agent.answers_each_call());
+        let settled = if is_answering { settled(&messages) } else { [0, 0] };
         let mut talk = Talk {
             key,
             model,

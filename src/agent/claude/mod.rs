@@ -112,6 +112,10 @@ impl Agent for Claude {
         if records::is_web_export(beginning) { Wording::InOnePiece } else { Wording::InLines }
     }
 
+    fn answers_each_call(&self) -> bool {
+        true
+    }
+
     fn prompt_mark(&self) -> Option<&'static str> {
         Some(records::PROMPT_MARK)
     }
