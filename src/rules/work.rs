@@ -344,10 +344,10 @@ impl Work {
             }
         }
         let mut planner = Planner::new(&store, registry.clone(), command, ways(&adopted));
-        if goal != Goal::Kept {
+        if goal == Goal::Kept {
+            planner.keep_unnamed()?;
+        } else {
             planner.plan(&wished)?;
-        }
-        if goal != Goal::Kept {
             planner.remove_directories();
         }
         for (path, node) in &store.saved {

@@ -138,7 +138,7 @@ fn hooks_of_all_repositories_change_only_when_that_was_said() {
         ran.stderr,
         format!(
             "warning: the hooks in '{shown}' run in other repositories too, and are left alone\n\
-             hint: 'git shiftlog init --yes' adds ours to them, for all of these repositories\n\
+             hint: 'git shiftlog init --yes' adds ours to them; then each of these repositories is recorded\n\
              hint: 'git shiftlog init --no-git-hooks' goes without; then what agents commit is recorded\n"
         )
     );

@@ -399,7 +399,7 @@ fn the_section_for_teams_in_the_readme_holds() {
         .map(|line| line.split('#').next().unwrap().trim())
         .filter(|line| line.starts_with("git "))
         .collect();
-    assert_eq!(commands.len(), 5, "{commands:?}");
+    assert_eq!(commands.len(), 6, "{commands:?}");
     let team = Team::new();
     let (a, b) = (team.bare_clone("a", &[]), team.bare_clone("b", &[]));
     let run = |clone: &Path, command: &str| {
@@ -417,13 +417,15 @@ fn the_section_for_teams_in_the_readme_holds() {
     team.assert_said(&b, "HEAD", &["the password is hunter2"]);
     team.says(&b, "HEAD", "of the colleague");
     run(&b, commands[2]);
-    run(&a, commands[3]);
     run(&a, commands[4]);
+    run(&a, commands[5]);
     run(&b, commands[2]);
     for clone in [&a, &b] {
         run(clone, commands[2]);
         team.assert_said(clone, "HEAD", &["the password is [REDACTED:purged]", "of the colleague"]);
     }
+    run(&a, commands[3]);
+    assert_eq!(team.git(&a, &["config", "shiftlog.push"]).code, 1, "nothing is shared any more");
 }
 
 #[test]

@@ -142,6 +142,24 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// Writes down what an earlier tool has written where the settings name nothing from now on, since it would be found no more
+    /// after this. Whether somebody has edited it is not known.
+    pub fn keep_unnamed(&mut self) -> Result<()> {
+        let named = want::named(self.store);
+        for (target, path) in &self.store.unnamed {
+            if named.iter().any(|(_, named)| named == path) {
+                continue;
+            }
+            self.discover_file(target, path, false)?;
+            if self.discovered.contains(path)
+                && let Some(entry) = self.registry.entries.get_mut(path)
+            {
+                entry.digest.clear();
+            }
+        }
+        Ok(())
+    }
+
     /// Plans that everything goes that we have written and that is not wanted.
     pub(super) fn take_back_others(&mut self) -> Result<()> {
         // What an earlier tool wrote where the settings name nothing from now on is found no more after this.

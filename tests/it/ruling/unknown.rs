@@ -132,3 +132,15 @@ fn a_block_whose_line_ends_were_changed_goes_as_a_whole() {
     home.rules(&["clean", "--yes"]).ok();
     assert_eq!(home.read(".claude/CLAUDE.md"), "mine\r\n");
 }
+
+#[test]
+fn what_the_earlier_tool_has_written_is_found_after_the_settings_name_it_no_more() {
+    let home = Home::by_the_earlier_tool();
+    assert!(home.is_there("ws/AGENTS.md"));
+    home.write("ws/AGENTS.md", &(home.read("ws/AGENTS.md") + "an edit of mine\n"));
+    home.rules(&["set", "agents_md.paths", "~/other/AGENTS.md"]).ok();
+    assert!(home.is_there("ws/AGENTS.md"), "it goes with the next command that takes files back");
+    home.rules(&["clean", "--yes"]).ok();
+    assert!(!home.is_there("ws/AGENTS.md") && !home.is_there("other/AGENTS.md"));
+    assert_eq!(home.words("an edit of mine"), 1, "it is in the backup");
+}
