@@ -154,7 +154,7 @@ fn edits(input: &Value) -> Vec<Edit> {
     let path_of = |value: &Value| first(value, |words| words.path).map(place::path_or_uri);
     let edit = |path: String, value: &Value| {
         let old = first(value, |words| words.old).map(str::to_owned);
-        Edit { path, old, new: first(value, |words| words.new).map(str::to_owned) }
+        Edit { path, old, new: first(value, |words| words.new).map(str::to_owned), under: None }
     };
     let path = path_of(input);
     let changes = all(|words| words.changes).find_map(|key| input.get(key)?.as_array());
@@ -190,7 +190,7 @@ fn block_edits(path: &str, diff: &str) -> Vec<Edit> {
             _ if is_mark(line, "SEARCH") => open = Some((String::new(), None)),
             Some((old, Some(new))) if is_mark(line, "REPLACE") => {
                 let (old, new) = (std::mem::take(old), std::mem::take(new));
-                edits.push(Edit { path: path.to_owned(), old: Some(old), new: Some(new) });
+                edits.push(Edit { path: path.to_owned(), old: Some(old), new: Some(new), under: None });
                 open = None;
             }
             Some((_, new @ None)) if line.trim_end() == "=======" => *new = Some(String::new()),
@@ -217,7 +217,7 @@ pub fn patch_edits(patch: &str) -> Vec<Edit> {
     let mut own: Option<usize> = None;
     let open = |path: &str, is_new: bool| {
         let text = Some(String::new());
-        Edit { path: path.to_owned(), old: if is_new { None } else { text.clone() }, new: text }
+        Edit { path: path.to_owned(), old: if is_new { None } else { text.clone() }, new: text, under: None }
     };
     for line in patch.lines() {
         let file = |mark: &str| line.strip_prefix(mark).map(|path| path.trim().to_owned());
@@ -227,10 +227,10 @@ pub fn patch_edits(patch: &str) -> Vec<Edit> {
             path = Some((name, true));
         } else if let Some(name) = file("*** Update File: ") {
             own = Some(edits.len());
-            edits.push(Edit { path: name.clone(), old: None, new: None });
+            edits.push(Edit { path: name.clone(), ..Edit::default() });
             path = Some((name, false));
         } else if let Some(name) = file("*** Delete File: ").or_else(|| file("*** Move to: ")) {
-            edits.push(Edit { path: name, old: None, new: None });
+            edits.push(Edit { path: name, ..Edit::default() });
         } else if let Some((name, is_new)) = &path {
             let is_text = line.starts_with([' ', '+', '-']);
             let is_open = edits.last().is_some_and(|edit| edit.path == *name && edit.new.is_some());
@@ -238,7 +238,8 @@ pub fn patch_edits(patch: &str) -> Vec<Edit> {
                 if let Some(at) = own.take() {
                     edits.remove(at);
                 }
-                edits.push(open(name, *is_new));
+                let under = line.strip_prefix("@@").map(str::trim).filter(|under| !under.is_empty());
+                edits.push(Edit { under: under.map(str::to_owned), ..open(name, *is_new) });
             }
             if let Some(edit) = edits.last_mut().filter(|_| is_text) {
                 let (kind, text) = line.split_at(1);
@@ -274,11 +275,16 @@ mod tests {
 
     #[test]
     fn blocks_tell_what_is_replaced() {
-        let edit = |old: &str, new: &str| Edit { path: "a.rs".into(), old: Some(old.into()), new: Some(new.into()) };
+        let edit = |old: &str, new: &str| Edit {
+            path: "a.rs".into(),
+            old: Some(old.into()),
+            new: Some(new.into()),
+            under: None,
+        };
         let diff = "------- SEARCH\none\n=======\n1\ntwo\n+++++++ REPLACE\n\n<<<<<<< SEARCH\nx = y\n=======\n>>>>>>> REPLACE\n";
         let read = |diff: &str| call("1", "replace_in_file", json!({ "path": "a.rs", "diff": diff })).edits;
         assert_eq!(read(diff), [edit("one\n", "1\ntwo\n"), edit("x = y\n", "")]);
-        let unknown = [Edit { path: "a.rs".into(), old: None, new: None }];
+        let unknown = [Edit { path: "a.rs".into(), ..Edit::default() }];
         assert_eq!(read("-one\n+1\n"), unknown, "the path is known in any case");
     }
 
@@ -296,10 +302,11 @@ mod tests {
             path: path.into(),
             old: old.map(Into::into),
             new: new.map(Into::into),
+            under: None,
         };
         let expected = [
             edit("a.rs", None, Some("one\ntwo\n")),
-            edit("b.rs", Some("keep\nold\n"), Some("keep\nnew\n")),
+            Edit { under: Some("fn b".into()), ..edit("b.rs", Some("keep\nold\n"), Some("keep\nnew\n")) },
             edit("b.rs", Some("x\n"), Some("")),
             edit("c.rs", None, None),
         ];

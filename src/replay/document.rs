@@ -62,6 +62,38 @@ impl<'t, E: Copy> Document<'t, E> {
         is_done
     }
 
+    /// Does an edit of a patch that says where `old` stands: `under` is a line above it, or the numbers of the first lines in
+    /// the file before and after, as in a unified diff. If that place is not found, as [`Document::replace`].
+    pub fn replace_under(&mut self, under: &str, old: &[u8], new: &[u8], edit: E) -> bool {
+        let plain = with_plain_ends(old);
+        let places = if old.is_empty() { Vec::new() } else { self.places_of(&plain, true) };
+        match self.place_under(under, &places) {
+            Some(place) if places.len() > 1 => {
+                self.replace_at(&place, &with_plain_ends(new), edit);
+                true
+            }
+            _ => self.replace(old, new, false, edit),
+        }
+    }
+
+    /// Chooses among places by what a patch says of them.
+    fn place_under(&self, under: &str, places: &[Range<usize>]) -> Option<Range<usize>> {
+        let mut end = 0;
+        let ends = self.lines.iter().map(|line| {
+            end += line.text.len();
+            end
+        });
+        let ends: Vec<usize> = ends.collect();
+        let after = under.strip_prefix('-').and_then(|numbers| numbers.split_once(" +"));
+        let number = after.and_then(|(_, after)| after.split([',', ' ']).next()?.parse::<usize>().ok());
+        if let Some(number) = number {
+            let line_of = |place: &&Range<usize>| ends.partition_point(|end| *end <= place.start) + 1;
+            return places.iter().min_by_key(|place| line_of(place).abs_diff(number)).cloned();
+        }
+        let above = self.lines.iter().position(|line| line.text.trim() == under.trim().as_bytes())?;
+        places.iter().find(|place| place.start >= ends[above]).cloned()
+    }
+
     fn try_to_replace(&mut self, old: &[u8], new: &[u8], everywhere: bool, edit: E) -> bool {
         if old.is_empty() {
             return false;
@@ -78,14 +110,17 @@ impl<'t, E: Copy> Document<'t, E> {
             places.truncate(1);
         }
         // From the last to the first, so that the others stay where they are.
-        for place in places.into_iter().rev() {
-            let (lines, start) = self.lines_around(&place);
-            let text = self.text_of(&lines);
-            let (from, to) = (place.start - start, place.end - start);
-            let replaced = [&text[..from], new, &text[to..]].concat();
-            self.write(lines, &replaced, Origin::Edit(edit));
-        }
+        places.iter().rev().for_each(|place| self.replace_at(place, new, edit));
         true
+    }
+
+    /// Puts a text in the place of some bytes.
+    fn replace_at(&mut self, place: &Range<usize>, new: &[u8], edit: E) {
+        let (lines, start) = self.lines_around(place);
+        let text = self.text_of(&lines);
+        let (from, to) = (place.start - start, place.end - start);
+        let replaced = [&text[..from], new, &text[to..]].concat();
+        self.write(lines, &replaced, Origin::Edit(edit));
     }
 
     /// Does an edit that writes the whole file. Lines that stay keep what wrote them.
@@ -268,6 +303,21 @@ mod tests {
             Origin::Edit(number) => number.to_string(),
         };
         document.settle(text.as_bytes()).iter().map(letter).collect()
+    }
+
+    #[test]
+    fn a_patch_says_which_of_several_places_it_means() {
+        let text = "class A:\n    def run(self):\n        pass\n\nclass B:\n    def run(self):\n        pass\n";
+        let old = b"    def run(self):\n        pass\n";
+        for (under, at) in
+            [("class B:", 6), ("class A:", 2), ("-6,2 +6,2 @@", 6), ("-2,2 +2,2 @@ class A:", 2), ("x", 2)]
+        {
+            let mut file = document(text);
+            assert!(file.replace_under(under, old, b"    def run(self):\n        work()\n", 1), "{under}");
+            assert_eq!(file.lines[at].origin, Origin::Edit(1), "{under}");
+        }
+        let mut file = document(text);
+        assert!(!file.replace_under("class B:", b"nowhere\n", b"", 1));
     }
 
     #[test]

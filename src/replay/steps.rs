@@ -70,6 +70,9 @@ impl Step<'_> {
         let old = edit.old.as_deref().unwrap_or_default().as_bytes();
         let new = edit.new.as_deref().unwrap_or_default().as_bytes();
         match self.change.how {
+            How::Replace { everywhere: false } if let Some(under) = &edit.under => {
+                return document.replace_under(under, old, new, self.place);
+            }
             How::Replace { everywhere } => return document.replace(old, new, everywhere, self.place),
             How::Write => document.overwrite(new, self.place),
             // It counts lines of another file.

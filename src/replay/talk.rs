@@ -363,7 +363,7 @@ mod tests {
     use super::*;
 
     fn change(old: Option<&str>, new: Option<&str>, input: &Value) -> Option<How> {
-        let edit = Edit { path: "f".into(), old: old.map(Into::into), new: new.map(Into::into) };
+        let edit = Edit { path: "f".into(), old: old.map(Into::into), new: new.map(Into::into), under: None };
         how(&edit, input, 0)
     }
 
@@ -384,7 +384,7 @@ mod tests {
     fn a_call_has_the_words_in_front_of_it_and_failed_calls_are_left_out() {
         let message = |role, part| Message { parts: vec![part], ..Message::new(role, 0..0) };
         let call = |id: &str| {
-            let edit = Edit { path: "f".into(), old: None, new: Some("x".into()) };
+            let edit = Edit { path: "f".into(), new: Some("x".into()), ..Edit::default() };
             let (call_id, input, command) = (id.to_owned(), json!({}), None);
             Part::ToolCall(ToolCall { call_id, name: "Write".into(), input, command, edits: vec![edit] })
         };

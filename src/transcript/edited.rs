@@ -107,6 +107,7 @@ mod tests {
             path: (*path).into(),
             old: old.map(Into::into),
             new: Some((*new).into()),
+            ..Edit::default()
         };
         let (name, input) = ("Edit".into(), serde_json::Value::Null);
         ToolCall { call_id: id.into(), name, input, command: None, edits: edits.iter().map(edit).collect() }

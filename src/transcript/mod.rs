@@ -164,6 +164,8 @@ pub struct Edit {
     pub old: Option<String>,
     /// The text that comes, if the tool names it.
     pub new: Option<String>,
+    /// Where a patch says that the text stands: what it has behind `@@`, which is a line above it, or the numbers of lines.
+    pub under: Option<String>,
 }
 
 /// The result of a tool call.

@@ -41,14 +41,15 @@ fn edits(path: &str, change: &Value<'_>) -> Vec<Edit> {
     let member = |kind: &str, key: &str| {
         at(change, &[kind, key]).or_else(|| field(change, key).filter(|_| text(change, "type") == Some(kind)))?.as_str()
     };
-    let edit = |path: &str, old: Option<String>, new: Option<String>| Edit { path: path.to_owned(), old, new };
+    let edit =
+        |path: &str, old: Option<String>, new: Option<String>| Edit { path: path.to_owned(), old, new, under: None };
     let Some(diff) = member("update", "unified_diff") else {
         let content = member("add", "content").or_else(|| member("update", "content"));
         return vec![edit(path, None, content.map(str::to_owned))];
     };
     let hunks = tool::patch_edits(&format!("*** Update File: {path}\n{diff}")).into_iter();
     let moved = member("update", "move_path").map(|path| edit(path, None, None));
-    hunks.map(|hunk| edit(path, hunk.old, hunk.new)).chain(moved).collect()
+    hunks.map(|hunk| Edit { path: path.to_owned(), ..hunk }).chain(moved).collect()
 }
 
 /// Returns the call of a shell and its result, from an event that tells both.
@@ -129,11 +130,13 @@ mod tests {
             path: path.into(),
             old: old.map(Into::into),
             new: new.map(Into::into),
+            under: None,
         };
+        let under = |under: &str, edit: Edit| Edit { under: Some(under.into()), ..edit };
         let diff = r"@@ -1,2 +1,2 @@\n keep\n-notes\n+better notes\n@@ -9 +9,2 @@\n end\n+more\n";
         let update = [
-            edit("/w/a", Some("keep\nnotes\n"), Some("keep\nbetter notes\n")),
-            edit("/w/a", Some("end\n"), Some("end\nmore\n")),
+            under("-1,2 +1,2 @@", edit("/w/a", Some("keep\nnotes\n"), Some("keep\nbetter notes\n"))),
+            under("-9 +9,2 @@", edit("/w/a", Some("end\n"), Some("end\nmore\n"))),
         ];
         let new = format!(r#"{{"changes":{{"/w/a":{{"type":"update","unified_diff":"{diff}","move_path":null}}}}}}"#);
         assert_eq!(read(&new), update);
@@ -141,7 +144,7 @@ mod tests {
         assert_eq!(read(&old), update);
         let moved =
             r#"{"changes":{"/w/a":{"type":"update","unified_diff":"@@ -1 +1 @@\n-x\n+y\n","move_path":"/w/b"}}}"#;
-        assert_eq!(read(moved), [edit("/w/a", Some("x\n"), Some("y\n")), edit("/w/b", None, None)]);
+        assert_eq!(read(moved), [under("-1 +1 @@", edit("/w/a", Some("x\n"), Some("y\n"))), edit("/w/b", None, None)]);
         let added = r#"{"changes":{"/w/a":{"type":"add","content":"x\n"},"/w/b":{"type":"delete","content":"y\n"}}}"#;
         assert_eq!(read(added), [edit("/w/a", None, Some("x\n")), edit("/w/b", None, None)]);
         let add = r#""changes":{"/w/a":{"type":"add","content":"x\n"}}"#;

@@ -224,7 +224,7 @@ fn other_edits(request: &Value, told: &mut Told) -> Vec<Part> {
     for path in groups.filter_map(|group| path(&group["uri"])) {
         if told.edited.insert(path.clone()) {
             let mut call = tool::call(format!("edit {path}"), "textEditGroup", Value::Null);
-            call.edits.push(Edit { path, old: None, new: None });
+            call.edits.push(Edit { path, ..Edit::default() });
             parts.push(Part::ToolCall(call));
         }
     }

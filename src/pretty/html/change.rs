@@ -126,6 +126,7 @@ mod tests {
             path: "a".into(),
             old: Some("one\n  sleep(0.1)\nend\n".into()),
             new: Some("one\n  sleep(delay)\nend\n".into()),
+            under: None,
         };
         let html = lines_html(&lines_of(&edit)).into_string();
         assert_eq!(
@@ -138,9 +139,11 @@ mod tests {
 
     #[test]
     fn different_lines_have_no_changed_words() {
-        let edit = Edit { path: "a".into(), old: Some("let é = 1;\n".into()), new: Some("return\n".into()) };
+        let edit =
+            Edit { path: "a".into(), old: Some("let é = 1;\n".into()), new: Some("return\n".into()), under: None };
         assert!(lines_of(&edit).iter().all(|line| line.changed.is_empty()));
-        let edit = Edit { path: "a".into(), old: Some("naïve é\n".into()), new: Some("naïve è\n".into()) };
+        let edit =
+            Edit { path: "a".into(), old: Some("naïve é\n".into()), new: Some("naïve è\n".into()), under: None };
         assert_eq!(lines_of(&edit)[0].changed, 7..9, "characters stay whole");
     }
 }
