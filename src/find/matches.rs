@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::time::Instant;
 
 use super::extent::{Extent, each_line_with, place_in, prompt_marks, redacted, too_large};
 use super::text::{Text, texts};
 use super::{LineAddress, PartKind, Parts, Pattern, Session, Worker};
 use crate::agent::Wording;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::record::readable;
 use crate::transcript::Message;
 
@@ -115,9 +116,14 @@ impl Worker<'_> {
                     continue;
                 }
             };
-            let redactor = &self.redactor;
+            let (redactor, deadline) = (&self.redactor, self.deadline);
             let mut look = |line: Range<usize>| {
                 let (start, text) = (line.start, &bytes[line]);
+                // Some patterns take a second for each line.
+                if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                    *problem = Some(Error::new(Kind::Busy, "there was no time to search all of it"));
+                    return;
+                }
                 if readable(text, stored_bytes) < text.len() {
                     *problem = Some(too_large(session));
                     return;

@@ -28,6 +28,8 @@ pub struct Worker<'r> {
     pub(super) reader: &'r Reader<'r>,
     /// Unpacks segments.
     pub(super) unpacker: Unpacker<'r>,
+    /// When searching ends.
+    pub(super) deadline: Option<Instant>,
     /// Removes secrets.
     pub(super) redactor: Redactor,
     /// The documents of earlier tools on the commit that was searched last.
@@ -355,7 +357,15 @@ fn in_worker<R>(
     let redactor = redaction::redactor(&repo)?;
     let unpacker = Unpacker::new(reader.archive())?.until(deadline);
     let (documents, read_bytes) = (None, 0);
-    let worker =
-        Worker { reader: &reader, unpacker, redactor, documents, read_bytes, takes_large: true, is_left: false };
+    let worker = Worker {
+        reader: &reader,
+        unpacker,
+        deadline,
+        redactor,
+        documents,
+        read_bytes,
+        takes_large: true,
+        is_left: false,
+    };
     Ok(work(&mut { worker }))
 }
