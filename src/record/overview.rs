@@ -102,6 +102,13 @@ impl Summary {
         self.active = tally.first_time.map(|_| tally.active_secs).or(self.active);
     }
 
+    /// Returns the model that answered last, or the one that all tokens are of: records of sub-agents do not tell the last.
+    pub fn only_model(&self) -> Option<&str> {
+        let mut models = self.usage.iter().map(|usage| usage.model.as_deref());
+        let first = models.next().flatten();
+        self.model.as_deref().or_else(|| first.filter(|_| models.all(|model| model == first)))
+    }
+
     /// Returns the prompt for people: with an ellipsis if it may have been cut.
     pub fn shown_prompt(&self) -> Option<String> {
         self.prompt.as_deref().map(super::shown_prompt)

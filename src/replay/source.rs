@@ -59,7 +59,8 @@ impl Source {
                 source.problems.append(&mut conversation.problems);
             }
             source.keys.push(summary.key.clone());
-            let mut talk = Talk::of(summary.key, summary.model, conversation.messages);
+            let model = summary.only_model().map(str::to_owned);
+            let mut talk = Talk::of(summary.key, model, conversation.messages);
             (talk.since, talk.through) = (summary.since, summary.through);
             talk.directory = directory(&conversation.bytes);
             if conversation.lack.is_some() {

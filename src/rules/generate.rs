@@ -184,6 +184,17 @@ pub fn is_of_earlier_tool(bytes: &[u8], has_front: bool) -> bool {
     is_generated(bytes, has_front) && second.strip_prefix(RUN.as_bytes()).is_some_and(is_earlier_command)
 }
 
+/// Says whether a generated text is of the other scope: the second line of a repository's says so.
+pub fn is_of_other_scope(bytes: &[u8], scope: Scope) -> bool {
+    let is_repository = |has_front: bool| {
+        let body = if has_front { without_front(bytes) } else { bytes };
+        let second = body.trim_start().lines().nth(1).filter(|_| is_generated(bytes, has_front))?;
+        let rest = second.trim_end().strip_prefix(RUN.as_bytes())?.strip_prefix(COMMAND.as_bytes())?;
+        Some(rest == REPOSITORY.as_bytes())
+    };
+    [false, true].into_iter().find_map(is_repository).is_some_and(|is| is != (scope == Scope::Repository))
+}
+
 /// Says whether words are the command of the earlier tool.
 fn is_earlier_command(words: &[u8]) -> bool {
     let is_named = ["sync_agent_rules", "sync-ai-rules"].iter().any(|name| words.contains_str(name));

@@ -150,14 +150,23 @@ impl<'o> Planner<'o> {
         }
     }
 
-    /// Says whether a file outside of the base was generated and is not written down: another home can have written it, and
-    /// nobody here knows what was there before.
+    /// Says whether a file was generated, is not written down, and is outside of the base or of the other scope: another home
+    /// or repository has written it, and nobody here knows what was there before.
     fn is_of_another(&self, path: &Path) -> bool {
-        if path.starts_with(&self.store.place.base) || self.registry.get(path).is_some() {
+        if self.registry.get(path).is_some() {
             return false;
         }
         let Ok(Node::File { bytes, .. }) = disk::observe(path) else { return false };
+        if path.starts_with(&self.store.place.base) {
+            return self.is_of_other_scope(&bytes);
+        }
         block::is_in(&bytes) || generate::is_generated(&bytes, false) && !generate::is_of_earlier_tool(&bytes, false)
+    }
+
+    /// Says whether a file, or the block in it, is generated and of the other scope.
+    fn is_of_other_scope(&self, bytes: &[u8]) -> bool {
+        let split = block::split(bytes).or_else(|| block::open(bytes));
+        generate::is_of_other_scope(split.as_ref().map_or(bytes, |split| split.block), self.store.place.scope)
     }
 
     fn stays_for_another(&mut self, path: &Path) {

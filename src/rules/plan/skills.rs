@@ -216,7 +216,9 @@ impl Planner<'_> {
             // In a home that was moved or copied it leads to the store of the other.
             (Node::Link(target), Owned::Link) if *target.display().to_string() == *entry.digest => false,
             (Node::Link(target), _) => !self.store.has(target),
-            (Node::Directory, Owned::Tree) => tree_digest(&disk::tree(path)?) != entry.digest,
+            (Node::Directory, Owned::Tree) => {
+                tree_digest(&disk::tree(path)?) != entry.digest || has_words_for_meta(path)
+            }
             (Node::Directory, _) => !self.is_copy(path),
             // Another setting had a text of ours there.
             (Node::File { bytes, .. }, Owned::Whole | Owned::Block) => {
@@ -255,5 +257,17 @@ impl Planner<'_> {
             _ => false,
         };
         backup::oldest(&self.store.place, path, is_original).map_or(Ok(Original::Absent), as_original)
+    }
+}
+
+/// Says whether somebody has put something else in the place of the file that says where a copied skill is from.
+fn has_words_for_meta(path: &Path) -> bool {
+    match disk::observe(&path.join(META)) {
+        Ok(Node::Absent) => false,
+        Ok(Node::File { bytes, .. }) if bytes.len() <= MAX_META_BYTES => {
+            let meta: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+            !meta["source"].is_string()
+        }
+        _ => true,
     }
 }

@@ -119,7 +119,7 @@ impl Planner<'_> {
         let Ok(Node::File { bytes, mode }) = disk::observe(path) else { return Ok(()) };
         let place = &self.store.place;
         let is_own = path.starts_with(&place.base) || generate::is_of_earlier_tool(&bytes, has_front);
-        if self.registry.is_elsewhere(place, path) || !is_own {
+        if self.registry.is_elsewhere(place, path) || !is_own || self.is_of_other_scope(&bytes) {
             // Another home or repository can have written it.
             if generate::is_generated(&bytes, has_front) || block::is_in(&bytes) {
                 self.stays_for_another(path);

@@ -74,6 +74,35 @@ total          2      9         5      1      1      2     8   89 %
     assert_eq!((nothing.code, nothing.stderr.as_str()), (1, "error: no commit adds lines\n"));
 }
 
+// The record of a sub-agent does not tell the model that answered last.
+#[test]
+fn lines_of_a_sub_agent_count_for_its_model() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("delegate it");
+    let folder = session.transcript.with_extension("").join("subagents");
+    std::fs::create_dir_all(&folder).unwrap();
+    let input = json!({ "file_path": scratch.top.join("helper.txt"), "content": "written by a helper\n" });
+    let call = json!({ "type": "tool_use", "id": "w", "name": "Write", "input": input });
+    let message = json!({ "id": "msg", "role": "assistant", "model": "claude-haiku-4-5", "content": [call],
+        "usage": { "input_tokens": 10, "output_tokens": 5 } });
+    let result =
+        json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "w", "content": "done" }] });
+    let line = |kind: &str, message: &Value| {
+        let time = "2026-01-02T03:04:06Z";
+        format!("{}\n", json!({ "type": kind, "isSidechain": true, "timestamp": time, "message": message }))
+    };
+    std::fs::write(folder.join("agent-a1b2.jsonl"), line("assistant", &message) + &line("user", &result)).unwrap();
+    scratch.write("helper.txt", "written by a helper\n");
+    session.commits("add helper");
+    let groups = objects(&scratch, &["--lines", "--by=model", "HEAD^!"]);
+    assert_eq!(
+        (&groups[0]["by"]["model"], &groups[0]["recorded"]),
+        (&json!("claude-haiku-4-5"), &json!(1)),
+        "{groups:?}"
+    );
+}
+
 #[test]
 fn lines_whose_words_are_not_here_count_as_not_recorded() {
     let scratch = lines_of_many();

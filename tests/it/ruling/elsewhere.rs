@@ -363,3 +363,57 @@ fn a_command_that_was_interrupted_is_not_finished_by_a_copy() {
     assert_eq!(home.rules_of(&copy, &["check"]).ok(), "");
     assert_eq!(home.all(&home.path("")), untouched);
 }
+
+#[test]
+fn a_home_and_a_repository_in_it_leave_what_the_other_has_written() {
+    let home = Home::new();
+    let top = home.path("ws/proj");
+    fs::create_dir_all(&top).unwrap();
+    home.scratch.git_in(&top, ["init", "-q"]).ok();
+    home.write("ws/proj/.ai-agent/rules/build.md", "# Build\n\nmake it\n");
+    let manifest = r#"{"version":"1.0","rules":[{"id":"build"}],"active_targets":{"instructions":["codex","claude"]}}"#;
+    home.write("ws/proj/.ai-agent/manifest.json", manifest);
+    let rules = |args: &[&str]| home.scratch.shiftlog_in(&top, "rules", args);
+    for mode in ["", "an own line\n"] {
+        if !mode.is_empty() {
+            home.write("ws/proj/AGENTS.md", mode);
+        }
+        rules(&["sync", "--scope=repo"]).ok();
+        let written = home.read("ws/proj/AGENTS.md");
+        home.rules(&["set", "agents_md.paths", "~/ws/*/AGENTS.md"]).ok();
+        let synced = home.rules(&["sync"]);
+        assert_eq!(synced.code, 0, "{synced:?}");
+        assert!(
+            synced.stderr.contains("AGENTS.md'; it stays") || synced.stdout.contains("AGENTS.md'; it stays"),
+            "{synced:?}"
+        );
+        assert_eq!(home.read("ws/proj/AGENTS.md"), written);
+        home.rules(&["clean", "--yes"]).ok();
+        assert_eq!(home.read("ws/proj/AGENTS.md"), written);
+        rules(&["clean", "--yes", "--scope=repo"]).ok();
+        assert_eq!(fs::read_to_string(top.join("AGENTS.md")).unwrap_or_default(), mode);
+    }
+    // And the other way round.
+    home.rules(&["sync"]).ok();
+    let written = home.read("ws/proj/AGENTS.md");
+    rules(&["sync", "--scope=repo"]);
+    assert_eq!(home.read("ws/proj/AGENTS.md"), written);
+    rules(&["clean", "--yes", "--scope=repo"]).ok();
+    assert_eq!(home.read("ws/proj/AGENTS.md"), written);
+    home.rules(&["clean", "--yes"]).ok();
+    assert_eq!(home.read("ws/proj/AGENTS.md"), "an own line\n");
+}
+
+#[test]
+fn words_in_the_place_of_a_copied_skills_own_file_are_an_edit() {
+    let home = Home::new();
+    home.rules(&["sync"]).ok();
+    let meta = ".claude/skills/review/.sync-meta";
+    assert!(home.is_there(meta), "it is a copy");
+    home.write(meta, "words of mine\n");
+    let ran = home.rules(&["sync"]);
+    assert_eq!((ran.code, home.read(meta)), (3, "words of mine\n".to_owned()), "{ran:?}");
+    home.rules(&["sync", "--force"]).ok();
+    let kept = home.scratch.run_in(&home.path(".ai-agent/backups"), "grep", ["-rl", "words of mine", "."]);
+    assert_eq!(kept.stdout.lines().count(), 1);
+}
