@@ -220,8 +220,8 @@ pub enum Wording {
 /// The notices that parsers word themselves. Their words are not in the transcript.
 pub const OWN_NOTICES: &[&str] = &["conversation compacted", "interrupted by the user", "taken back"];
 
-/// What every line has of which a text is put together from several passages, with a space between them. A search for words
-/// with a space between them reads these lines, too.
+/// Names of tags whose contents a parser joins to one text, with a space between them. A pattern with a space can match that
+/// text, but not the bytes of the line, so a search for it also reads lines that have one of these names.
 pub const JOINED_MARKS: &[&str] = &["command-name", "bash-input"];
 
 /// A coding agent.

@@ -1,4 +1,4 @@
-//! What became of files since a commit: how often they were changed, what they are called now, whether they are still there.
+//! The later history of a commit's files: how many commits changed them, whether they were renamed or deleted.
 
 use bstr::{BStr, BString, ByteSlice as _};
 
@@ -11,7 +11,7 @@ const MAX_FOLLOWED: usize = 10;
 /// How often a file can be renamed and still be followed.
 const MAX_RENAMES: usize = 10;
 
-/// What became of a file.
+/// The later history of a file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FileSince {
     /// How many commits have changed it, or its name.
@@ -20,7 +20,7 @@ pub struct FileSince {
     pub path: Option<BString>,
 }
 
-/// What became of the files of a commit.
+/// The later history of all files of a commit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FilesSince {
     /// How many commits have changed one of them.

@@ -1,5 +1,5 @@
-//! What the user types that is no plain prompt: slash commands, and commands of the shell after `!`. Claude Code writes
-//! them, and what it prints for them, between tags.
+//! Slash commands, and commands of the shell after `!`, which the user types instead of a prompt. Claude Code writes them,
+//! and their output, between tags.
 
 use crate::transcript::Part;
 
@@ -65,7 +65,7 @@ const TAGS: &[(&str, bool)] = &[
     ("local-command-stderr", true),
 ];
 
-/// What Claude Code writes for a command that prints nothing.
+/// The text that Claude Code writes as the output of a command that prints nothing.
 const NO_OUTPUT: &str = "(no content)";
 
 /// Reads a text that begins with such a passage; `None` for other texts. A command that asks the model is a text, if it may be
