@@ -1,8 +1,10 @@
 //! Where agents keep things: home directories, programs, files of sessions.
 
-use std::fs::DirEntry;
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
+
+use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags};
 
 use crate::outside;
 
@@ -49,8 +51,7 @@ pub fn has_program(name: &str) -> bool {
 
 /// Says whether a file was written at or after `seconds` (epoch).
 pub fn is_written_since(path: &Path, seconds: i64) -> bool {
-    let since = UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
-    path.metadata().and_then(|metadata| metadata.modified()).is_ok_and(|modified| modified >= since)
+    rustix::fs::stat(path).is_ok_and(|file| file.st_mtime >= seconds)
 }
 
 /// Returns a directory with symbolic links resolved, or as it is.
@@ -73,19 +74,28 @@ pub fn entries(folder: &Path) -> Vec<PathBuf> {
 /// Thousands of old sessions cost a hook a look at each file's time and no more: paths are made, sorted and read only for
 /// those that are recent.
 pub fn recent_entries(folder: &Path, seconds: i64, is_wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
-    let since = UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
-    entries_that(folder, |entry| {
-        let is_written = || match entry.metadata() {
-            // The entry's own time is that of the link.
-            Ok(metadata) if metadata.is_symlink() => is_written_since(&entry.path(), seconds),
-            Ok(metadata) => metadata.modified().is_ok_and(|modified| modified >= since),
-            Err(_) => false,
-        };
-        is_wanted(Path::new(&entry.file_name())) && is_written()
-    })
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let Ok(directory) = rustix::fs::open(folder, flags, Mode::empty()) else { return Vec::new() };
+    let Ok(entries) = Dir::read_from(&directory) else { return Vec::new() };
+    let is_written = |name: &CStr| match rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        // The entry's own time is that of the link.
+        Ok(file) if FileType::from_raw_mode(file.st_mode).is_symlink() => {
+            rustix::fs::statat(&directory, name, AtFlags::empty()).is_ok_and(|file| file.st_mtime >= seconds)
+        }
+        Ok(file) => file.st_mtime >= seconds,
+        Err(_) => false,
+    };
+    let path_of = |entry: DirEntry| {
+        let name = Path::new(OsStr::from_bytes(entry.file_name().to_bytes()));
+        let is_itself = entry.file_name() == c"." || entry.file_name() == c"..";
+        (!is_itself && is_wanted(name) && is_written(entry.file_name())).then(|| folder.join(name))
+    };
+    let mut paths: Vec<PathBuf> = entries.flatten().filter_map(path_of).collect();
+    paths.sort();
+    paths
 }
 
-fn entries_that(folder: &Path, is_wanted: impl Fn(&DirEntry) -> bool) -> Vec<PathBuf> {
+fn entries_that(folder: &Path, is_wanted: impl Fn(&std::fs::DirEntry) -> bool) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.filter(is_wanted).map(|entry| entry.path()).collect();
     paths.sort();
@@ -132,6 +142,8 @@ pub fn path_or_uri(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
     use super::*;
 
     #[test]

@@ -54,7 +54,7 @@ pub use self::overview::Summary;
 pub(crate) use self::read::EARLIER_REF;
 pub use self::read::Reader;
 pub use self::remark::Remark;
-pub use self::sessions::Sessions;
+pub use self::sessions::{Sessions, SubAgents};
 pub use self::summary::{save_summary, saved_summary};
 pub use self::unit::Unit;
 pub use self::walk::{Listed, Query};

@@ -9,6 +9,9 @@ use crate::error::Result;
 use crate::git::{ObjectId, Range};
 use crate::transcript::SessionKey;
 
+/// Sub-agents by the session that they worked for, each with a commit that has it.
+pub type SubAgents = HashMap<SessionKey, Vec<(ObjectId, SessionKey)>>;
+
 /// The note of a commit, by the sessions in it.
 pub struct Sessions {
     note: Note,
@@ -33,8 +36,8 @@ impl Sessions {
         for (number, (summary, _)) in summaries.iter().enumerate() {
             let key = &summary.key;
             let numbers = of.entry(key.clone()).or_default();
-            if let Some(parent) = key.parent_id().filter(|_| numbers.is_empty()) {
-                sub_agents.entry(SessionKey::new(&key.agent, parent)).or_default().push(key.clone());
+            if let Some(parent) = key.parent().filter(|_| numbers.is_empty()) {
+                sub_agents.entry(parent).or_default().push(key.clone());
             }
             numbers.push(number);
         }
@@ -91,24 +94,26 @@ impl Reader<'_> {
         self.note_of_blobs(blob_ids).map(Sessions::new)
     }
 
-    /// Returns the sub-agents of a session that are recorded on a commit or on those before it, in the order in which they
-    /// were recorded, each with the last commit that has it. Reads the notes of all commits before it.
+    /// Returns the sub-agents that are recorded on a commit or on those before it, by the session that they worked for: in the
+    /// order in which they were recorded, each with the last commit that has it. Reads the notes of all commits before it.
     ///
     /// # Errors
     ///
     /// As [`Reader::each`].
-    pub fn sub_agents_until(&self, commit_id: ObjectId, key: &SessionKey) -> Result<Vec<(ObjectId, SessionKey)>> {
+    pub fn sub_agents_until(&self, commit_id: ObjectId) -> Result<SubAgents> {
         let range = Range { tips: vec![commit_id], hidden: Vec::new() };
         let mut seen = HashSet::new();
-        let mut found = Vec::new();
+        let mut found = SubAgents::new();
         self.each(&Query { range, ..Query::default() }, |listed| {
-            let is_wanted = |other: &SessionKey| other.agent == key.agent && other.parent_id() == Some(&key.id);
-            let keys = listed.summaries.into_iter().map(|summary| summary.key).filter(is_wanted);
-            let new = keys.filter(|key| seen.insert(key.clone())).map(|key| (listed.commit.commit_id, key));
-            found.extend(new.collect::<Vec<_>>().into_iter().rev());
+            for summary in listed.summaries.into_iter().rev() {
+                let Some(parent) = summary.key.parent() else { continue };
+                if seen.insert(summary.key.clone()) {
+                    found.entry(parent).or_default().push((listed.commit.commit_id, summary.key));
+                }
+            }
             Ok(ControlFlow::Continue(()))
         })?;
-        found.reverse();
+        found.values_mut().for_each(|sub_agents| sub_agents.reverse());
         Ok(found)
     }
 

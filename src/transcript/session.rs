@@ -54,6 +54,11 @@ impl SessionKey {
         self.id.split_once('.').map(|(parent, _)| parent)
     }
 
+    /// Returns the key of that session.
+    pub fn parent(&self) -> Option<SessionKey> {
+        Some(SessionKey::new(&self.agent, self.parent_id()?))
+    }
+
     /// Says whether a beginning of an id can stand for this session. The id of a sub-agent begins with that of its session,
     /// so the beginning of a session's id stands for no sub-agent; `<beginning>.<beginning>` stands for one.
     pub fn begins_with(&self, beginning: &str) -> bool {

@@ -118,6 +118,16 @@ pub const CASES: &[Case] = &[
         let id = maker.blob(&encode("s", None, 0, &vec![b'\n'; 50 << 20]));
         maker.note(&lines(4_000, |number| record("s", Some(&number.to_string()), &id)));
     }),
+    ("20,000 sessions that were told something, on two commits", |maker| {
+        let note = |text: &str| {
+            let rules =
+                format!("\"rules\":[{{\"root\":\"repo\",\"path\":\"AGENTS.md\",\"sha256\":\"{text}\"}}],\"bytes\":0");
+            lines(20_000, |number| record(&number.to_string(), Some("x"), "y").replace("\"bytes\":0", &rules))
+        };
+        maker.note(&note("00"));
+        maker.feed(&["commit", "-q", "--allow-empty", "-m", "second"], b"");
+        maker.note(&note("11"));
+    }),
     ("4,000 records of one long chain", |maker| {
         let ids = maker.chain(4_000, |_, keep| (keep, b"{}\n".to_vec()));
         let through = ids.last().unwrap();
@@ -303,12 +313,13 @@ impl Maker {
 }
 
 /// How many of the commands the tests try: those that read in different ways. The measurement tries all.
-pub const TRIED: usize = 18;
+pub const TRIED: usize = 19;
 
 /// The commands that read, as they are typed behind `git shiftlog`; `mcp` is asked questions.
 pub const COMMANDS: &[&[&str]] = &[
     &["show"],
     &["show", "--json"],
+    &["show", "--full", "--tool-output=full"],
     &["show", "--format=markdown"],
     &["log"],
     &["get", "[conversation][HEAD]"],
@@ -325,7 +336,6 @@ pub const COMMANDS: &[&[&str]] = &[
     &["blame", "lines.txt"],
     &["evidence"],
     &["evidence", "show"],
-    &["show", "--full", "--tool-output=full"],
     &["show", "--raw"],
     &["log", "--json"],
     &["log", "--porcelain"],

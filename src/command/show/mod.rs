@@ -17,7 +17,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Depth, Origin, SubAgent, TurnRange};
-use crate::record::{Conversation, Evidence, MissingWords, Note, Reader, Words};
+use crate::record::{Conversation, Evidence, MissingWords, Note, Reader, SubAgents, Words};
 use crate::told::Changes;
 use crate::transcript::{about, turn_numbers, turns};
 
@@ -148,6 +148,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             is_hidden: false,
             turn_problem: None,
             evidence: Vec::new(),
+            sub_agents: None,
+            looked_back: 0,
         };
         let mut outcome = Outcome::Done;
         for (revision, options) in &targets {
@@ -210,6 +212,10 @@ impl Options {
     }
 }
 
+/// For how many sessions of a commit earlier commits are asked what a session continues and what its agent was told before:
+/// each time up to some hundred notes are read, and a note that others push can have thousands of sessions.
+const MAX_LOOKED_BACK: usize = 16;
+
 /// The options of one run, its output, and what its exit code and hints depend on.
 struct Shown<'a> {
     repo: &'a Repository,
@@ -227,6 +233,10 @@ struct Shown<'a> {
     turn_problem: Option<String>,
     /// The evidence of the present commit.
     evidence: Vec<Evidence>,
+    /// The sub-agents of the present commit and those before it, once they were looked for: that reads all notes.
+    sub_agents: Option<SubAgents>,
+    /// For how many sessions of the present commit the notes of earlier commits were read.
+    looked_back: usize,
 }
 
 impl Shown<'_> {
@@ -239,6 +249,7 @@ impl Shown<'_> {
         }
         let commit = self.repo.commit(commit_id)?;
         self.evidence = if self.options.wants_evidence() { note.evidence() } else { Vec::new() };
+        (self.sub_agents, self.looked_back) = (None, 0);
         let origin = Origin::of(&commit, note.trees());
         let words = if self.options.raw { Words::All } else { Words::Shown };
         let (mut has_shown, mut has_words) = (false, false);
@@ -386,12 +397,16 @@ impl Shown<'_> {
         let screen = self.screen.get_or_insert_with(|| printing.priced_screen(repo, dates.clone()));
         let begins_within = group.conversation.messages.iter().find(|message| !message.parts.is_empty());
         let begins_within = begins_within.is_some_and(|message| !message.is_prompt() && !message.is_sidechain);
-        let continues = Some(&group.conversation.summary).filter(|_| begins_within && !self.options.full);
+        self.looked_back += 1;
+        let may_look_back = self.looked_back <= MAX_LOOKED_BACK;
+        let continues = begins_within && !self.options.full && may_look_back;
+        let continues = Some(&group.conversation.summary).filter(|_| continues);
         let continues =
             continues.and_then(|summary| reader.continued(commit.commit_id, &summary.key, summary.since.as_deref()));
         group.continues = continues.map(|(id, prompt)| (repo.abbreviate(id), prompt));
         let summary = &group.conversation.summary;
-        if let Some(rules) = summary.rules.as_ref().filter(|_| !self.options.raw && !self.options.json.is_on) {
+        let is_for_people = !self.options.raw && !self.options.json.is_on;
+        if let Some(rules) = summary.rules.as_ref().filter(|_| is_for_people && may_look_back) {
             let before = reader.told_before(commit.commit_id, &summary.key.agent);
             group.told_before =
                 before.map(|(id, before)| (repo.abbreviate(id), Changes::between(&before.files(), &rules.files())));
@@ -407,7 +422,7 @@ impl Shown<'_> {
     /// Adds the sub-agents of a session that were left out with the rest of the note, where one session was asked for, and
     /// those of earlier commits, where the whole session is shown. Returns those that have a place of their own.
     fn further_sub_agents(
-        &self,
+        &mut self,
         reader: &Reader<'_>,
         commit_id: ObjectId,
         group: &mut Group,
@@ -418,14 +433,22 @@ impl Shown<'_> {
         if *raw || key.parent_id().is_some() || (json.is_on && session.is_some()) || (session.is_none() && !full) {
             return Ok(Vec::new());
         }
-        let mut found = reader.sub_agents_until(commit_id, &key)?;
+        let all = match self.sub_agents.take() {
+            Some(all) => all,
+            None => reader.sub_agents_until(commit_id)?,
+        };
+        let mut found = self.sub_agents.insert(all).remove(&key).unwrap_or_default();
         let is_here = |other: &ObjectId| *other == commit_id;
         found.retain(|(other, _)| if *full { session.is_some() || !is_here(other) } else { is_here(other) });
         let mut sub_agents = Vec::new();
         let mut others = Vec::new();
+        let mut of_commit = None;
         for (other, key) in found {
-            let Some(mut sessions) = reader.sessions(other)? else { continue };
-            reader.each_of_session(&mut sessions, &key, *full, |conversation| {
+            if of_commit.as_ref().is_none_or(|(commit_id, _)| *commit_id != other) {
+                of_commit = reader.sessions(other)?.map(|sessions| (other, sessions));
+            }
+            let Some((_, sessions)) = &mut of_commit else { continue };
+            reader.each_of_session(sessions, &key, *full, |conversation| {
                 match json.is_on {
                     true => others.push(conversation),
                     false => sub_agents.push(SubAgent::new(conversation, self.options.depth().is_whole())),

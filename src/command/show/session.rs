@@ -45,8 +45,7 @@ impl Group {
 
 /// Returns the sessions that have sub-agents.
 pub(super) fn parents(summaries: &[Summary]) -> HashSet<SessionKey> {
-    let parent = |summary: &Summary| Some(SessionKey::new(&summary.key.agent, summary.key.parent_id()?));
-    summaries.iter().filter_map(parent).collect()
+    summaries.iter().filter_map(|summary| summary.key.parent()).collect()
 }
 
 pub(super) fn print(
