@@ -1,5 +1,6 @@
 //! `git shiftlog scan`: the secrets in what is recorded already, or in a file.
 
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -58,6 +59,9 @@ struct Scanner<'a> {
     options: &'a Options,
     screen: Screen,
     count: usize,
+    /// How often each segment of an instruction file or of evidence may still be read: the notes of many commits name the
+    /// same. With a wrong digest it cannot be read, and another note may have the right one.
+    texts: HashMap<String, u8>,
 }
 
 /// Runs the command.
@@ -68,7 +72,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         let repo = cli::repository()?;
         let screen = options.printing.screen(&repo, options.printing.dates(&repo, date::Format::default())?);
-        let mut scanner = Scanner { redactor: redaction::scanner(&repo)?, options: &options, screen, count: 0 };
+        let (redactor, texts) = (redaction::scanner(&repo)?, HashMap::new());
+        let mut scanner = Scanner { redactor, options: &options, screen, count: 0, texts };
         let words = cli::split_words(&repo, &options.words)?;
         if options.archive && !words.revisions.is_empty() {
             return Err(Error::new(Kind::Usage, "'--archive' looks at every segment: it takes no revisions"));
@@ -116,14 +121,17 @@ impl Scanner<'_> {
             }
             for file in note.records_of_all_versions().filter_map(|record| record.rules.as_ref()).flat_map(Told::files)
             {
-                let Ok(text) = told::text(&reader.archive(), &file) else { continue };
+                let Some(text) = self.unread(file.text.as_ref(), || told::text(&reader.archive(), &file)) else {
+                    continue;
+                };
                 for (line, finding) in self.redactor.scan(&text) {
                     let fields = [("commit", commit_id.to_string()), ("rules", file.name())];
                     self.print(&fields, &format!("{short} {}", file.name()), line, &finding)?;
                 }
             }
             for evidence in note.evidence() {
-                let Ok(text) = evidence::stored_text(&reader.archive(), &evidence) else { continue };
+                let read = || evidence::stored_text(&reader.archive(), &evidence);
+                let Some(text) = self.unread(evidence.blob.as_ref(), read) else { continue };
                 for (line, finding) in self.redactor.scan(&text) {
                     let fields = [("commit", commit_id.to_string()), ("evidence", evidence.name.clone())];
                     self.print(&fields, &format!("{short} {}", evidence.name), line, &finding)?;
@@ -139,6 +147,15 @@ impl Scanner<'_> {
             })?;
             Ok(ControlFlow::Continue(()))
         })
+    }
+
+    /// Reads the text of a segment, unless it was looked at before or cannot be read.
+    fn unread(&mut self, segment: Option<&String>, read: impl FnOnce() -> Result<Vec<u8>>) -> Option<Vec<u8>> {
+        let tries = self.texts.entry(segment?.clone()).or_insert(4);
+        *tries = tries.checked_sub(1)?;
+        let text = read().ok()?;
+        *tries = 0;
+        Some(text)
     }
 
     fn archive(&mut self, archive: &Archive<'_>) -> Result<()> {
@@ -190,7 +207,7 @@ impl Scanner<'_> {
 
 fn list_rules() -> Result<Outcome> {
     let mut text = String::new();
-    let mut listed = std::collections::HashSet::new();
+    let mut listed = HashSet::new();
     for rule in RULES.iter().filter(|rule| listed.insert((rule.name, rule.source))) {
         let example: String = expand(rule.example).split('\n').next().unwrap_or_default().chars().take(60).collect();
         text += &format!("{:24} {:22} {example}\n", rule.name, rule.source);

@@ -184,7 +184,7 @@ impl Reader<'_> {
         noted: &HashMap<ObjectId, Vec<ObjectId>>,
         known: Option<&[ObjectId]>,
         query: &Query,
-        visit: &mut impl FnMut(Listed) -> Result<ControlFlow<()>>,
+        visit: &mut dyn FnMut(Listed) -> Result<ControlFlow<()>>,
     ) -> Result<(usize, bool)> {
         if noted.is_empty() || query.max_count == Some(0) {
             return Ok((0, query.max_count == Some(0)));
@@ -261,7 +261,7 @@ impl Lister<'_, '_> {
         &mut self,
         repo: &Repository,
         window: &[(ObjectId, &[ObjectId])],
-        visit: &mut impl FnMut(Listed) -> Result<ControlFlow<()>>,
+        visit: &mut dyn FnMut(Listed) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
         let blob_ids: Vec<ObjectId> = window.iter().flat_map(|(_, blob_ids)| *blob_ids).copied().collect();
         let mut blobs = notes::read_many(repo, &blob_ids).into_iter();

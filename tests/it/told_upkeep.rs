@@ -79,10 +79,15 @@ fn secrets_that_were_stored_in_instruction_files_are_found_and_removed() {
     scratch.git(["config", "shiftlog.redact", "false"]).ok();
     let session = scratch.session("s1");
     let commit = works(&session, "one");
+    let two = works(&session, "two");
     scratch.git(["config", "--unset", "shiftlog.redact"]).ok();
-    let ran = scratch.shiftlog("scan", [&commit]);
-    assert_eq!(ran.code, 1);
-    assert!(ran.stdout.contains(&format!("{} CLAUDE.local.md:2: ", &commit[..7])), "{}", ran.stdout);
+    for revision in [&commit, &two] {
+        let ran = scratch.shiftlog("scan", [revision]);
+        assert_eq!(ran.code, 1);
+        let found: Vec<&str> = ran.stdout.lines().filter(|line| line.contains("CLAUDE.local.md:2: ")).collect();
+        assert_eq!(found.len(), 1, "a text is looked at once: {}", ran.stdout);
+        assert!(found[0].starts_with(&revision[..7]), "{}", ran.stdout);
+    }
     assert_eq!(scratch.shiftlog("scan", ["--archive", "-q"]).code, 1);
     assert_eq!(scratch.shiftlog("scan", ["--fix", "--yes", &commit]).code, 0);
     assert!(places(&scratch, &scratch.top, secret).is_empty());

@@ -106,6 +106,13 @@ impl Options {
         !is_part && self.evidence != Some(Amount::None)
     }
 
+    /// Says whether sub-agents are looked for in earlier commits and in what was left out of the note, where one session or the
+    /// whole of it was asked for. Objects and bytes of one session are wanted alone.
+    fn wants_sub_agents(&self) -> bool {
+        !self.raw
+            && if self.json.is_on { self.full && self.session.is_none() } else { self.full || self.session.is_some() }
+    }
+
     /// Returns how much of a conversation is shown.
     fn depth(&self) -> Depth {
         let amount = if self.verbose > 0 { pretty::Amount::Full } else { pretty::Amount::Short };
@@ -148,7 +155,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             is_hidden: false,
             turn_problem: None,
             evidence: Vec::new(),
-            sub_agents: None,
+            sub_agents: SubAgents::new(),
             looked_back: 0,
         };
         let mut outcome = Outcome::Done;
@@ -233,8 +240,8 @@ struct Shown<'a> {
     turn_problem: Option<String>,
     /// The evidence of the present commit.
     evidence: Vec<Evidence>,
-    /// The sub-agents of the present commit and those before it, once they were looked for: that reads all notes.
-    sub_agents: Option<SubAgents>,
+    /// The sub-agents of the present commit and those before it, if they are wanted.
+    sub_agents: SubAgents,
     /// For how many sessions of the present commit the notes of earlier commits were read.
     looked_back: usize,
 }
@@ -242,14 +249,18 @@ struct Shown<'a> {
 impl Shown<'_> {
     /// Shows the conversations of a commit one after the other: only one is in memory.
     fn commit(&mut self, reader: &Reader<'_>, revision: &str) -> Result<()> {
-        let (commit_id, note) = note_of(reader, revision)?;
+        let commit_id = target::commit_of(self.repo, revision)?;
+        // Before the note is read: a large one is not in memory twice.
+        self.sub_agents =
+            if self.options.wants_sub_agents() { reader.sub_agents_until(commit_id)? } else { SubAgents::new() };
+        self.looked_back = 0;
+        let note = reader.note(commit_id)?.ok_or_else(|| nothing(revision))?;
         for problem in note.problems() {
             cli::warning(problem);
             self.has_problems = true;
         }
         let commit = self.repo.commit(commit_id)?;
         self.evidence = if self.options.wants_evidence() { note.evidence() } else { Vec::new() };
-        (self.sub_agents, self.looked_back) = (None, 0);
         let origin = Origin::of(&commit, note.trees());
         let words = if self.options.raw { Words::All } else { Words::Shown };
         let (mut has_shown, mut has_words) = (false, false);
@@ -427,17 +438,8 @@ impl Shown<'_> {
         commit_id: ObjectId,
         group: &mut Group,
     ) -> Result<Vec<Conversation>> {
-        let Options { raw, json, full, session, .. } = self.options;
-        let key = group.conversation.summary.key.clone();
-        // Objects and bytes of one session are wanted alone.
-        if *raw || key.parent_id().is_some() || (json.is_on && session.is_some()) || (session.is_none() && !full) {
-            return Ok(Vec::new());
-        }
-        let all = match self.sub_agents.take() {
-            Some(all) => all,
-            None => reader.sub_agents_until(commit_id)?,
-        };
-        let mut found = self.sub_agents.insert(all).remove(&key).unwrap_or_default();
+        let Options { json, full, session, .. } = self.options;
+        let mut found = self.sub_agents.remove(&group.conversation.summary.key).unwrap_or_default();
         let is_here = |other: &ObjectId| *other == commit_id;
         found.retain(|(other, _)| if *full { session.is_some() || !is_here(other) } else { is_here(other) });
         let mut sub_agents = Vec::new();
