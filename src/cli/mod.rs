@@ -32,7 +32,7 @@ pub use self::mdoc::Page;
 pub use self::message::{error, hint, warning};
 pub use self::notes_source::NotesSource;
 pub use self::options::{Words, limit, prepared, split_at_dashes, split_words, without_paths};
-pub use self::output::{Output, Screen, print};
+pub use self::output::{Output, Screen, print, print_steps};
 pub use self::printing::Printing;
 pub use self::progress::Progress;
 pub use self::writing::Writing;

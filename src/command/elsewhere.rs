@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::capture;
 use crate::cli::{self, NotesSource};
 use crate::error::Result;
 use crate::git::{ObjectId, Repository};
@@ -36,11 +37,16 @@ pub(super) fn look_at(reader: &Reader<'_>, revision: &str) {
 /// records to what was rewritten where no hook ran, unless notes are read from a ref that was named.
 pub(super) fn repository(source: &NotesSource) -> Result<Repository> {
     let repo = cli::repository()?;
-    super::add::store_pending(&repo);
+    store_missed(&repo);
     if source.name().is_none() {
         look_at_new(&repo);
     }
     Ok(repo)
+}
+
+/// Stores what no hook has stored; what still cannot be stored is a warning.
+pub(super) fn store_missed(repo: &Repository) {
+    capture::store_missed(repo).iter().for_each(|report| cli::tell(repo, report));
 }
 
 /// Does the same as [`look_at`] for the commits that are new since it was last done.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use serde_json::{Value, json};
 
+use super::removal;
 use crate::capture::{self, State};
 use crate::cli::{self, Json, NotesRef, Outcome, Progress};
 use crate::error::{Error, Kind};
@@ -59,7 +60,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let is_repairing = options.repair && !options.dry_run;
         let notes_ref = options.notes_ref.full_name(&repo);
         if purge::is_unfinished(&repo) && !options.dry_run {
-            crate::command::purge::finish_interrupted(&repo)?;
+            removal::finish_interrupted(&repo)?;
         }
         if is_repairing {
             let recorder = capture::recorder(&repo, &notes_ref);

@@ -44,7 +44,7 @@ pub struct Options {
     #[arg(short = 'w', long)]
     word_regexp: bool,
     /// Look in these parts: prompts, answers, thinking, calls, results, notices or all (default: all but results)
-    #[arg(long = "in", value_name = "part,...", value_parser = parts)]
+    #[arg(long = "in", value_name = "part,...")]
     parts: Option<Parts>,
     /// Look only in calls of this tool
     #[arg(long, value_name = "name")]
@@ -114,10 +114,6 @@ pub struct Options {
     /// The pattern, revisions and paths
     #[arg(value_name = "pattern")]
     words: Vec<OsString>,
-}
-
-pub(super) fn parts(text: &str) -> Result<Parts, String> {
-    Parts::parse(text).ok_or_else(|| "prompts, answers, thinking, calls, results, notices or all".to_owned())
 }
 
 /// Runs the command.

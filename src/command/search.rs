@@ -30,7 +30,7 @@ pub struct Options {
     #[arg(long, value_name = "word")]
     not: Vec<String>,
     /// Look in these parts: prompts, answers, thinking, calls, results, notices or all, which is the default
-    #[arg(long = "in", value_name = "part,...", value_parser = super::grep::parts)]
+    #[arg(long = "in", value_name = "part,...")]
     parts: Option<Parts>,
     #[command(flatten)]
     json: Json,

@@ -1,4 +1,4 @@
-//! The commits, ranges of commits and sessions that a command line names.
+//! The commits, ranges of commits, sessions and paths that a command line names, and what is recorded for them.
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Range, Repository};
 use crate::outside;
-use crate::record::{Query, Reader};
+use crate::record::{Conversation, Note, Query, Reader};
 use crate::transcript::SessionKey;
 
 /// A commit or a session that the command line names.
@@ -92,6 +92,32 @@ pub(super) fn commit_of(repo: &Repository, revision: &str) -> Result<ObjectId> {
 pub(super) fn nothing_recorded(session: Option<&str>, revisions: &str) -> Error {
     let what = session.map_or("conversation".to_owned(), |session| format!("session '{}'", outside::line(session)));
     Error::new(Kind::Missing, format!("no {what} recorded for {revisions}"))
+}
+
+/// Returns the error that says that nothing is recorded for a commit, and what lists the commits that have something.
+pub(super) fn nothing_on(revision: &str) -> Error {
+    nothing_recorded(None, revision).hint("'git shiftlog log' lists the commits that have a conversation")
+}
+
+/// Finds the note of a commit.
+///
+/// # Errors
+///
+/// [`Kind::Missing`] if it has none; another kind if there is no such commit.
+pub(super) fn note_of(reader: &Reader<'_>, revision: &str) -> Result<(ObjectId, Note)> {
+    let commit_id = commit_of(reader.repo(), revision)?;
+    Ok((commit_id, reader.note(commit_id)?.ok_or_else(|| nothing_on(revision))?))
+}
+
+/// Finds the conversations of a commit.
+///
+/// # Errors
+///
+/// As [`note_of`]; also if the note has no conversation.
+pub(super) fn conversations_of(reader: &Reader<'_>, revision: &str) -> Result<Vec<Conversation>> {
+    let (_, note) = note_of(reader, revision)?;
+    let conversations = reader.conversations(&note, None, false)?;
+    if conversations.is_empty() { Err(nothing_on(revision)) } else { Ok(conversations) }
 }
 
 /// Returns paths as they are from the top of the working tree, with `/` between components.

@@ -3,6 +3,7 @@
 mod ask;
 mod begin;
 mod tell;
+mod told;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,7 +11,6 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use super::told;
 use crate::cli::{self, Json, Outcome, Printing};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;

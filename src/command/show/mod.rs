@@ -1,5 +1,6 @@
 //! `git shiftlog show`: the conversation of a commit.
 
+mod observed;
 mod session;
 
 use std::collections::HashSet;
@@ -17,7 +18,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Depth, Origin, SubAgent, TurnRange};
-use crate::record::{Conversation, Evidence, MissingWords, Note, Reader, Words};
+use crate::record::{Conversation, Evidence, MissingWords, Reader, Words};
 use crate::told::Changes;
 use crate::transcript::{about, turn_numbers, turns};
 
@@ -124,7 +125,7 @@ impl Options {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        crate::command::add::store_pending(&repo);
+        crate::command::elsewhere::store_missed(&repo);
         let reader = options.printing.reader(&repo);
         let paths = options.paths(&repo)?;
         let targets = match options.targets(&reader) {
@@ -232,7 +233,7 @@ struct Shown<'a> {
 impl Shown<'_> {
     /// Shows the conversations of a commit one after the other: only one is in memory.
     fn commit(&mut self, reader: &Reader<'_>, revision: &str) -> Result<()> {
-        let (commit_id, note) = note_of(reader, revision)?;
+        let (commit_id, note) = target::note_of(reader, revision)?;
         for problem in note.problems() {
             cli::warning(problem);
             self.has_problems = true;
@@ -327,7 +328,7 @@ impl Shown<'_> {
     fn print_evidence(&mut self, reader: &Reader<'_>) -> Result<()> {
         let Some(screen) = self.screen.as_mut().filter(|_| !self.options.json.is_on) else { return Ok(()) };
         let is_whole = self.options.evidence == Some(Amount::Full) || self.options.verbose > 0;
-        crate::command::observed::print(screen, reader, &self.evidence, is_whole)
+        observed::print(screen, reader, &self.evidence, is_whole)
     }
 
     /// Keeps the messages of turns that are wanted and, as `about` says, about a wanted path. Returns the number of each one's
@@ -355,7 +356,9 @@ impl Shown<'_> {
     }
 
     fn nothing_about(&self, revision: &str) -> Error {
-        let Some(path) = cli::split_at_dashes(&self.options.words).1.first() else { return nothing(revision) };
+        let Some(path) = cli::split_at_dashes(&self.options.words).1.first() else {
+            return target::nothing_on(revision);
+        };
         let path = path.to_string_lossy();
         let message = format!("no turn about '{}' in the conversation of {revision}", outside::line(&path));
         Error::new(Kind::Missing, message)
@@ -436,31 +439,4 @@ impl Shown<'_> {
         group.sub_agents.splice(0..0, sub_agents);
         Ok(others)
     }
-}
-
-fn nothing(revision: &str) -> Error {
-    Error::new(Kind::Missing, format!("no conversation recorded for {revision}"))
-        .hint("'git shiftlog log' lists the commits that have a conversation")
-}
-
-/// Finds the note of a commit.
-fn note_of(reader: &Reader<'_>, revision: &str) -> Result<(ObjectId, Note)> {
-    let commit_id = target::commit_of(reader.repo(), revision)?;
-    Ok((commit_id, reader.note(commit_id)?.ok_or_else(|| nothing(revision))?))
-}
-
-/// Finds the conversations of a commit.
-///
-/// # Errors
-///
-/// [`Kind::Missing`] if none is recorded; another kind if there is no such commit.
-pub(super) fn find(
-    reader: &Reader<'_>,
-    revision: &str,
-    session: Option<&str>,
-    is_full: bool,
-) -> Result<Vec<Conversation>> {
-    let (_, note) = note_of(reader, revision)?;
-    let conversations = reader.conversations(&note, session, is_full)?;
-    if conversations.is_empty() { Err(nothing(revision)) } else { Ok(conversations) }
 }

@@ -138,7 +138,7 @@ pub fn finish_interrupted(repo: &Repository) -> Result<Option<Purged>> {
 /// # Errors
 ///
 /// If a ref cannot be written, or Git cannot pack again.
-pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Removal) -> Result<Purged> {
+pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Removal<'_>) -> Result<Purged> {
     let hex = |id: ObjectId| id.to_string();
     let left_over = Journal::read(repo)?.unwrap_or_default();
     let mut journal = Journal {
@@ -173,7 +173,7 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Removal) -> Result<P
 }
 
 /// Redacts pending captures, and returns those that are to be removed.
-fn clean_pending(repo: &Repository, plan: &Removal) -> Result<Vec<PathBuf>> {
+fn clean_pending(repo: &Repository, plan: &Removal<'_>) -> Result<Vec<PathBuf>> {
     let state = State::new(&repo.common_dir());
     let mut gone = Vec::new();
     for path in pending::list(&state) {
@@ -185,7 +185,7 @@ fn clean_pending(repo: &Repository, plan: &Removal) -> Result<Vec<PathBuf>> {
         let is_of = |hex: &str| repo.parse_id(hex).is_some_and(|id| plan.earlier_commits.contains(&id));
         if is_barred || pending.commits().into_iter().any(is_of) {
             gone.push(path);
-        } else if let Some(redactor) = &plan.redactor {
+        } else if let Some(redactor) = plan.redactor {
             pending::redact(&state, &path, pending, &bytes, redactor)?;
         }
     }
