@@ -60,7 +60,7 @@ pub struct Options {
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(blamed::with_stuck_numbers(args), |options: Options| {
-        let repo = super::elsewhere::repository(options.printing.source())?;
+        let repo = super::open::repository(options.printing.source())?;
         let asked = asked::asked(&repo, &options.words, "git shiftlog blame <file>")?;
         let reader = options.printing.reader(&repo);
         if let Some(format) = options.machine.format() {

@@ -124,7 +124,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if options.max_count == Some(0) {
             return Ok(Outcome::No);
         }
-        let repo = crate::command::elsewhere::repository(options.printing.source())?;
+        let repo = crate::command::open::repository(options.printing.source())?;
         let reader = options.printing.reader(&repo);
         let plan = options.plan(&repo, &reader, words)?;
         plan.problems.iter().for_each(|problem| cli::warning(problem));

@@ -33,7 +33,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let directories = setup::earlier_directories(&repo);
         let others: Vec<String> = directories.iter().filter_map(|directory| directory.notes_ref.clone()).collect();
         if !options.dry_run {
-            crate::command::elsewhere::store_missed(&repo);
+            crate::command::open::store_missed(&repo);
         }
         let _lock = (!options.dry_run).then(|| {
             let tell = || cli::warning("waiting for another 'git shiftlog migrate' in this repository");

@@ -7,8 +7,8 @@
 //! - `blamed`: the options for `git blame`, and its lines with their explanation
 //! - `change`: the change of a commit below its conversation
 //! - `chosen`: the options that choose commits
-//! - `elsewhere`: what is stored and carried before a command reads
 //! - `machine`: the formats of `git blame` for programs
+//! - `open`: opening the repository to read from it: first, commits get what hooks have missed
 //! - `removal`: removing what is recorded, and finishing a removal that was interrupted
 //! - `target`: the commits, sessions and paths that words name
 //! - `value_path`: the path to a recorded value
@@ -23,7 +23,6 @@ mod chosen;
 pub mod deinit;
 pub mod dispatch;
 pub mod doctor;
-mod elsewhere;
 pub mod evidence;
 pub mod export;
 pub mod fsck;
@@ -41,6 +40,7 @@ pub mod lsp;
 mod machine;
 pub mod mcp;
 pub mod migrate;
+mod open;
 pub mod prices;
 pub mod purge;
 pub mod remap;

@@ -35,7 +35,7 @@ pub struct Options {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        crate::command::elsewhere::store_missed(&repo);
+        crate::command::open::store_missed(&repo);
         let notes_ref = options.writing.notes_ref(&repo);
         let scope = scope(&repo, &options.revisions)?;
         // A person can stop it; there is no need for a limit.

@@ -62,7 +62,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let repo = cli::repository()?;
         cli::without_paths(&repo, &options.revisions)?;
         if !options.dry_run {
-            crate::command::elsewhere::store_missed(&repo);
+            crate::command::open::store_missed(&repo);
         }
         if options.revisions.is_empty() {
             options.revisions.push("HEAD".into());

@@ -51,7 +51,7 @@ enum Way {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        crate::command::elsewhere::store_missed(&repo);
+        crate::command::open::store_missed(&repo);
         // Unless the purge is finished first, the words would be sent.
         if purge::is_unfinished(&repo) && !options.dry_run {
             removal::finish_interrupted(&repo)?;

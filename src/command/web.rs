@@ -52,7 +52,7 @@ pub struct Options {
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
-        let repo = crate::command::elsewhere::repository(&options.source)?;
+        let repo = crate::command::open::repository(&options.source)?;
         let words = cli::split_words(&repo, &options.words)?;
         // A wrong word is told now, and not on each page.
         words.revisions.iter().try_for_each(|revision| repo.add_to_range(&mut Range::default(), revision))?;

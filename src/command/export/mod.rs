@@ -163,7 +163,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if options.html && options.output.is_none() && std::io::stdout().is_terminal() {
             return Err(Error::other("refusing to write a page to a terminal").hint("'-o <file>' writes it to a file"));
         }
-        let repo = crate::command::elsewhere::repository(&options.source)?;
+        let repo = crate::command::open::repository(&options.source)?;
         let reader = options.source.reader(&repo);
         let redactor = redaction::redactor(&repo)?;
         cli::without_paths(&repo, &options.words)?;

@@ -125,7 +125,7 @@ impl Options {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        crate::command::elsewhere::store_missed(&repo);
+        crate::command::open::store_missed(&repo);
         let reader = options.printing.reader(&repo);
         let paths = options.paths(&repo)?;
         let targets = match options.targets(&reader) {
@@ -153,7 +153,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let mut outcome = Outcome::Done;
         for (revision, options) in &targets {
             if options.printing.source().name().is_none() {
-                crate::command::elsewhere::look_at(&reader, revision);
+                crate::command::open::carry_to(&reader, revision);
             }
             shown.options = options;
             match shown.commit(&reader, revision) {

@@ -1,4 +1,5 @@
-//! History that was rewritten where no hook runs: what reading commands do about a commit without a conversation.
+//! What commands do before they read: commits get the conversations that hooks have missed. These are pending captures,
+//! and conversations of commits that were rewritten where no hook ran.
 
 use std::time::{Duration, Instant};
 
@@ -10,17 +11,18 @@ use crate::progress::silent;
 use crate::record::{Note, Reader};
 use crate::remap::{Remapped, Scope, remap, remap_one};
 
-/// How long a reader waits for it.
+/// How long a command may take to carry records.
 const PATIENCE: Duration = Duration::from_millis(200);
 /// How many commits are named.
 const MAX_NAMED: usize = 10;
 
-/// Carries records to what a revision names if it has none and makes the change of a commit that has, and tells so.
+/// Carries records to the commit that a revision names, if it has none and makes the same change as a commit that has some.
+/// Warns of each commit that got records.
 ///
-/// A repository that cannot be read or written is not told about: the reader finds that out.
-pub(super) fn look_at(reader: &Reader<'_>, revision: &str) {
+/// Failures are not reported: the command meets the same ones when it reads.
+pub(super) fn carry_to(reader: &Reader<'_>, revision: &str) {
     let repo = reader.repo();
-    let Some(commit_id) = repo.resolve(revision).ok().filter(|_| is_wanted(repo)) else { return };
+    let Some(commit_id) = repo.resolve(revision).ok().filter(|_| may_carry(repo)) else { return };
     // What cannot be read may be a conversation.
     let is_noted = |note: Option<Note>| note.is_some_and(|note| note.has_conversation() || !note.problems().is_empty());
     if reader.note(commit_id).map_or(true, is_noted) {
@@ -29,40 +31,40 @@ pub(super) fn look_at(reader: &Reader<'_>, revision: &str) {
     let notes_ref = cli::full_notes_ref(repo, None);
     let remapped = offline(repo, |repo| remap_one(repo, &notes_ref, commit_id, Instant::now() + PATIENCE));
     if let Ok(remapped) = remapped {
-        tell(repo, &remapped);
+        warn_of_carried(repo, &remapped);
     }
 }
 
-/// Opens the repository for a command that reads many commits: stores what earlier commands had to put aside, and carries
-/// records to what was rewritten where no hook ran, unless notes are read from a ref that was named.
+/// Opens the repository for a command that reads many commits. Stores what hooks have missed, and carries records to commits
+/// that were rewritten where no hook ran, unless the user has named the notes ref to read from.
 pub(super) fn repository(source: &NotesSource) -> Result<Repository> {
     let repo = cli::repository()?;
     store_missed(&repo);
     if source.name().is_none() {
-        look_at_new(&repo);
+        carry_to_new(&repo);
     }
     Ok(repo)
 }
 
-/// Stores what no hook has stored; what still cannot be stored is a warning.
+/// Stores what no hook has stored, and warns of what still cannot be stored.
 pub(super) fn store_missed(repo: &Repository) {
     capture::store_missed(repo).iter().for_each(|report| cli::tell(repo, report));
 }
 
-/// Does the same as [`look_at`] for the commits that are new since it was last done.
-fn look_at_new(repo: &Repository) {
-    if !is_wanted(repo) {
+/// Does the same as [`carry_to`] for all commits that are new since the last time.
+fn carry_to_new(repo: &Repository) {
+    if !may_carry(repo) {
         return;
     }
     let (notes_ref, deadline) = (cli::full_notes_ref(repo, None), Instant::now() + PATIENCE);
     let remapped = offline(repo, |repo| remap(repo, &notes_ref, &Scope::New, false, deadline, &mut silent()));
     if let Ok(remapped) = remapped {
-        tell(repo, &remapped);
+        warn_of_carried(repo, &remapped);
     }
 }
 
-/// Does something in a repository without fetching what a partial clone lacks: each note would be a fetch of its own, and the
-/// command that is run fetches all that it needs at once.
+/// Runs `act` without fetching the objects that a partial clone lacks: each note would be a fetch of its own, while the
+/// command itself fetches all that it needs at once.
 fn offline<T>(repo: &Repository, act: impl FnOnce(&Repository) -> Result<T>) -> Result<T> {
     if !repo.is_partial() {
         return act(repo);
@@ -72,11 +74,13 @@ fn offline<T>(repo: &Repository, act: impl FnOnce(&Repository) -> Result<T>) -> 
     act(&apart)
 }
 
-fn is_wanted(repo: &Repository) -> bool {
+/// Says whether commands that read may carry records: `shiftlog.carryOnRead`.
+fn may_carry(repo: &Repository) -> bool {
     repo.config_bool("shiftlog.carryOnRead") != Some(false)
 }
 
-fn tell(repo: &Repository, remapped: &Remapped) {
+/// Warns of the commits that got records, and of those for which several candidates differ.
+fn warn_of_carried(repo: &Repository, remapped: &Remapped) {
     let mut names = repo.names();
     let mut list = |ids: &[ObjectId]| ids.iter().map(|id| names.shorten(*id)).collect::<Vec<_>>().join(", ");
     for carried in remapped.carried.iter().take(MAX_NAMED) {
