@@ -70,7 +70,7 @@ fn made(state: &State) -> Option<i64> {
 pub(super) fn recent_unreported(state: &State, worktree: Option<&Path>, known: &[LiveSession]) -> Vec<LiveSession> {
     let Some(worktree) = worktree else { return Vec::new() };
     let mut sessions = Vec::new();
-    let mut elsewhere = None;
+    let mut others = None;
     let made = made(state).unwrap_or(i64::MIN);
     for agent in agent::all() {
         for found in recent(agent, worktree, made) {
@@ -89,15 +89,15 @@ pub(super) fn recent_unreported(state: &State, worktree: Option<&Path>, known: &
                 Some(live) => live,
                 None => {
                     // Finding out where a session ran can cost reading its whole transcript.
-                    let elsewhere = elsewhere.get_or_insert_with(|| state.elsewhere(worktree));
-                    if elsewhere.contains(&key) {
+                    let others = others.get_or_insert_with(|| state.sessions_of_other_worktrees(worktree));
+                    if others.contains(&key) {
                         continue;
                     }
                     let is_nested = found.transcript.is_file() && ran_in_nested(&found.transcript, worktree);
                     match agent.ran_in(&found.transcript, worktree).map(|ran_here| ran_here && !is_nested) {
                         Some(true) => new_live(&key, found.transcript),
                         Some(false) => {
-                            elsewhere.add(&key);
+                            others.add(&key);
                             continue;
                         }
                         None => continue,
