@@ -3,6 +3,7 @@
 
 use super::availability::{Availability, availability};
 use super::increment::Increment;
+use super::new_words::{archive_session, unrecorded, unrecorded_in};
 use super::reading::Extent;
 use super::recorder::Recorder;
 use super::sessions::save_changed;
@@ -19,7 +20,7 @@ use crate::transcript::SessionKey;
 const UNSURE_SECS: i64 = 60 * 60;
 
 /// Extends the record that waits for a tool result, if the transcript has that result now. Then returns the
-/// words of the session since then, as [`Recorder::unrecorded`] does, with the same `limit`.
+/// words of the session since then, as [`unrecorded`] does, with the same `limit`.
 ///
 /// `patience` says whether the result can still be written. If no result names the call or the commit, the first one
 /// counts as soon as it cannot.
@@ -39,7 +40,7 @@ pub(super) fn extend_awaited_record<'r>(
     if live.awaited_result.as_ref().is_some_and(|awaited| awaited.is_of_sub_agent) {
         extend_record_of_sub_agent(recorder, live)?;
     }
-    let increment = recorder.unrecorded(live, limit)?;
+    let increment = unrecorded(recorder, live, limit)?;
     let Some(awaited) = live.awaited_result.clone() else { return Ok(increment) };
     // An agent may write nothing before its commit: then all that led to it stands before the result.
     let commit_id = recorder.repo.parse_id(&awaited.commit);
@@ -80,7 +81,7 @@ pub(super) fn extend_awaited_record<'r>(
     increment.end_at(until)?;
     // The increment begins where the existing record ends, so the two records are joined.
     recorder.record_increment(&mut increment, &mut live.progress);
-    recorder.unrecorded(live, limit)
+    unrecorded(recorder, live, limit)
 }
 
 /// Says whether a commit has a record of a session.
@@ -120,7 +121,7 @@ pub(super) fn extend_record_of_sub_agent(recorder: &mut Recorder<'_>, live: &mut
     for found in agent.sub_agents(&live.transcript) {
         let key = SessionKey::new(&live.agent, &found.session_id);
         let progress = live.sub_agents.entry(found.session_id).or_default();
-        let increment = recorder.unrecorded_in(key, agent, &found.transcript, Extent::Complete, progress)?;
+        let increment = unrecorded_in(recorder, key, agent, &found.transcript, Extent::Complete, progress)?;
         let Some(mut increment) = increment else { continue };
         let Some(result) = increment.survey.result_of(&awaited) else { continue };
         let until = result.end.max(increment.reading.kept());
@@ -169,7 +170,7 @@ pub(super) fn record_awaited_results(recorder: &mut Recorder<'_>) -> Result<()> 
         if live.awaited_result.as_ref().is_some_and(|awaited| awaited.is_unsure && is_old(recorder, &awaited.commit)) {
             live.awaited_result = None;
         }
-        let archived = extended.and_then(|()| if live.is_over { recorder.archive_session(live) } else { Ok(()) });
+        let archived = extended.and_then(|()| if live.is_over { archive_session(recorder, live) } else { Ok(()) });
         if let Err(error) = archived {
             recorder.state.log(&format!("warning: {}: {error}", live.key()));
         }

@@ -8,6 +8,7 @@ use super::availability::{Availability, availability};
 use super::awaited::record_awaited_results;
 use super::commit::{NewCommit, record_commit, was_deleted};
 use super::increment::Increment;
+use super::new_words::increment_since;
 use super::pending::{self, Capture, Pending, PendingCommit};
 use super::reading::{Extent, Reading, Source};
 use super::recorder::{HOOK_TIMEOUT_SECS, Recorder};
@@ -255,7 +256,7 @@ fn store_capture(
         true => capture.since.clone().unwrap_or_default(),
         false => progress.recorded.clone(),
     };
-    let Some(mut increment) = recorder.increment(key, reading, since)? else { return Ok(()) };
+    let Some(mut increment) = increment_since(recorder, key, reading, since)? else { return Ok(()) };
     increment.commit_ids = commit_ids;
     if is_overtaken {
         return record_overtaken(recorder, increment);

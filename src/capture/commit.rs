@@ -9,6 +9,7 @@ use super::carry;
 use super::choose::{self, Candidate, CommitFacts, CommitKind, kind_of_move};
 use super::increment::Increment;
 use super::late::record_late;
+use super::new_words::record_sub_agents;
 use super::pending::{self, Pending, PendingCommit};
 use super::put_aside::with_pending_hint;
 use super::recorder::Recorder;
@@ -288,7 +289,7 @@ pub(super) fn record_commit(
             if recorder.waiting.contains(&live.key().to_string()) {
                 outcome = Err(Error::new(Kind::Busy, format!("{} could not be kept", live.key())));
             }
-            recorder.record_sub_agents(Some(commit_id), live)?;
+            record_sub_agents(recorder, Some(commit_id), live)?;
             // The next words follow this commit, not an earlier one.
             live.awaited_result = None;
             let is_answered = || increment.survey.results.iter().any(|result| result.tells_of_making(&hex));

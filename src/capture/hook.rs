@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::awaited::{extend_awaited_record, extend_record_of_sub_agent, has_record};
 use super::choose::{CommitKind, kind_of_move};
 use super::commit::{NewCommit, keep_commit, record_commit};
+use super::new_words::archive_session;
 use super::pending::{self, PendingCommit};
 use super::process;
 use super::recorder::Recorder;
@@ -89,7 +90,7 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
     }
     if event == Event::SessionEnd {
         live.is_over = true;
-        if let Err(error) = recorder.archive_session(live) {
+        if let Err(error) = archive_session(recorder, live) {
             recorder.warn(error);
         }
     }

@@ -1,6 +1,7 @@
 //! Recording a session on commits that it made before its transcript was written.
 
 use super::choose::kind_of_move;
+use super::new_words::{record_sub_agents, unrecorded};
 use super::recorder::Recorder;
 use super::state::LiveSession;
 use crate::agent;
@@ -44,7 +45,7 @@ pub(super) fn record_on_named_commits(
     has_next_commit: bool,
 ) -> Result<()> {
     let is_rendered = agent::named(&live.agent)?.is_rendered(&live.transcript);
-    while let Some(mut increment) = recorder.unrecorded(live, None)? {
+    while let Some(mut increment) = unrecorded(recorder, live, None)? {
         // What a session read of older commits may look like what Git prints of a new one.
         let begun = increment.survey.tally.first_time.unwrap_or(i64::MIN);
         let mut told = Vec::new();
@@ -67,7 +68,7 @@ pub(super) fn record_on_named_commits(
         increment.end_at(until)?;
         let (last, before) = (increment.commit_ids.last().copied(), live.progress.recorded.clone());
         recorder.record_increment(&mut increment, &mut live.progress);
-        recorder.record_sub_agents(last, live)?;
+        record_sub_agents(recorder, last, live)?;
         // What could not be stored waits in a pending file.
         if is_whole || live.progress.recorded == before {
             return Ok(());

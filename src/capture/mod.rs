@@ -2,10 +2,10 @@
 //! words.
 //!
 //! The payload of an agent's hook, which `agent` has parsed, enters at [`hook`], which updates [`State`]. A commit
-//! enters at [`commit`]: `sessions` finds the sessions that may belong to it, and `choose` chooses among them.
-//! [`Recorder`] reads each session's increment (`reading`), archives it, and writes the note. What cannot be stored is
-//! kept in a file (`put_aside`, `pending`), which the next hook or command stores (`catch_up`). Commands that read
-//! store first what no hook has stored (`missed`).
+//! enters at [`commit`]: `sessions` finds the sessions that may belong to it, and `choose` chooses among them. `new_words`
+//! reads the increment of each session (`reading`), and [`Recorder`] archives it and writes the note. What cannot be stored
+//! is kept in a file (`put_aside`, `pending`), which the next hook or command stores (`catch_up`). Commands that read first
+//! store what no hook has stored (`missed`).
 
 pub mod agents;
 mod availability;
@@ -20,6 +20,7 @@ pub(crate) mod increment;
 mod late;
 mod left_out;
 mod missed;
+mod new_words;
 mod other_worktrees;
 pub(crate) mod parts;
 pub(crate) mod paths;

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use super::new_words::archive_session;
 use super::process;
 use super::recorder::Recorder;
 use super::state::{LiveSession, State};
@@ -139,7 +140,7 @@ pub(super) fn close_abandoned(recorder: &mut Recorder<'_>, sessions: &mut [LiveS
         let is_gone = if current.is_some() { !is_going_on(live, now) } else { now - live.seen > IDLE_SECS };
         if !live.is_over && is_gone {
             live.is_over = true;
-            if let Err(error) = recorder.archive_session(live) {
+            if let Err(error) = archive_session(recorder, live) {
                 recorder.state.log(&format!("warning: {}: {error}", live.key()));
             }
         }
