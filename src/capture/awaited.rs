@@ -91,7 +91,7 @@ pub(super) fn extend_awaited_record<'r>(
 /// If the notes cannot be read.
 pub(super) fn has_record(recorder: &Recorder<'_>, commit_id: ObjectId, key: &SessionKey) -> Result<bool> {
     let note = notes::get(recorder.repo, &recorder.notes_ref, commit_id)?;
-    Ok(note.is_some_and(|note| Note::parse_lines(&note).has_session(key)))
+    Ok(note.is_some_and(|note| Note::parse_unjoined(&note).has_session(key)))
 }
 
 /// Returns HEAD if `commit_id` was amended to it: a different commit whose note has a record of this session that

@@ -299,7 +299,7 @@ fn record_commit_of_call(
     let pending = commit.pending.as_ref().map(|(_, pending)| pending);
     let has_made = call.has_made(commit);
     let note = notes::get(recorder.repo, &recorder.notes_ref, commit.commit_id)?;
-    let has_session = |note: &Vec<u8>| Note::parse_lines(note).has_session(&call.key);
+    let has_session = |note: &Vec<u8>| Note::parse_unjoined(note).has_session(&call.key);
     if let Some(note) = note.filter(|note| pending.is_none() || has_session(note)) {
         if has_made && is_last {
             let live = &mut sessions[position];

@@ -234,7 +234,7 @@ impl<'r> Recorder<'r> {
         notes::edit(self.repo, &self.notes_ref, &message, self.deadline, |editor| {
             for commit_id in commit_ids {
                 let old = editor.get(*commit_id)?;
-                let mut note = Note::parse_lines(old.as_deref().unwrap_or_default());
+                let mut note = Note::parse_unjoined(old.as_deref().unwrap_or_default());
                 let tree = self.repo.commit(*commit_id).ok().map(|commit| commit.tree_id.to_string());
                 // What the note has of this session is of the same commit, perhaps before it was amended.
                 let is_before =
@@ -270,7 +270,7 @@ impl<'r> Recorder<'r> {
     /// written that note and before it wrote our state. Otherwise the next commit would get the same words once more.
     pub(super) fn take_over_records(&self, parent_id: ObjectId, sessions: &mut [LiveSession]) -> Result<()> {
         let Some(note) = notes::get(self.repo, &self.notes_ref, parent_id)? else { return Ok(()) };
-        for record in Note::read_lines(&note).records() {
+        for record in Note::parse_unjoined_for_showing(&note).records() {
             let goes_on =
                 |live: &&mut LiveSession| live.key() == record.key() && live.progress.recorded.segment == record.since;
             let Some(live) = sessions.iter_mut().find(goes_on) else { continue };

@@ -425,7 +425,7 @@ pub fn carry_out(repo: &Repository, mut plan: Migration, tell: Tell<'_>) -> Resu
     notes::carry(repo, &plan.notes_ref, message, Instant::now() + TIMEOUT, |editor| {
         for commit_id in &touched {
             let old = editor.get(*commit_id)?;
-            let mut note = Note::parse_lines(old.as_deref().unwrap_or_default());
+            let mut note = Note::parse_unjoined(old.as_deref().unwrap_or_default());
             if plan.repaired.contains(commit_id) {
                 note = repaired(repo, &plan.notes_ref, *commit_id, Cow::Owned(note)).into_owned();
             }

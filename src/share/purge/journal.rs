@@ -228,11 +228,11 @@ fn finish(repo: &Repository, mut journal: Journal) -> Result<Purged> {
     let gone = repo.unneeded(&tips, |id, bytes| {
         let names_marked = |hex: &str| journal.segments.contains_key(hex);
         marks.segments.contains_key(&id)
-            || Note::parse_lines(bytes)
+            || Note::parse_unjoined(bytes)
                 .evidence()
                 .iter()
                 .any(|evidence| marks.bars(&evidence.key()) || evidence.blob.as_deref().is_some_and(names_marked))
-            || Note::parse_lines(bytes).records_of_all_versions().any(|record| {
+            || Note::parse_unjoined(bytes).records_of_all_versions().any(|record| {
                 let mut texts = record.rules.iter().flat_map(|rules| rules.texts());
                 names_marked(&record.through)
                     || record.since.as_deref().is_some_and(names_marked)
@@ -280,14 +280,14 @@ fn changed_note(
         }
     }
     // The note has changed since the journal was written.
-    let mut note = Note::parse_lines(bytes);
+    let mut note = Note::parse_unjoined(bytes);
     marks.apply(repo, &mut note).then(|| note.to_bytes())
 }
 
 /// Returns the lines of a note that are in another one as well.
 fn common_lines(before: &[u8], after: &[u8]) -> Vec<u8> {
-    let after = Note::parse_lines(after);
-    let mut common = Note::parse_lines(before);
+    let after = Note::parse_unjoined(after);
+    let mut common = Note::parse_unjoined(before);
     common.retain(|unit| after.units().contains(unit));
     common.to_bytes()
 }

@@ -375,7 +375,7 @@ impl Removal<'_> {
 
     /// Returns the new bytes of a note; `None` if it does not change.
     fn changed_note(&self, repo: &Repository, commit_id: ObjectId, bytes: &[u8]) -> Option<Vec<u8>> {
-        let mut note = Note::parse_lines(bytes);
+        let mut note = Note::parse_unjoined(bytes);
         let mut has_changed = false;
         let before: HashMap<(SessionKey, String), Record> =
             note.records().map(|record| ((record.key(), record.time.clone()), record.clone())).collect();
@@ -419,7 +419,7 @@ impl Removal<'_> {
 
 /// Adds the segments with texts of instruction files and of evidence that a note names.
 fn texts_named(repo: &Repository, note: &[u8], named: &mut HashSet<ObjectId>) {
-    let note = Note::parse_lines(note);
+    let note = Note::parse_unjoined(note);
     for record in note.records_of_all_versions() {
         named.extend(record.rules.iter().flat_map(Told::texts).filter_map(|hex| repo.parse_id(&hex)));
     }
