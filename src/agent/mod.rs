@@ -54,7 +54,7 @@ pub use self::settings::{Edited, add_hooks, has_hooks, remove_earlier_hooks, rem
 use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;
 
-/// All agents that are known, in the order in which they are told to people.
+/// All agents that are known, in the order in which messages list them.
 pub const ALL: &[&dyn Agent] = &[
     &claude::Claude::INSTALLED,
     &codex::Codex,
@@ -357,11 +357,11 @@ pub trait Agent: Sync {
         Ok(None)
     }
 
-    /// Returns the transcript to record for a session whose hooks name the file `told`: an agent may keep another one that has
-    /// more of the session. Returns an empty path if `told` belongs to another session.
-    fn fullest(&self, told: PathBuf, session_id: &str) -> PathBuf {
+    /// Returns the transcript to record for a session whose hooks name the file `reported`: an agent may keep another one that has
+    /// more of the session. Returns an empty path if `reported` belongs to another session.
+    fn fullest(&self, reported: PathBuf, session_id: &str) -> PathBuf {
         let _ = session_id;
-        told
+        reported
     }
 
     /// Returns the transcripts of sessions that ran in `directory` or below it and were written since `seconds` (epoch).

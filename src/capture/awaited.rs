@@ -148,7 +148,7 @@ fn is_awaiting(live: &LiveSession) -> bool {
     let is_gone = || live.process.is_some_and(|process| !process.is_alive());
     let is_there =
         || agent::find(&live.agent).is_some_and(|agent| availability(agent, &live.transcript) == Availability::Present);
-    live.awaited_result.is_some() && (live.is_over || !live.is_told_by_hooks() || is_gone()) && is_there()
+    live.awaited_result.is_some() && (live.is_over || !live.is_reported_by_hooks() || is_gone()) && is_there()
 }
 
 /// Records what sessions have written about their last commits after their last hooks, or without any hook.

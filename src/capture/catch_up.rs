@@ -181,11 +181,11 @@ fn is_lost(agent: &dyn Agent, capture: &Capture, path: &Path) -> bool {
 /// Warns, once, of a file that is damaged or of an unknown agent. The file stays and is tried again, since a later
 /// release may be able to store it.
 fn warn_once(recorder: &mut Recorder<'_>, path: &Path, error: Error) {
-    let is_told = path.extension().is_some_and(|extension| extension == pending::TOLD);
-    let mut told = path.as_os_str().to_owned();
-    told.push(".");
-    told.push(pending::TOLD);
-    if !is_told && std::fs::rename(path, told).is_ok() {
+    let is_warned = path.extension().is_some_and(|extension| extension == pending::WARNED);
+    let mut warned = path.as_os_str().to_owned();
+    warned.push(".");
+    warned.push(pending::WARNED);
+    if !is_warned && std::fs::rename(path, warned).is_ok() {
         recorder.warn(Error::other(format!("cannot store '{}'", path.display())).because(error));
     }
 }

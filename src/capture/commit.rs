@@ -293,7 +293,7 @@ pub(super) fn record_commit(
             // The next words follow this commit, not an earlier one.
             live.awaited_result = None;
             let is_answered = || increment.survey.results.iter().any(|result| result.tells_of_making(&hex));
-            if !live.is_told_by_hooks() && !is_answered() {
+            if !live.is_reported_by_hooks() && !is_answered() {
                 let is_of_sub_agent = false;
                 live.awaited_result =
                     Some(AwaitedResult { commit: hex.clone(), call: None, is_of_sub_agent, is_unsure: true });
@@ -310,19 +310,19 @@ pub(super) fn record_commit(
             let is_of_sub_agent = new_commit.is_of_sub_agent;
             live.awaited_result = Some(AwaitedResult { commit, call, is_of_sub_agent, is_unsure: false });
         }
-        tell_left_out(recorder, live);
+        warn_of_left_out(recorder, live);
     }
     outcome
 }
 
 /// Warns, once for each transcript, if a part of a session or of its sub-agents is not recorded.
-fn tell_left_out(recorder: &mut Recorder<'_>, live: &mut LiveSession) {
+fn warn_of_left_out(recorder: &mut Recorder<'_>, live: &mut LiveSession) {
     let name = |id: &String| SessionKey::new(&live.agent, id);
     let sub_agents = live.sub_agents.iter_mut().map(|(id, progress)| (name(id), progress));
     let own = (name(&live.session), &mut live.progress);
     for (key, progress) in std::iter::once(own).chain(sub_agents) {
-        if let Some(left_out) = progress.left_out.as_mut().filter(|left_out| !left_out.is_told) {
-            left_out.is_told = true;
+        if let Some(left_out) = progress.left_out.as_mut().filter(|left_out| !left_out.is_warned) {
+            left_out.is_warned = true;
             let what = format!("the transcript of {key} is not recorded to its end");
             recorder.warn(Error::new(Kind::Unsupported, what).because(left_out.why.clone()));
         }

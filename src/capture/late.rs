@@ -48,7 +48,7 @@ pub(super) fn record_on_named_commits(
     while let Some(mut increment) = unrecorded(recorder, live, None)? {
         // What a session read of older commits may look like what Git prints of a new one.
         let begun = increment.survey.tally.first_time.unwrap_or(i64::MIN);
-        let mut told = Vec::new();
+        let mut named = Vec::new();
         for commit_id in commit_ids {
             let is_new = recorder.repo.commit(*commit_id).is_ok_and(|made| made.committer.time.seconds >= begun);
             let hex = commit_id.to_string();
@@ -56,14 +56,14 @@ pub(super) fn record_on_named_commits(
             if let Some(result) = result.filter(|_| is_new)
                 && notes::get(recorder.repo, &recorder.notes_ref, *commit_id)?.is_none()
             {
-                told.push((result.end, *commit_id));
+                named.push((result.end, *commit_id));
             }
         }
-        let Some(first) = told.iter().map(|(end, _)| *end).min() else { return Ok(()) };
-        let of_first = told.iter().filter(|(end, _)| *end == first).map(|(_, commit_id)| *commit_id);
+        let Some(first) = named.iter().map(|(end, _)| *end).min() else { return Ok(()) };
+        let of_first = named.iter().filter(|(end, _)| *end == first).map(|(_, commit_id)| *commit_id);
         increment.commit_ids.extend(of_first);
         // The last line of a rendered transcript is about the whole document.
-        let is_whole = is_rendered && !has_next_commit && increment.commit_ids.len() == told.len();
+        let is_whole = is_rendered && !has_next_commit && increment.commit_ids.len() == named.len();
         let until = if is_whole { increment.until } else { first.max(increment.reading.kept()) };
         increment.end_at(until)?;
         let (last, before) = (increment.commit_ids.last().copied(), live.progress.recorded.clone());

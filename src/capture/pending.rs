@@ -20,7 +20,7 @@ use crate::redact::Redactor;
 use crate::transcript::SessionKey;
 
 /// The extension of a file that cannot be stored and that the user has been warned of.
-pub const TOLD: &str = "told";
+pub const WARNED: &str = "told";
 
 /// The beginning of the names of files that hold rewritten commits; see `rewritten`.
 pub const REWRITTEN: &str = "rewritten-";

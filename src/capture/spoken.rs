@@ -39,7 +39,7 @@ pub fn spoken(repo: &Repository, deadline: Instant) -> Vec<Spoken> {
     let is_here = |live: &LiveSession| live.worktree.is_none() || live.worktree.as_deref() == repo.worktree();
     let mut found = Vec::new();
     let redaction = Rc::new(redaction::redactor(repo));
-    // Without the marks, purged words could be told again.
+    // Without the marks, purged words could be returned again.
     let Ok(purged) = Tombstones::read(repo) else { return Vec::new() };
     let is_purged = |key: &SessionKey| purged.concern(repo, key, &[]).unwrap_or(true);
     for live in sessions.into_iter().filter(is_here) {

@@ -212,7 +212,7 @@ impl LiveSession {
     }
 
     /// Says whether a hook of the agent has reported the session; otherwise it was found in the agent's store.
-    pub fn is_told_by_hooks(&self) -> bool {
+    pub fn is_reported_by_hooks(&self) -> bool {
         self.head.is_some()
     }
 

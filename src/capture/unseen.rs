@@ -115,7 +115,7 @@ fn written_since(state: &State, worktree: &Path, seconds: i64) -> Vec<LiveSessio
                     worktree: (directory == worktree).then(|| worktree.to_owned()),
                     ..new_live(&key, found.transcript)
                 });
-                let reports = live.is_told_by_hooks() && is_going_on(&live, now);
+                let reports = live.is_reported_by_hooks() && is_going_on(&live, now);
                 if !live.has_nothing_new() && !reports {
                     sessions.push(live);
                 }

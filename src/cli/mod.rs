@@ -86,7 +86,7 @@ pub fn main<O: CommandFactory + FromArgMatches>(
     }
 }
 
-/// Tells what went wrong, if anything did, and returns the exit code.
+/// Prints what went wrong, if anything did, and returns the exit code.
 pub fn finish(outcome: Result<Outcome>) -> ExitCode {
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
@@ -105,7 +105,7 @@ pub fn finish(outcome: Result<Outcome>) -> ExitCode {
     }
 }
 
-/// Turns "there is no such thing" into [`Outcome::No`]: it is told, and the command has not failed.
+/// Turns "there is no such thing" into [`Outcome::No`]: it is printed as an error, and the command has not failed.
 ///
 /// # Errors
 ///
@@ -160,7 +160,7 @@ pub fn full_notes_ref(repo: &Repository, option: Option<&str>) -> String {
     notes::expand_ref(notes_ref(repo, option).as_deref().unwrap_or(notes::DEFAULT_REF))
 }
 
-/// Tells what a recorder could not do.
+/// Warns of what a recorder could not do.
 pub fn tell(repo: &Repository, report: &crate::capture::Report) {
     for error in &report.warnings {
         message::warning(&error.to_string());

@@ -108,7 +108,7 @@ fn address(repo: &Repository, word: &OsStr, (revision, hidden): History) -> Resu
     let word = word.as_bytes();
     let plain = word.strip_prefix(b"@").unwrap_or(word);
     let (as_typed, without_sign) = (split_address(word), split_address(plain));
-    // If no file is there, the likeliest reading is the one to be told about.
+    // If no file is there, the likeliest reading is the one that the error is about.
     let likeliest = without_sign[0].clone();
     // Many directories of packages have a name that begins with the sign.
     let readings = [(word, None), (plain, None)].into_iter().chain(as_typed).chain(without_sign);

@@ -204,8 +204,8 @@ fn tell(plan: &purge::Removal<'_>, is_dry_run: bool) -> Result<()> {
     let is_of = |other: &SessionKey, session: &SessionKey| {
         other.agent == session.agent && other.parent_id() == Some(&session.id)
     };
-    let is_told = |session: &&SessionKey| !plan.sessions.iter().any(|parent| is_of(session, parent));
-    for session in plan.sessions.iter().filter(is_told) {
+    let is_listed = |session: &&SessionKey| !plan.sessions.iter().any(|parent| is_of(session, parent));
+    for session in plan.sessions.iter().filter(is_listed) {
         let sub_agents = plan.sessions.iter().filter(|other| is_of(other, session)).count();
         let and = if sub_agents > 0 { format!(" and {}", count(sub_agents, "sub-agent")) } else { String::new() };
         text += &format!("session {session}{and}\n");

@@ -22,7 +22,7 @@ use crate::record::tombstone::Tombstones;
 use crate::record::{Evidence, Note, redaction};
 use crate::redact::Redactor;
 
-/// The kind of an Apex log, which is told from its text or its name.
+/// The kind of an Apex log, which is recognized by its text or its name.
 const APEX: &str = "apex";
 /// How many digits of the digest are the id of a text that has no other.
 const ID_DIGITS: usize = 12;

@@ -129,7 +129,7 @@ fn tell_planned(listing: &Listing) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Prints what became of the logs. Those that were there before are told to programs alone.
+/// Prints what became of the logs. Those that were there before are printed for programs alone.
 fn tell(options: &super::Options, pulled: &[Pulled]) -> Result<()> {
     let mut text = String::new();
     for log in pulled {
@@ -158,7 +158,7 @@ fn tell(options: &super::Options, pulled: &[Pulled]) -> Result<()> {
     cli::print(&text)
 }
 
-/// Attaches the logs of this pull to a commit. One that cannot be attached, such as one whose text was purged, is told and keeps
+/// Attaches the logs of this pull to a commit. One that cannot be attached, such as one whose text was purged, is warned of and keeps
 /// no other back; returns whether there is none.
 fn attach(
     repo: &Repository,

@@ -39,8 +39,9 @@ pub(super) struct Journal {
     pub(super) pending: Vec<PathBuf>,
     /// Remotes that had our refs.
     remotes: BTreeSet<String>,
-    /// Whether only objects that other refs reach are left, and the user was told.
-    is_told: bool,
+    /// Whether only objects that other refs reach are left, which was reported to the user.
+    #[serde(rename = "is_told")]
+    is_reported: bool,
 }
 
 /// The change of a note.
@@ -119,7 +120,7 @@ impl Journal {
 
 /// Says whether a purge was interrupted. An unreadable journal counts as one.
 pub fn is_unfinished(repo: &Repository) -> bool {
-    Journal::read(repo).map_or(true, |journal| journal.is_some_and(|journal| !journal.is_told))
+    Journal::read(repo).map_or(true, |journal| journal.is_some_and(|journal| !journal.is_reported))
 }
 
 /// Finishes a purge that was interrupted, or that left objects which other refs reach; `None` if there is none.
@@ -253,7 +254,7 @@ fn finish(repo: &Repository, mut journal: Journal) -> Result<Purged> {
         let file = Journal::file(repo);
         std::fs::remove_file(&file).map_err(|error| Error::io("remove", &file, error))?;
     } else {
-        journal.is_told = true;
+        journal.is_reported = true;
         journal.write(repo)?;
     }
     Ok(purged)
