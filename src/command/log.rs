@@ -191,7 +191,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if let Some(notice) = newer_notice {
             cli::warning(&format!("some of these were {notice}"));
         }
-        // What a ref lacks that was named was warned of already.
+        // If a ref was named, what it lacks was reported already.
         let is_plain = matches!(list.voice, Voice::Human)
             && options.words.is_empty()
             && !options.chosen.names_refs()
