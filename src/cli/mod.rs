@@ -25,7 +25,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 pub use self::color::{Color, ColorWhen};
 pub use self::confirm::{ask, confirm};
-pub use self::flags::{Json, NotesRef, Quiet, Silent};
+pub use self::flags::{Json, NotesRef, Porcelain, Quiet, Silent};
 pub use self::interruption::Interruption;
 pub use self::man::{PAGES, show_page};
 pub use self::mdoc::Page;
@@ -135,9 +135,7 @@ pub fn current_directory() -> Result<PathBuf> {
 ///
 /// As [`Repository::open`]; also if the current directory is gone.
 pub fn repository() -> Result<Repository> {
-    let directory =
-        std::env::current_dir().map_err(|error| Error::other("cannot read the current directory").because(error))?;
-    let repo = Repository::open(&directory)?;
+    let repo = Repository::open(&current_directory()?)?;
     agents::define(&repo);
     if let Some(name) = record::configured_notes_ref(&repo).filter(|name| !git::is_ref_name(&notes::expand_ref(name))) {
         let what = format!("bad value '{}' for shiftlog.notesRef: it is not a valid ref name", outside::line(&name));

@@ -152,8 +152,7 @@ fn split_address(word: &[u8]) -> Vec<(&[u8], Option<String>)> {
 /// Returns a path from the top of the working tree.
 fn from_top(repo: &Repository, word: &[u8]) -> Result<BString> {
     let Some(top) = repo.worktree() else { return Ok(word.into()) };
-    let here =
-        std::env::current_dir().map_err(|error| Error::other("cannot read the current directory").because(error))?;
+    let here = cli::current_directory()?;
     let inside = [top.to_owned(), top.canonicalize().unwrap_or_default()];
     // As in Git, paths begin at the top if they are typed outside the working tree.
     let base = if inside.iter().any(|top| here.starts_with(top)) { here } else { top.to_owned() };

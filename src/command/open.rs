@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use crate::capture;
 use crate::cli::{self, NotesSource};
 use crate::error::Result;
-use crate::git::{ObjectId, Repository};
+use crate::git::{Names, ObjectId, Repository};
 use crate::progress::silent;
 use crate::record::{Note, Reader};
-use crate::remap::{Remapped, Scope, remap, remap_one};
+use crate::remap::{Carried, Remapped, Scope, remap, remap_one};
 
 /// How long a command may take to carry records.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -82,17 +82,26 @@ fn may_carry(repo: &Repository) -> bool {
 /// Warns of the commits that got records, and of those for which several candidates differ.
 fn warn_of_carried(repo: &Repository, remapped: &Remapped) {
     let mut names = repo.names();
-    let mut list = |ids: &[ObjectId]| ids.iter().map(|id| names.shorten(*id)).collect::<Vec<_>>().join(", ");
     for carried in remapped.carried.iter().take(MAX_NAMED) {
-        let (to, from) = (list(&[carried.to]), list(&carried.from));
+        let (to, from) = (names.shorten(carried.to), listed(&mut names, &carried.from));
         cli::warning(&format!("'{to}' was made where no hook ran; the conversation of {from} was carried to it"));
     }
     if let Some(more) = remapped.carried.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
         cli::warning(&format!("conversations were carried to {more} more such commits"));
     }
     for carried in remapped.ambiguous.iter().take(MAX_NAMED) {
-        let (to, from) = (list(&[carried.to]), list(&carried.from));
-        cli::warning(&format!("'{to}' makes the same change as commits with different conversations: {from}"));
-        cli::hint(repo, &format!("git notes --ref=shiftlog copy <commit> {to}"));
+        warn_of_ambiguous(repo, &mut names, carried);
     }
+}
+
+/// Warns of a commit that may get the records of several commits, which differ.
+pub(super) fn warn_of_ambiguous(repo: &Repository, names: &mut Names<'_>, carried: &Carried) {
+    let (to, from) = (names.shorten(carried.to), listed(names, &carried.from));
+    cli::warning(&format!("'{to}' makes the same change as commits with different conversations: {from}"));
+    cli::hint(repo, &format!("git notes --ref=shiftlog copy <commit> {to}"));
+}
+
+/// Returns the abbreviated ids of commits, with commas between them.
+pub(super) fn listed(names: &mut Names<'_>, ids: &[ObjectId]) -> String {
+    ids.iter().map(|id| names.shorten(*id)).collect::<Vec<_>>().join(", ")
 }

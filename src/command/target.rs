@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 
+use crate::cli;
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Range, Repository};
 use crate::outside;
@@ -126,8 +127,7 @@ pub(super) fn conversations_of(reader: &Reader<'_>, revision: &str) -> Result<Ve
 ///
 /// If one is outside.
 pub(super) fn paths_from_top(repo: &Repository, paths: &[OsString]) -> Result<Vec<String>> {
-    let here =
-        std::env::current_dir().map_err(|error| Error::other("cannot read the current directory").because(error))?;
+    let here = cli::current_directory()?;
     let top = match repo.worktree() {
         Some(top) => top.canonicalize().unwrap_or_else(|_| top.to_owned()),
         // Without a working tree, paths begin at its top.

@@ -69,8 +69,7 @@ pub fn pull(repo: &Repository, options: &super::Options, words: &[String]) -> Re
     if options.has_words && options.pull.attach.is_none() {
         return Err(Error::new(Kind::Usage, "option '--words' needs '--attach'"));
     }
-    let here =
-        std::env::current_dir().map_err(|error| Error::other("cannot read the current directory").because(error))?;
+    let here = cli::current_directory()?;
     let commit_id = options.pull.attach.as_deref().map(|revision| repo.resolve(revision)).transpose()?;
     let wanted = wanted(repo, &options.pull)?;
     let fatal = |failure: apex::Failure| failure.to_error();
