@@ -7,7 +7,7 @@ use super::new_words::{archive_session, unrecorded, unrecorded_in};
 use super::reading::Extent;
 use super::recorder::Recorder;
 use super::sessions::save_changed;
-use super::state::{LiveSession, Patience, State};
+use super::state::{Patience, State, TrackedSession};
 use crate::agent;
 use crate::error::Result;
 use crate::git::ObjectId;
@@ -32,7 +32,7 @@ const UNSURE_SECS: i64 = 60 * 60;
 /// If the transcript cannot be read.
 pub(super) fn extend_awaited_record<'r>(
     recorder: &mut Recorder<'r>,
-    live: &mut LiveSession,
+    live: &mut TrackedSession,
     patience: Patience,
     has_next_commit: bool,
     limit: Option<u64>,
@@ -114,7 +114,7 @@ pub(super) fn amended_since(
 /// # Errors
 ///
 /// If a transcript cannot be read.
-pub(super) fn extend_record_of_sub_agent(recorder: &mut Recorder<'_>, live: &mut LiveSession) -> Result<()> {
+pub(super) fn extend_record_of_sub_agent(recorder: &mut Recorder<'_>, live: &mut TrackedSession) -> Result<()> {
     let Some(awaited) = live.awaited_result.clone() else { return Ok(()) };
     let Some(commit_id) = recorder.repo.parse_id(&awaited.commit) else { return Ok(()) };
     let agent = agent::named(&live.agent)?;
@@ -144,7 +144,7 @@ pub fn awaits_words(state: &State) -> bool {
     state.sessions().iter().any(is_awaiting)
 }
 
-fn is_awaiting(live: &LiveSession) -> bool {
+fn is_awaiting(live: &TrackedSession) -> bool {
     let is_gone = || live.process.is_some_and(|process| !process.is_alive());
     let is_there =
         || agent::find(&live.agent).is_some_and(|agent| availability(agent, &live.transcript) == Availability::Present);

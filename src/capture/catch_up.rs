@@ -14,7 +14,7 @@ use super::reading::{Extent, Reading, Source};
 use super::recorder::{HOOK_TIMEOUT_SECS, Recorder};
 use super::rewritten;
 use super::sessions::{KEEP_SECS, save_changed};
-use super::state::{LiveSession, Progress};
+use super::state::{Progress, TrackedSession};
 use crate::agent::{self, Agent};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
@@ -199,8 +199,8 @@ fn store_commit(recorder: &mut Recorder<'_>, pending: &PendingCommit) -> Result<
     let new_commit = NewCommit::from_pending(recorder.repo, pending);
     let mut sessions = recorder.state.sessions();
     let before = sessions.clone();
-    let known: Vec<SessionKey> = sessions.iter().map(LiveSession::key).collect();
-    let is_new = |live: &&LiveSession| !known.contains(&live.key());
+    let known: Vec<SessionKey> = sessions.iter().map(TrackedSession::key).collect();
+    let is_new = |live: &&TrackedSession| !known.contains(&live.key());
     sessions.extend(
         pending
             .unreported

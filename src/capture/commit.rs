@@ -16,7 +16,7 @@ use super::recorder::Recorder;
 use super::sessions::{
     KEEP_SECS, close_abandoned, find_runners, named_by_environment, recent_unreported, save_changed,
 };
-use super::state::{AwaitedResult, LiveSession, Patience, State};
+use super::state::{AwaitedResult, Patience, State, TrackedSession};
 use super::told;
 use crate::agent;
 use crate::error::{Error, Kind, Result};
@@ -87,8 +87,8 @@ pub fn leave_to_agent(location: &Location) -> Result<bool> {
 }
 
 /// Returns the present length of each session's transcript in bytes, by the session's name.
-fn transcript_bytes(sessions: &[LiveSession]) -> BTreeMap<String, u64> {
-    let length = |live: &LiveSession| {
+fn transcript_bytes(sessions: &[TrackedSession]) -> BTreeMap<String, u64> {
+    let length = |live: &TrackedSession| {
         let file = live.transcript.metadata().ok().filter(std::fs::Metadata::is_file);
         file.map_or(u64::MAX, |file| file.len())
     };
@@ -100,8 +100,8 @@ fn transcript_bytes(sessions: &[LiveSession]) -> BTreeMap<String, u64> {
 pub(super) fn keep_commit(
     state: &State,
     new_commit: &NewCommit,
-    sessions: &[LiveSession],
-    unreported: &[LiveSession],
+    sessions: &[TrackedSession],
+    unreported: &[TrackedSession],
 ) -> Result<PathBuf> {
     let Some((commit_id, rewritten)) = new_commit.commit_ids.split_first() else {
         return Err(Error::other("there is no commit to keep"));
@@ -243,7 +243,7 @@ fn record_live_sessions(recorder: &mut Recorder<'_>, commit_id: ObjectId, kind: 
         Err(error) if error.kind() == Kind::Storage => Err(error),
         outcome => {
             std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
-            let is_recorded = |live: &LiveSession| recorder.report.recorded.contains(&(commit_id, live.key()));
+            let is_recorded = |live: &TrackedSession| recorder.report.recorded.contains(&(commit_id, live.key()));
             if !sessions.iter().all(is_recorded) {
                 recorder.state.mark_examined(commit_id)?;
             }
@@ -262,7 +262,7 @@ fn record_live_sessions(recorder: &mut Recorder<'_>, commit_id: ObjectId, kind: 
 pub(super) fn record_commit(
     recorder: &mut Recorder<'_>,
     new_commit: &NewCommit,
-    sessions: &mut [LiveSession],
+    sessions: &mut [TrackedSession],
 ) -> Result<()> {
     let Some(commit_id) = new_commit.commit_ids.first().copied() else { return Ok(()) };
     let commit = recorder.repo.commit(commit_id)?;
@@ -316,7 +316,7 @@ pub(super) fn record_commit(
 }
 
 /// Warns, once for each transcript, if a part of a session or of its sub-agents is not recorded.
-fn warn_of_left_out(recorder: &mut Recorder<'_>, live: &mut LiveSession) {
+fn warn_of_left_out(recorder: &mut Recorder<'_>, live: &mut TrackedSession) {
     let name = |id: &String| SessionKey::new(&live.agent, id);
     let sub_agents = live.sub_agents.iter_mut().map(|(id, progress)| (name(id), progress));
     let own = (name(&live.session), &mut live.progress);
@@ -335,7 +335,7 @@ fn warn_of_left_out(recorder: &mut Recorder<'_>, live: &mut LiveSession) {
 fn unrecorded_increments<'r>(
     recorder: &mut Recorder<'r>,
     new_commit: &NewCommit,
-    sessions: &mut [LiveSession],
+    sessions: &mut [TrackedSession],
 ) -> (Vec<Option<Increment<'r>>>, Result<()>) {
     let is_recent = new_commit.time > Time::now().seconds - KEEP_SECS;
     let mut increments = Vec::new();
@@ -393,7 +393,7 @@ fn choose_sessions(
     new_commit: &NewCommit,
     commit: &Commit,
     kind: CommitKind,
-    sessions: &[LiveSession],
+    sessions: &[TrackedSession],
     increments: &[Option<Increment<'_>>],
 ) -> Vec<usize> {
     let has_run_it = |increment: &Increment<'_>| new_commit.runners.contains(&increment.key);

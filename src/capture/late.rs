@@ -3,7 +3,7 @@
 use super::choose::kind_of_move;
 use super::new_words::{record_sub_agents, unrecorded};
 use super::recorder::Recorder;
-use super::state::LiveSession;
+use super::state::TrackedSession;
 use crate::agent;
 use crate::error::Result;
 use crate::git::ObjectId;
@@ -18,7 +18,7 @@ const MAX_MOVES: usize = 50;
 /// # Errors
 ///
 /// If the transcript, the reflog's commits or the notes cannot be read.
-pub(super) fn record_late(recorder: &mut Recorder<'_>, live: &mut LiveSession) -> Result<()> {
+pub(super) fn record_late(recorder: &mut Recorder<'_>, live: &mut TrackedSession) -> Result<()> {
     if live.progress.stored.segment.is_some() || live.awaited_result.is_some() || recorder.must_wait(&live.key()) {
         return Ok(());
     }
@@ -40,7 +40,7 @@ pub(super) fn record_late(recorder: &mut Recorder<'_>, live: &mut LiveSession) -
 /// If the transcript, the commits or the notes cannot be read.
 pub(super) fn record_on_named_commits(
     recorder: &mut Recorder<'_>,
-    live: &mut LiveSession,
+    live: &mut TrackedSession,
     commit_ids: &[ObjectId],
     has_next_commit: bool,
 ) -> Result<()> {

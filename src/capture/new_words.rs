@@ -9,14 +9,14 @@ use super::put_aside::keep_unread;
 use super::reading::{Extent, Reading};
 use super::recorder::Recorder;
 use super::stamp::size_and_mtime;
-use super::state::{LiveSession, Progress, SegmentEnd};
+use super::state::{Progress, SegmentEnd, TrackedSession};
 use crate::agent::{self, Agent};
 use crate::error::{Kind, Result};
 use crate::git::ObjectId;
 use crate::transcript::SessionKey;
 
 /// Archives the words of a session that no commit has, so that they outlive the agent's own files.
-pub(super) fn archive_session(recorder: &mut Recorder<'_>, live: &mut LiveSession) -> Result<()> {
+pub(super) fn archive_session(recorder: &mut Recorder<'_>, live: &mut TrackedSession) -> Result<()> {
     match unrecorded(recorder, live, None) {
         Ok(Some(mut increment)) => recorder.record_increment(&mut increment, &mut live.progress),
         Ok(None) => {}
@@ -33,7 +33,7 @@ pub(super) fn archive_session(recorder: &mut Recorder<'_>, live: &mut LiveSessio
 pub(super) fn record_sub_agents(
     recorder: &mut Recorder<'_>,
     commit_id: Option<ObjectId>,
-    live: &mut LiveSession,
+    live: &mut TrackedSession,
 ) -> Result<()> {
     let agent = agent::named(&live.agent)?;
     for found in agent.sub_agents(&live.transcript) {
@@ -74,7 +74,7 @@ pub(super) fn record_sub_agents(
 /// If the transcript cannot be read, or not within the deadline.
 pub(super) fn unrecorded<'r>(
     recorder: &mut Recorder<'r>,
-    live: &mut LiveSession,
+    live: &mut TrackedSession,
     limit: Option<u64>,
 ) -> Result<Option<Increment<'r>>> {
     // Most known sessions have nothing new. Size and modification time show that without opening the file.
@@ -137,7 +137,7 @@ pub(super) fn unrecorded<'r>(
 /// # Errors
 ///
 /// If the transcript cannot be read, or not be stored.
-fn archive_repeated(recorder: &mut Recorder<'_>, live: &mut LiveSession, agent: &'static dyn Agent) -> Result<()> {
+fn archive_repeated(recorder: &mut Recorder<'_>, live: &mut TrackedSession, agent: &'static dyn Agent) -> Result<()> {
     let key = live.key();
     recorder.recover_progress(&key, &mut live.progress);
     if live.progress.stored.segment.is_some() || recorder.must_wait(&key) {

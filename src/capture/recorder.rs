@@ -13,7 +13,7 @@ use super::increment::Increment;
 use super::pending::{self, Capture, Pending};
 use super::put_aside::{put_aside, with_pending_hint};
 use super::reading::{Extent, Reading, Redaction, SessionContext};
-use super::state::{LiveSession, Lock, Progress, SegmentEnd};
+use super::state::{Lock, Progress, SegmentEnd, TrackedSession};
 use crate::agent::Agent;
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
@@ -268,11 +268,12 @@ impl<'r> Recorder<'r> {
 
     /// Takes over how far sessions are recorded from the note of the commit before, if a process was killed after it had
     /// written that note and before it wrote our state. Otherwise the next commit would get the same words once more.
-    pub(super) fn take_over_records(&self, parent_id: ObjectId, sessions: &mut [LiveSession]) -> Result<()> {
+    pub(super) fn take_over_records(&self, parent_id: ObjectId, sessions: &mut [TrackedSession]) -> Result<()> {
         let Some(note) = notes::get(self.repo, &self.notes_ref, parent_id)? else { return Ok(()) };
         for record in Note::parse_unjoined_for_showing(&note).records() {
-            let goes_on =
-                |live: &&mut LiveSession| live.key() == record.key() && live.progress.recorded.segment == record.since;
+            let goes_on = |live: &&mut TrackedSession| {
+                live.key() == record.key() && live.progress.recorded.segment == record.since
+            };
             let Some(live) = sessions.iter_mut().find(goes_on) else { continue };
             let archived = Progress::archived(&self.archive, &record.key())?;
             // Anyone can write a record, but it ends where our archive ends.

@@ -8,7 +8,7 @@ use super::finding::Finding;
 use super::{Wanted, agents};
 use crate::agent::{self, Agent, HookFile, HookForm, Permission};
 use crate::capture::State;
-use crate::capture::state::LiveSession;
+use crate::capture::state::TrackedSession;
 use crate::error::{Error, Result};
 use crate::git::Repository;
 use crate::git::date::Time;
@@ -169,7 +169,7 @@ fn last_session(repo: &Repository, agent: &dyn Agent, hooks: &Hooks) -> Finding 
     let state = State::new(&repo.common_dir());
     let Some(last) = here.max_by_key(|found| written(&found.transcript)) else {
         // The agent's store may keep a session that began in a subdirectory with those of that directory.
-        let is_own = |live: &LiveSession| {
+        let is_own = |live: &TrackedSession| {
             live.agent == agent.name() && live.is_reported_by_hooks() && live.worktree.as_deref() == Some(worktree)
         };
         let seen = state.all_sessions().into_iter().filter(is_own).max_by_key(|live| live.seen);
