@@ -21,7 +21,8 @@
 //! # From `git shiftlog show HEAD` to the bytes
 //!
 //! 1. `src/bin/git-shiftlog.rs` calls [`command::dispatch::run`], which finds [`command::show`]. Like every command that
-//!    reads, it first has [`capture`] store what is pending, and [`remap`] carry records to a rewritten commit.
+//!    reads, it first has `command::open` store what hooks have missed ([`capture`]), and carry records to a rewritten
+//!    commit ([`remap`]).
 //! 2. [`record::Reader::note`] gets the note of the commit from [`notes`] and parses it.
 //! 3. [`record::Reader::each_conversation`] gets the bytes of each record from [`archive::Archive`] and has the parser of
 //!    the session's [`agent`] make messages of them.
@@ -30,12 +31,14 @@
 //!
 //! # From a hook's payload to the bytes
 //!
-//! 1. `src/bin/git-shiftlog--hook.rs` calls [`command::hook::run`], which has [`agent::Payload`] parse the payload.
+//! 1. `src/bin/git-shiftlog--hook.rs` calls [`command::hook::run`], which has [`agent::Payload`] parse the payload, and
+//!    [`setup`] say whether this agent is recorded here.
 //! 2. [`capture::hook`] updates the state of the session and finds the commits that its tool call made, and
 //!    [`capture::commit`] chooses the sessions of each commit. (Git's `post-commit` enters at [`capture::commit`].)
-//! 3. [`capture::Recorder`] has `capture::reading` read what is new in each transcript: [`redact`] removes secrets from each
-//!    piece first, then the parser of the [`agent`] counts what was said.
-//! 4. [`archive::Archive::add`] stores it.
+//! 3. `capture::new_words` has `capture::reading` read what is new in each transcript: [`redact`] removes secrets from each
+//!    piece first, then the parser of the [`agent`] counts what was said. `capture::told` adds the instruction files that the
+//!    agent has read ([`told`]).
+//! 4. [`capture::Recorder`] has [`archive::Archive::add`] store it.
 //! 5. [`record::Record`] says what was stored, and [`notes::edit`] writes that line to the commit.
 
 #![warn(missing_docs)]

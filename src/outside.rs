@@ -153,7 +153,7 @@ pub fn text(text: &str) -> String {
     safe
 }
 
-/// Returns the length of the colour that a text begins with, as a terminal is told it: `ESC [ <numbers> m`; 0 if there is
+/// Returns the length of the colour that a text begins with, as a terminal reads it: `ESC [ <numbers> m`; 0 if there is
 /// none.
 pub fn color_length(text: &str) -> usize {
     let Some(rest) = text.strip_prefix("\u{1b}[") else { return 0 };

@@ -10,7 +10,7 @@ pub fn silent() -> impl FnMut(&'static str, usize, usize) {
     |_, _, _| {}
 }
 
-/// Returns how long work goes on before a person is told: two seconds as in Git, or what `GIT_PROGRESS_DELAY` says.
+/// Returns how long work goes on before progress is reported: two seconds as in Git, or what `GIT_PROGRESS_DELAY` says.
 pub fn delay() -> Duration {
     let seconds = std::env::var("GIT_PROGRESS_DELAY").ok().and_then(|text| text.parse().ok());
     Duration::from_secs(seconds.unwrap_or(2))

@@ -274,7 +274,7 @@ import { spawn } from "node:child_process";
 
 const program = PROGRAM;
 const MAX_ANSWER = 16384;
-// One after the other, so that what happened first is told first.
+// One after the other, so that what happened first comes first.
 let queue = Promise.resolve();
 
 function tell(event, payload) {

@@ -1,6 +1,6 @@
 //! An agent that is described in Git's config, for agents without a file in this room.
 //!
-//! It writes one JSON object a line. Which members say what is told by a format such as
+//! It writes one JSON object a line. Which members say what is described by a format such as
 //! `role=message.role text=message.content time=timestamp cwd=cwd`.
 //!
 //! An agent is `&'static dyn Agent` everywhere, since all others are constants. Those made here are a few, made once, so
@@ -239,8 +239,8 @@ impl Agent for Custom {
         let mut found = self.files(directory, None);
         found.retain(|found| place::is_written_since(&found.transcript, seconds) && is_from_here(&found.transcript));
         for found in &mut found {
-            let told = json::find_in_file(&found.transcript, |record| self.member(record, &self.format.session));
-            found.session_id = told.filter(|id| outside::is_plain_id(id)).unwrap_or_else(|| found.session_id.clone());
+            let named = json::find_in_file(&found.transcript, |record| self.member(record, &self.format.session));
+            found.session_id = named.filter(|id| outside::is_plain_id(id)).unwrap_or_else(|| found.session_id.clone());
         }
         found
     }

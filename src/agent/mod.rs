@@ -54,7 +54,7 @@ pub use self::settings::{Edited, add_hooks, has_hooks, remove_earlier_hooks, rem
 use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;
 
-/// All agents that are known, in the order in which they are told to people.
+/// All agents that are known, in the order in which messages list them.
 pub const ALL: &[&dyn Agent] = &[
     &claude::Claude::INSTALLED,
     &codex::Codex,
@@ -83,8 +83,7 @@ pub fn claude_at(root: &Path) -> impl Agent {
 /// The agents that the user has described.
 static DEFINED: OnceLock<Vec<custom::Custom>> = OnceLock::new();
 
-/// Makes agents known that the user has described. Only the first call of a process counts; a name that is in [`ALL`]
-/// keeps its meaning.
+/// Adds the agents that the user has described, except those named as one of [`ALL`]. Only a process's first call counts.
 pub fn define(definitions: impl FnOnce() -> Vec<Definition>) {
     DEFINED.get_or_init(|| definitions().into_iter().filter_map(custom::Custom::new).collect());
 }
@@ -100,7 +99,7 @@ pub fn find(name: &str) -> Option<&'static dyn Agent> {
     all().find(|agent| agent.name() == name)
 }
 
-/// Returns the agent that somebody calls `name`.
+/// Returns the agent called `name`, for a name that the user typed.
 ///
 /// # Errors
 ///
@@ -112,7 +111,7 @@ pub fn named(name: &str) -> Result<&'static dyn Agent> {
     })
 }
 
-/// Returns the agent that really runs a hook declared for the one called `name`: some run the hooks of others, too.
+/// Returns the agent that really runs a hook, which was declared for the agent called `name`: some run the hooks of others.
 pub fn caller(name: &str, payload: &Payload) -> Option<&'static dyn Agent> {
     let is_described = !ALL.iter().any(|agent| agent.name() == name);
     let signed = ALL.iter().filter_map(|agent| Some((agent.recognizes(payload, name)?, *agent)));
@@ -123,31 +122,31 @@ pub fn caller(name: &str, payload: &Payload) -> Option<&'static dyn Agent> {
 /// How surely a payload identifies its agent, weakest first. If several agents match, the strongest match wins.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Recognition {
-    /// Members that the agent writes, and another could.
+    /// The payload has members that this agent writes, but other agents could write too.
     Manner,
-    /// The transcript is where the agent has its own.
+    /// The transcript is in the directory of this agent.
     Place,
-    /// The agent's name, or a path that only this agent writes to.
+    /// The payload has the agent's name, or a path that only this agent uses.
     Name,
 }
 
 /// The event that a hook of an agent reports.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Event {
-    /// A session begins, or is taken up again.
+    /// A session starts or is resumed.
     SessionStart,
     /// A tool ran, successfully or not.
     AfterTool,
-    /// A session is over.
+    /// A session has ended.
     SessionEnd,
-    /// Anything else that shows the session is alive: a prompt, the end of a turn, a compaction.
+    /// Any other event of a running session: a prompt, the end of a turn, a compaction.
     Alive,
 }
 
 impl Event {
-    /// Returns the event for an agent's name of it; an unknown name counts as [`Event::Alive`].
+    /// Returns the event that an agent calls `name`; an unknown name counts as [`Event::Alive`].
     pub fn of(name: &str) -> Self {
-        // Those that several agents use. An agent may run a hook that was declared for another, so all names count.
+        // Names that several agents use. The names of all agents count: an agent may run the hook of another one.
         const COMMON: &[(&str, Event)] = &[
             ("SessionStart", Event::SessionStart),
             ("agentSpawn", Event::SessionStart),
@@ -161,7 +160,7 @@ impl Event {
     }
 }
 
-/// A session as it is recorded. All ids in it are plain; see [`crate::outside::is_plain_id`].
+/// A recorded session. All its ids are plain; see [`crate::outside::is_plain_id`].
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded<'a> {
     /// The session's id.
@@ -175,9 +174,9 @@ pub struct Recorded<'a> {
 /// The files that are written and the commands that are run so that an agent resumes a session.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Restoration {
-    /// Files to write first: the session's transcript where the agent looks for it comes first.
+    /// The files to write first. The first of them is the session's transcript, where the agent looks for it.
     pub files: Vec<(PathBuf, Content)>,
-    /// The programs to run then, one after the other, with their arguments; the last one is the agent. They run in the
+    /// The programs to run afterwards, in this order, with their arguments. The last one is the agent. They run in the
     /// directory that was asked for.
     pub commands: Vec<Vec<String>>,
 }
@@ -185,18 +184,18 @@ pub struct Restoration {
 /// The content of a file that a restoration writes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Content {
-    /// A transcript, which must not replace one that says more.
+    /// A transcript. It must not replace a file that has more of the session.
     Transcript(Vec<u8>),
-    /// Something that is made from a transcript; one that is there stays.
+    /// A file that is made from a transcript. An existing file is kept.
     Once(Vec<u8>),
-    /// An index of the agent's with our entry in it: replaces what is there.
+    /// The agent's index with our entry added. It replaces the existing file.
     Index(Vec<u8>),
 }
 
-/// Reads a transcript piece by piece, and remembers what later pieces depend on.
+/// Parses a transcript piece by piece, and keeps the state that later pieces depend on.
 pub trait Parser {
-    /// Reads the next records. Tolerates unknown records and damaged lines, which are left out. The messages'
-    /// [`Message::span`] counts from the beginning of `lines`, which are whole lines.
+    /// Parses the next records. Leaves out unknown records and damaged lines. `lines` are whole lines; [`Message::span`]
+    /// counts from their beginning.
     fn parse(&mut self, lines: &[u8]) -> Vec<Message>;
 }
 
@@ -209,48 +208,48 @@ impl<F: FnMut(&[u8]) -> Vec<Message>> Parser for F {
 /// How a transcript stores the texts of messages. A search reads only the parts that can have the searched text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Wording {
-    /// A line is read without the others, and has the texts of its messages, with the escapes of JSON.
+    /// Each line can be parsed alone, and contains the texts of its messages, with the escapes of JSON.
     InLines,
-    /// A text is in one piece, with the escapes of JSON, but what a line means depends on other lines.
+    /// Each text is in one piece, with the escapes of JSON, but the meaning of a line depends on other lines.
     InOnePiece,
-    /// A text may be put together from several pieces.
+    /// A text may be in several pieces.
     InPieces,
 }
 
-/// The notices that parsers word themselves. Their words are not in the transcript.
+/// The notices whose words come from our parsers. Transcripts do not contain these words.
 pub const OWN_NOTICES: &[&str] = &["conversation compacted", "interrupted by the user", "taken back"];
 
 /// Names of tags whose contents a parser joins to one text, with a space between them. A pattern with a space can match that
-/// text, but not the bytes of the line, so a search for it also reads lines that have one of these names.
+/// text, but not the bytes of the line. A search for such a pattern therefore also parses lines with one of these names.
 pub const JOINED_MARKS: &[&str] = &["command-name", "bash-input"];
 
 /// A coding agent.
 pub trait Agent: Sync {
-    /// The name in commands, configuration and records, such as `claude`.
+    /// Returns the name in commands, configuration and records, such as `claude`.
     fn name(&self) -> &str;
 
-    /// The name for people, such as `Claude Code`.
+    /// Returns the name for people, such as `Claude Code`.
     fn title(&self) -> &str;
 
     /// Says whether the agent seems to be installed for this user.
     fn is_installed(&self) -> bool;
 
-    /// Returns a parser that is at the beginning of a transcript, or of a part of one that begins at a line start.
+    /// Returns a parser for a transcript, or for a part of one that begins at a line start.
     fn parser(&self) -> Box<dyn Parser>;
 
-    /// Reads the records of a transcript, or of a part of one that begins at a line start.
+    /// Parses a transcript, or a part of one that begins at a line start.
     fn parse(&self, transcript: &[u8]) -> Vec<Message> {
         self.parser().parse(transcript)
     }
 
-    /// Returns the content of a file before an edit, from the record of the edit's result, if the agent stores it.
+    /// Returns the content of a file before an edit, if the agent stores it in `record`, which has the result of the edit.
     fn file_before(&self, record: &[u8]) -> Option<String> {
         let _ = record;
         None
     }
 
-    /// Returns how the texts of messages stand in a transcript that begins like this. What the agent's program has put
-    /// into a prompt, and the parser takes out, does not count as a part of the text.
+    /// Returns how a transcript that begins with `beginning` stores the texts of messages. A text does not include what the
+    /// agent's program adds to a prompt, if the parser removes it.
     fn wording(&self, beginning: &[u8]) -> Wording {
         let _ = beginning;
         Wording::InPieces
@@ -267,28 +266,28 @@ pub trait Agent: Sync {
         true
     }
 
-    /// Returns the id of the session that a transcript belongs to, as its records tell it.
+    /// Returns the id of the session that a transcript belongs to, if its records contain the id.
     fn session_id(&self, transcript: &[u8]) -> Option<String>;
 
-    /// Says whether each call of a tool gets a result, also one that failed, was refused or was interrupted.
+    /// Says whether each tool call gets a result, also a call that failed, was refused or was interrupted.
     fn answers_each_call(&self) -> bool {
         false
     }
 
-    /// Says whether the agent keeps a transcript in another form than a file of lines that only grows. Then it is
-    /// [`Agent::read`] that makes such lines of it.
+    /// Says whether a transcript is something else than a file of lines that only grows, such as a document or a part of a
+    /// database. [`Agent::read`] converts it to such lines.
     fn is_rendered(&self, transcript: &Path) -> bool {
         let _ = transcript;
         false
     }
 
-    /// Returns the member that holds the messages, for an agent whose transcript is one JSON document that is rewritten as a
-    /// whole; empty if the document is the list of messages. `None` for other agents.
+    /// Returns the member that holds the messages, if a transcript is one JSON document that the agent rewrites as a whole.
+    /// The name is empty if the document itself is the list of messages. `None` for other agents.
     fn list(&self) -> Option<&'static str> {
         None
     }
 
-    /// Returns the bytes of a file for which [`Agent::is_rendered`] holds as lines. The first lines stay unchanged while the
+    /// Converts the bytes of a file for which [`Agent::is_rendered`] holds to lines. The first lines do not change while the
     /// session grows.
     fn lines(&self, native: Vec<u8>) -> Vec<u8> {
         match self.list() {
@@ -297,7 +296,7 @@ pub trait Agent: Sync {
         }
     }
 
-    /// Returns a whole transcript as the agent had it: the opposite of [`Agent::lines`].
+    /// Converts the lines of a whole transcript to the agent's own form: the reverse of [`Agent::lines`].
     fn native<'t>(&self, transcript: &'t [u8]) -> Cow<'t, [u8]> {
         match self.list() {
             Some(_) if document::is_lines(transcript) => document::from_lines(transcript).into(),
@@ -305,13 +304,13 @@ pub trait Agent: Sync {
         }
     }
 
-    /// Returns the length of those lines of [`Agent::lines`] that later messages do not change: all, or all but the last.
+    /// Returns the length of those lines of [`Agent::lines`] that later messages do not change: all lines, or all but the last.
     fn lines_that_stay(&self, lines: &[u8]) -> usize {
         document::lines_that_stay(lines, self.list().unwrap_or_default())
     }
 
-    /// Returns how many bytes the agent's own file has for a transcript, or its database has for a session, without reading
-    /// them; `None` if that is unknown.
+    /// Returns how many bytes a transcript has in the agent's own file or database, without reading them; `None` if that is
+    /// unknown.
     fn stored_bytes(&self, transcript: &Path) -> Option<u64> {
         transcript.metadata().ok().filter(std::fs::Metadata::is_file).map(|file| file.len())
     }
@@ -325,7 +324,7 @@ pub trait Agent: Sync {
         self.read_until(transcript, None)
     }
 
-    /// Reads a transcript as lines. Reading a database ends at `deadline`.
+    /// Reads a transcript as lines. Only a database is read no longer than until `deadline`.
     ///
     /// # Errors
     ///
@@ -336,18 +335,18 @@ pub trait Agent: Sync {
         Ok(if self.is_rendered(transcript) { self.lines(bytes) } else { bytes })
     }
 
-    /// Says whether a session that is no file may have been written after the second `seconds` (epoch). Cheap:
+    /// Says whether a session in a database may have been written after the second `seconds` (epoch). This must be cheap:
     /// changes that add no message may be missed.
     fn is_written_since(&self, transcript: &Path, seconds: i64) -> bool {
         let _ = (transcript, seconds);
         true
     }
 
-    /// Returns the transcript of a session, if the agent's store has it. `directory` is where the agent ran.
+    /// Returns the path of a session's transcript, if the agent's store has it. The agent ran in `directory`.
     fn transcript(&self, session_id: &str, directory: &Path) -> Option<PathBuf>;
 
-    /// Asks the agent for a session that its store on this machine does not have, and returns it as lines; `None` if the
-    /// agent has no such service. The network may be slow, so no hook calls this.
+    /// Asks the agent's service for a session that its store on this machine does not have, and returns it as lines; `None`
+    /// if there is no such service. The network may be slow, so no hook calls this.
     ///
     /// # Errors
     ///
@@ -357,80 +356,80 @@ pub trait Agent: Sync {
         Ok(None)
     }
 
-    /// Returns the transcript to record for a session whose hooks name the file `told`: an agent may keep another one that has
-    /// more of the session. Returns an empty path if `told` belongs to another session.
-    fn fullest(&self, told: PathBuf, session_id: &str) -> PathBuf {
+    /// Returns the transcript to record for a session whose hooks name the file `reported`: the agent may have another file
+    /// with more of the session. Returns an empty path if `reported` belongs to another session.
+    fn fullest(&self, reported: PathBuf, session_id: &str) -> PathBuf {
         let _ = session_id;
-        told
+        reported
     }
 
     /// Returns the transcripts of sessions that ran in `directory` or below it and were written since `seconds` (epoch).
-    /// Where that takes reading all of a transcript, [`Agent::ran_in`] tells whether it did.
+    /// If only a whole transcript shows where its session ran, it is returned, too, and [`Agent::ran_in`] checks it.
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript>;
 
-    /// Says whether the session of a found transcript ran in `directory` or below it; `None` if the transcript does not say
-    /// that yet. An answer never changes afterwards.
+    /// Says whether the session of a found transcript ran in `directory` or below it; `None` if the transcript does not show
+    /// that yet. Any other answer never changes.
     fn ran_in(&self, transcript: &Path, directory: &Path) -> Option<bool> {
         let _ = (transcript, directory);
         Some(true)
     }
 
-    /// Returns the transcripts of the sub-agents of a session, by the path of the session's own.
+    /// Returns the transcripts of a session's sub-agents. `transcript` is the session's own.
     fn sub_agents(&self, transcript: &Path) -> Vec<FoundTranscript> {
         let _ = transcript;
         Vec::new()
     }
 
-    /// Returns the id of the session that started a sub-agent, by the sub-agent's transcript; `None` for any other.
+    /// Returns the id of the session that started the sub-agent with this transcript; `None` if it is not a sub-agent's.
     fn parent_session(&self, transcript: &Path) -> Option<String> {
         let _ = transcript;
         None
     }
 
-    /// Returns the length of what a transcript repeats at its beginning of the session that it was forked from; `None` if it
-    /// repeats nothing, or if that is not known at `deadline`.
+    /// Returns how many bytes at the beginning of a transcript repeat the session that it was forked from; `None` if it
+    /// repeats nothing, or if `deadline` passes first.
     fn repeated_bytes(&self, transcript: &Path, deadline: Instant) -> Option<u64> {
         let _ = (transcript, deadline);
         None
     }
 
-    /// Returns what takes a session up again in `directory`; `None` if the agent could not have given it this id.
+    /// Returns the files and commands that resume a session in `directory`; `None` if the agent gives no session such an id.
     ///
     /// # Errors
     ///
-    /// If the agent has no way to: the message says what to do instead.
+    /// If the agent cannot resume sessions; the message says what to do instead.
     fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {
         let _ = (session, directory);
         Err(Error::new(Kind::Unsupported, format!("{} takes up no session from outside", self.title())))
     }
 
-    /// Returns how the agent is asked a question headlessly, if it can be.
+    /// Returns how the agent is asked a question without a terminal, if that is possible.
     fn ask(&self) -> Option<&'static Ask> {
         None
     }
 
-    /// Returns the words that start the agent with a prompt, for a person to go on with.
+    /// Returns the command line that starts the agent with a prompt, for the user to continue.
     fn opening(&self, prompt: &str) -> Option<Vec<String>> {
         let _ = prompt;
         None
     }
 
-    /// Returns the id of the session that runs this process, from the environment the agent gives its children.
+    /// Returns the id of the session that runs this process, from the environment that the agent gives its children.
     fn session_of_environment(&self) -> Option<String> {
         None
     }
 
-    /// Returns the environment variables by which the agent's children know that it runs them.
+    /// Returns the environment variables that show a process that the agent runs it.
     fn variables(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Returns the names of events that this agent alone has, as far as they mean more than that a session is alive.
+    /// Returns the names of events that only this agent uses, without those that mean [`Event::Alive`].
     fn events(&self) -> &'static [(&'static str, Event)] {
         &[]
     }
 
-    /// Returns the keys that this agent alone has in its hooks' payloads.
+    /// Returns the keys that only this agent uses in the payloads of its hooks.
     fn payload_keys(&self) -> &'static payload::Keys {
         &payload::NONE
     }
@@ -440,13 +439,13 @@ pub trait Agent: Sync {
         &tool::NONE
     }
 
-    /// Returns how surely a payload is this agent's, whichever agent its hook was `declared` for; `None` if not at all.
+    /// Returns how surely a payload comes from this agent, whichever agent the hook was `declared` for; `None` if it does not.
     fn recognizes(&self, payload: &Payload, declared: &str) -> Option<Recognition> {
         let _ = (payload, declared);
         None
     }
 
-    /// Returns which instruction files the agent reads by itself; `None` if that is not known.
+    /// Returns which instruction files the agent reads without being asked to; `None` if that is unknown.
     fn instructions(&self) -> Option<Instructions> {
         None
     }
@@ -456,28 +455,27 @@ pub trait Agent: Sync {
         None
     }
 
-    /// Returns the names that the agent's settings give to instruction files instead of the usual ones; none if they give
-    /// no such names.
+    /// Returns the names of instruction files that the agent's settings set in place of the usual ones.
     fn instruction_names(&self, worktree: &Path) -> Vec<String> {
         let _ = worktree;
         Vec::new()
     }
 
-    /// Returns the files that hooks are declared in; none if the agent has no hooks.
+    /// Returns the files that declare hooks; empty if the agent has no hooks.
     ///
-    /// `is_shared` means the files that a team commits; otherwise those private to the clone, if there are such.
+    /// `is_shared` asks for the files that a team commits; otherwise for those that are private to the clone, if there are any.
     fn hook_files(&self, is_shared: bool) -> Vec<HookFile> {
         let _ = is_shared;
         Vec::new()
     }
 
-    /// Returns the directory of the user in which the agent reads the same [`hook_files`](Agent::hook_files) too, and whose
-    /// hooks it runs wherever it is started. `None` if it has no such directory.
+    /// Returns the user's directory in which the agent also reads [`hook_files`](Agent::hook_files), wherever it is started;
+    /// `None` if it has no such directory.
     fn user_directory(&self) -> Option<PathBuf> {
         None
     }
 
-    /// Says whether the agent runs the hooks of a working tree, as far as its own files tell.
+    /// Says whether the agent runs the hooks of a working tree, as far as the agent's own files show that.
     fn permission(&self, worktree: &Path) -> Permission {
         let _ = worktree;
         let remark = self.hook_files(false).iter().find_map(|file| file.remark);
@@ -489,7 +487,7 @@ pub trait Agent: Sync {
         false
     }
 
-    /// Returns what keeps the agent from running any hook of its file, as far as the file's text tells.
+    /// Returns the reason why the agent runs no hook of its settings file, if the text of the file shows one.
     fn obstacle(&self, settings: &str) -> Option<String> {
         let _ = settings;
         None

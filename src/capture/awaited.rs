@@ -3,10 +3,11 @@
 
 use super::availability::{Availability, availability};
 use super::increment::Increment;
+use super::new_words::{archive_session, unrecorded, unrecorded_in};
 use super::reading::Extent;
 use super::recorder::Recorder;
 use super::sessions::save_changed;
-use super::state::{LiveSession, Patience, State};
+use super::state::{Patience, State, TrackedSession};
 use crate::agent;
 use crate::error::Result;
 use crate::git::ObjectId;
@@ -19,7 +20,7 @@ use crate::transcript::SessionKey;
 const UNSURE_SECS: i64 = 60 * 60;
 
 /// Extends the record that waits for a tool result, if the transcript has that result now. Then returns the
-/// words of the session since then, as [`Recorder::unrecorded`] does, with the same `limit`.
+/// words of the session since then, as [`unrecorded`] does, with the same `limit`.
 ///
 /// `patience` says whether the result can still be written. If no result names the call or the commit, the first one
 /// counts as soon as it cannot.
@@ -31,7 +32,7 @@ const UNSURE_SECS: i64 = 60 * 60;
 /// If the transcript cannot be read.
 pub(super) fn extend_awaited_record<'r>(
     recorder: &mut Recorder<'r>,
-    live: &mut LiveSession,
+    live: &mut TrackedSession,
     patience: Patience,
     has_next_commit: bool,
     limit: Option<u64>,
@@ -39,7 +40,7 @@ pub(super) fn extend_awaited_record<'r>(
     if live.awaited_result.as_ref().is_some_and(|awaited| awaited.is_of_sub_agent) {
         extend_record_of_sub_agent(recorder, live)?;
     }
-    let increment = recorder.unrecorded(live, limit)?;
+    let increment = unrecorded(recorder, live, limit)?;
     let Some(awaited) = live.awaited_result.clone() else { return Ok(increment) };
     // An agent may write nothing before its commit: then all that led to it stands before the result.
     let commit_id = recorder.repo.parse_id(&awaited.commit);
@@ -80,7 +81,7 @@ pub(super) fn extend_awaited_record<'r>(
     increment.end_at(until)?;
     // The increment begins where the existing record ends, so the two records are joined.
     recorder.record_increment(&mut increment, &mut live.progress);
-    recorder.unrecorded(live, limit)
+    unrecorded(recorder, live, limit)
 }
 
 /// Says whether a commit has a record of a session.
@@ -90,7 +91,7 @@ pub(super) fn extend_awaited_record<'r>(
 /// If the notes cannot be read.
 pub(super) fn has_record(recorder: &Recorder<'_>, commit_id: ObjectId, key: &SessionKey) -> Result<bool> {
     let note = notes::get(recorder.repo, &recorder.notes_ref, commit_id)?;
-    Ok(note.is_some_and(|note| Note::parse_lines(&note).has_session(key)))
+    Ok(note.is_some_and(|note| Note::parse_unjoined(&note).has_session(key)))
 }
 
 /// Returns HEAD if `commit_id` was amended to it: a different commit whose note has a record of this session that
@@ -113,14 +114,14 @@ pub(super) fn amended_since(
 /// # Errors
 ///
 /// If a transcript cannot be read.
-pub(super) fn extend_record_of_sub_agent(recorder: &mut Recorder<'_>, live: &mut LiveSession) -> Result<()> {
+pub(super) fn extend_record_of_sub_agent(recorder: &mut Recorder<'_>, live: &mut TrackedSession) -> Result<()> {
     let Some(awaited) = live.awaited_result.clone() else { return Ok(()) };
     let Some(commit_id) = recorder.repo.parse_id(&awaited.commit) else { return Ok(()) };
     let agent = agent::named(&live.agent)?;
     for found in agent.sub_agents(&live.transcript) {
         let key = SessionKey::new(&live.agent, &found.session_id);
         let progress = live.sub_agents.entry(found.session_id).or_default();
-        let increment = recorder.unrecorded_in(key, agent, &found.transcript, Extent::Complete, progress)?;
+        let increment = unrecorded_in(recorder, key, agent, &found.transcript, Extent::Complete, progress)?;
         let Some(mut increment) = increment else { continue };
         let Some(result) = increment.survey.result_of(&awaited) else { continue };
         let until = result.end.max(increment.reading.kept());
@@ -143,11 +144,11 @@ pub fn awaits_words(state: &State) -> bool {
     state.sessions().iter().any(is_awaiting)
 }
 
-fn is_awaiting(live: &LiveSession) -> bool {
+fn is_awaiting(live: &TrackedSession) -> bool {
     let is_gone = || live.process.is_some_and(|process| !process.is_alive());
     let is_there =
         || agent::find(&live.agent).is_some_and(|agent| availability(agent, &live.transcript) == Availability::Present);
-    live.awaited_result.is_some() && (live.is_over || !live.is_told_by_hooks() || is_gone()) && is_there()
+    live.awaited_result.is_some() && (live.is_over || !live.is_reported_by_hooks() || is_gone()) && is_there()
 }
 
 /// Records what sessions have written about their last commits after their last hooks, or without any hook.
@@ -169,7 +170,7 @@ pub(super) fn record_awaited_results(recorder: &mut Recorder<'_>) -> Result<()> 
         if live.awaited_result.as_ref().is_some_and(|awaited| awaited.is_unsure && is_old(recorder, &awaited.commit)) {
             live.awaited_result = None;
         }
-        let archived = extended.and_then(|()| if live.is_over { recorder.archive_session(live) } else { Ok(()) });
+        let archived = extended.and_then(|()| if live.is_over { archive_session(recorder, live) } else { Ok(()) });
         if let Err(error) = archived {
             recorder.state.log(&format!("warning: {}: {error}", live.key()));
         }

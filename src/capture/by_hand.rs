@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use super::new_words::{increment_since, record_sub_agents};
 use super::reading::Reading;
 use super::recorder::Recorder;
 use super::sessions::new_live;
-use super::state::{LiveSession, SegmentEnd};
+use super::state::{SegmentEnd, TrackedSession};
 use crate::agent;
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
@@ -49,16 +50,18 @@ pub fn add(recorder: &mut Recorder<'_>, commit_id: ObjectId, addition: Addition)
         return Err(Error::new(Kind::Missing, "the transcript is empty"));
     }
     let before = recorder.report.recorded.len();
-    if let Some(mut increment) = recorder.increment(addition.key, reading, since)? {
+    if let Some(mut increment) = increment_since(recorder, addition.key, reading, since)? {
         increment.commit_ids.push(commit_id);
         recorder.try_record(&mut increment, &mut progress)?;
     }
     let is_known = live.is_some();
-    let mut live = live
-        .unwrap_or_else(|| LiveSession { is_over: true, ..new_live(&key, addition.file.clone().unwrap_or_default()) });
+    let mut live = live.unwrap_or_else(|| TrackedSession {
+        is_over: true,
+        ..new_live(&key, addition.file.clone().unwrap_or_default())
+    });
     live.progress = progress;
     if addition.file.is_some_and(|file| file == live.transcript) {
-        recorder.record_sub_agents(Some(commit_id), &mut live)?;
+        record_sub_agents(recorder, Some(commit_id), &mut live)?;
     }
     if is_known {
         recorder.state.save(&live)?;

@@ -8,12 +8,13 @@ use super::availability::{Availability, availability};
 use super::awaited::record_awaited_results;
 use super::commit::{NewCommit, record_commit, was_deleted};
 use super::increment::Increment;
+use super::new_words::increment_since;
 use super::pending::{self, Capture, Pending, PendingCommit};
 use super::reading::{Extent, Reading, Source};
 use super::recorder::{HOOK_TIMEOUT_SECS, Recorder};
 use super::rewritten;
 use super::sessions::{KEEP_SECS, save_changed};
-use super::state::{LiveSession, Progress};
+use super::state::{Progress, TrackedSession};
 use crate::agent::{self, Agent};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
@@ -180,11 +181,11 @@ fn is_lost(agent: &dyn Agent, capture: &Capture, path: &Path) -> bool {
 /// Warns, once, of a file that is damaged or of an unknown agent. The file stays and is tried again, since a later
 /// release may be able to store it.
 fn warn_once(recorder: &mut Recorder<'_>, path: &Path, error: Error) {
-    let is_told = path.extension().is_some_and(|extension| extension == pending::TOLD);
-    let mut told = path.as_os_str().to_owned();
-    told.push(".");
-    told.push(pending::TOLD);
-    if !is_told && std::fs::rename(path, told).is_ok() {
+    let is_warned = path.extension().is_some_and(|extension| extension == pending::WARNED);
+    let mut warned = path.as_os_str().to_owned();
+    warned.push(".");
+    warned.push(pending::WARNED);
+    if !is_warned && std::fs::rename(path, warned).is_ok() {
         recorder.warn(Error::other(format!("cannot store '{}'", path.display())).because(error));
     }
 }
@@ -198,8 +199,8 @@ fn store_commit(recorder: &mut Recorder<'_>, pending: &PendingCommit) -> Result<
     let new_commit = NewCommit::from_pending(recorder.repo, pending);
     let mut sessions = recorder.state.sessions();
     let before = sessions.clone();
-    let known: Vec<SessionKey> = sessions.iter().map(LiveSession::key).collect();
-    let is_new = |live: &&LiveSession| !known.contains(&live.key());
+    let known: Vec<SessionKey> = sessions.iter().map(TrackedSession::key).collect();
+    let is_new = |live: &&TrackedSession| !known.contains(&live.key());
     sessions.extend(
         pending
             .unreported
@@ -255,7 +256,7 @@ fn store_capture(
         true => capture.since.clone().unwrap_or_default(),
         false => progress.recorded.clone(),
     };
-    let Some(mut increment) = recorder.increment(key, reading, since)? else { return Ok(()) };
+    let Some(mut increment) = increment_since(recorder, key, reading, since)? else { return Ok(()) };
     increment.commit_ids = commit_ids;
     if is_overtaken {
         return record_overtaken(recorder, increment);

@@ -9,13 +9,14 @@ use super::carry;
 use super::choose::{self, Candidate, CommitFacts, CommitKind, kind_of_move};
 use super::increment::Increment;
 use super::late::record_late;
+use super::new_words::record_sub_agents;
 use super::pending::{self, Pending, PendingCommit};
 use super::put_aside::with_pending_hint;
 use super::recorder::Recorder;
 use super::sessions::{
     KEEP_SECS, close_abandoned, find_runners, named_by_environment, recent_unreported, save_changed,
 };
-use super::state::{AwaitedResult, LiveSession, Patience, State};
+use super::state::{AwaitedResult, Patience, State, TrackedSession};
 use super::told;
 use crate::agent;
 use crate::error::{Error, Kind, Result};
@@ -86,8 +87,8 @@ pub fn leave_to_agent(location: &Location) -> Result<bool> {
 }
 
 /// Returns the present length of each session's transcript in bytes, by the session's name.
-fn transcript_bytes(sessions: &[LiveSession]) -> BTreeMap<String, u64> {
-    let length = |live: &LiveSession| {
+fn transcript_bytes(sessions: &[TrackedSession]) -> BTreeMap<String, u64> {
+    let length = |live: &TrackedSession| {
         let file = live.transcript.metadata().ok().filter(std::fs::Metadata::is_file);
         file.map_or(u64::MAX, |file| file.len())
     };
@@ -99,8 +100,8 @@ fn transcript_bytes(sessions: &[LiveSession]) -> BTreeMap<String, u64> {
 pub(super) fn keep_commit(
     state: &State,
     new_commit: &NewCommit,
-    sessions: &[LiveSession],
-    unreported: &[LiveSession],
+    sessions: &[TrackedSession],
+    unreported: &[TrackedSession],
 ) -> Result<PathBuf> {
     let Some((commit_id, rewritten)) = new_commit.commit_ids.split_first() else {
         return Err(Error::other("there is no commit to keep"));
@@ -242,7 +243,7 @@ fn record_live_sessions(recorder: &mut Recorder<'_>, commit_id: ObjectId, kind: 
         Err(error) if error.kind() == Kind::Storage => Err(error),
         outcome => {
             std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
-            let is_recorded = |live: &LiveSession| recorder.report.recorded.contains(&(commit_id, live.key()));
+            let is_recorded = |live: &TrackedSession| recorder.report.recorded.contains(&(commit_id, live.key()));
             if !sessions.iter().all(is_recorded) {
                 recorder.state.mark_examined(commit_id)?;
             }
@@ -261,7 +262,7 @@ fn record_live_sessions(recorder: &mut Recorder<'_>, commit_id: ObjectId, kind: 
 pub(super) fn record_commit(
     recorder: &mut Recorder<'_>,
     new_commit: &NewCommit,
-    sessions: &mut [LiveSession],
+    sessions: &mut [TrackedSession],
 ) -> Result<()> {
     let Some(commit_id) = new_commit.commit_ids.first().copied() else { return Ok(()) };
     let commit = recorder.repo.commit(commit_id)?;
@@ -288,11 +289,11 @@ pub(super) fn record_commit(
             if recorder.waiting.contains(&live.key().to_string()) {
                 outcome = Err(Error::new(Kind::Busy, format!("{} could not be kept", live.key())));
             }
-            recorder.record_sub_agents(Some(commit_id), live)?;
+            record_sub_agents(recorder, Some(commit_id), live)?;
             // The next words follow this commit, not an earlier one.
             live.awaited_result = None;
             let is_answered = || increment.survey.results.iter().any(|result| result.tells_of_making(&hex));
-            if !live.is_told_by_hooks() && !is_answered() {
+            if !live.is_reported_by_hooks() && !is_answered() {
                 let is_of_sub_agent = false;
                 live.awaited_result =
                     Some(AwaitedResult { commit: hex.clone(), call: None, is_of_sub_agent, is_unsure: true });
@@ -309,19 +310,19 @@ pub(super) fn record_commit(
             let is_of_sub_agent = new_commit.is_of_sub_agent;
             live.awaited_result = Some(AwaitedResult { commit, call, is_of_sub_agent, is_unsure: false });
         }
-        tell_left_out(recorder, live);
+        warn_of_left_out(recorder, live);
     }
     outcome
 }
 
 /// Warns, once for each transcript, if a part of a session or of its sub-agents is not recorded.
-fn tell_left_out(recorder: &mut Recorder<'_>, live: &mut LiveSession) {
+fn warn_of_left_out(recorder: &mut Recorder<'_>, live: &mut TrackedSession) {
     let name = |id: &String| SessionKey::new(&live.agent, id);
     let sub_agents = live.sub_agents.iter_mut().map(|(id, progress)| (name(id), progress));
     let own = (name(&live.session), &mut live.progress);
     for (key, progress) in std::iter::once(own).chain(sub_agents) {
-        if let Some(left_out) = progress.left_out.as_mut().filter(|left_out| !left_out.is_told) {
-            left_out.is_told = true;
+        if let Some(left_out) = progress.left_out.as_mut().filter(|left_out| !left_out.is_warned) {
+            left_out.is_warned = true;
             let what = format!("the transcript of {key} is not recorded to its end");
             recorder.warn(Error::new(Kind::Unsupported, what).because(left_out.why.clone()));
         }
@@ -334,7 +335,7 @@ fn tell_left_out(recorder: &mut Recorder<'_>, live: &mut LiveSession) {
 fn unrecorded_increments<'r>(
     recorder: &mut Recorder<'r>,
     new_commit: &NewCommit,
-    sessions: &mut [LiveSession],
+    sessions: &mut [TrackedSession],
 ) -> (Vec<Option<Increment<'r>>>, Result<()>) {
     let is_recent = new_commit.time > Time::now().seconds - KEEP_SECS;
     let mut increments = Vec::new();
@@ -392,7 +393,7 @@ fn choose_sessions(
     new_commit: &NewCommit,
     commit: &Commit,
     kind: CommitKind,
-    sessions: &[LiveSession],
+    sessions: &[TrackedSession],
     increments: &[Option<Increment<'_>>],
 ) -> Vec<usize> {
     let has_run_it = |increment: &Increment<'_>| new_commit.runners.contains(&increment.key);

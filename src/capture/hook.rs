@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use super::awaited::{extend_awaited_record, extend_record_of_sub_agent, has_record};
 use super::choose::{CommitKind, kind_of_move};
 use super::commit::{NewCommit, keep_commit, record_commit};
+use super::new_words::archive_session;
 use super::pending::{self, PendingCommit};
 use super::process;
 use super::recorder::Recorder;
 use super::rewritten;
 use super::sessions::{KEEP_SECS, close_abandoned, new_live, save_changed};
-use super::state::{AwaitedResult, LiveSession, Patience};
+use super::state::{AwaitedResult, Patience, TrackedSession};
 use crate::agent::{self, Agent, Event, Payload};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
@@ -89,7 +90,7 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
     }
     if event == Event::SessionEnd {
         live.is_over = true;
-        if let Err(error) = recorder.archive_session(live) {
+        if let Err(error) = archive_session(recorder, live) {
             recorder.warn(error);
         }
     }
@@ -98,7 +99,7 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
 }
 
 /// Updates the state of a session from the payload of its hook.
-fn update_from_payload(recorder: &Recorder<'_>, live: &mut LiveSession, agent: &dyn Agent, payload: &Payload) {
+fn update_from_payload(recorder: &Recorder<'_>, live: &mut TrackedSession, agent: &dyn Agent, payload: &Payload) {
     live.seen = Time::now().seconds;
     let directory = payload.directory();
     // A hook of a sub-agent names the session, but may tell its own model and transcript.
@@ -125,7 +126,7 @@ fn update_from_payload(recorder: &Recorder<'_>, live: &mut LiveSession, agent: &
 ///
 /// Returns none if the earlier place of HEAD is unknown (the session's first hook, or a change of worktree): other
 /// processes made the moves in the reflog.
-fn moves_of_head(recorder: &Recorder<'_>, live: &mut LiveSession) -> Vec<ReflogEntry> {
+fn moves_of_head(recorder: &Recorder<'_>, live: &mut TrackedSession) -> Vec<ReflogEntry> {
     // On an unborn branch HEAD is remembered as an empty string.
     let head = recorder.repo.head().ok().and_then(|head| head.commit_id).map(|id| id.to_string()).unwrap_or_default();
     let Some(before) = live.head.replace(head.clone()).filter(|before| *before != head) else { return Vec::new() };
@@ -199,7 +200,7 @@ impl ToolCall<'_> {
 /// commit of another call that is still running waits for the hook of that call, unless a later commit is recorded now.
 fn after_tool(
     recorder: &mut Recorder<'_>,
-    sessions: &mut [LiveSession],
+    sessions: &mut [TrackedSession],
     position: usize,
     moves: &[ReflogEntry],
     payload: &Payload,
@@ -288,7 +289,7 @@ fn commits_of_call(recorder: &Recorder<'_>, key: &SessionKey, moves: &[ReflogEnt
 /// A call has one result, which belongs to the last of its commits.
 fn record_commit_of_call(
     recorder: &mut Recorder<'_>,
-    sessions: &mut [LiveSession],
+    sessions: &mut [TrackedSession],
     position: usize,
     call: &ToolCall<'_>,
     commit: &CallCommit,
@@ -298,7 +299,7 @@ fn record_commit_of_call(
     let pending = commit.pending.as_ref().map(|(_, pending)| pending);
     let has_made = call.has_made(commit);
     let note = notes::get(recorder.repo, &recorder.notes_ref, commit.commit_id)?;
-    let has_session = |note: &Vec<u8>| Note::parse_lines(note).has_session(&call.key);
+    let has_session = |note: &Vec<u8>| Note::parse_unjoined(note).has_session(&call.key);
     if let Some(note) = note.filter(|note| pending.is_none() || has_session(note)) {
         if has_made && is_last {
             let live = &mut sessions[position];
@@ -339,7 +340,7 @@ fn record_commit_of_call(
 
 /// Says whether a note has a record of this session that ends where the session was last recorded: then `post-commit`
 /// wrote that record without knowing of the tool call.
-fn ends_with_record(live: &LiveSession, note: &[u8]) -> bool {
+fn ends_with_record(live: &TrackedSession, note: &[u8]) -> bool {
     let recorded = live.progress.recorded.segment.as_deref();
     Note::parse(note).has_record_through(&live.key(), recorded)
 }

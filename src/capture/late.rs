@@ -1,8 +1,9 @@
 //! Recording a session on commits that it made before its transcript was written.
 
 use super::choose::kind_of_move;
+use super::new_words::{record_sub_agents, unrecorded};
 use super::recorder::Recorder;
-use super::state::LiveSession;
+use super::state::TrackedSession;
 use crate::agent;
 use crate::error::Result;
 use crate::git::ObjectId;
@@ -17,7 +18,7 @@ const MAX_MOVES: usize = 50;
 /// # Errors
 ///
 /// If the transcript, the reflog's commits or the notes cannot be read.
-pub(super) fn record_late(recorder: &mut Recorder<'_>, live: &mut LiveSession) -> Result<()> {
+pub(super) fn record_late(recorder: &mut Recorder<'_>, live: &mut TrackedSession) -> Result<()> {
     if live.progress.stored.segment.is_some() || live.awaited_result.is_some() || recorder.must_wait(&live.key()) {
         return Ok(());
     }
@@ -39,15 +40,15 @@ pub(super) fn record_late(recorder: &mut Recorder<'_>, live: &mut LiveSession) -
 /// If the transcript, the commits or the notes cannot be read.
 pub(super) fn record_on_named_commits(
     recorder: &mut Recorder<'_>,
-    live: &mut LiveSession,
+    live: &mut TrackedSession,
     commit_ids: &[ObjectId],
     has_next_commit: bool,
 ) -> Result<()> {
     let is_rendered = agent::named(&live.agent)?.is_rendered(&live.transcript);
-    while let Some(mut increment) = recorder.unrecorded(live, None)? {
+    while let Some(mut increment) = unrecorded(recorder, live, None)? {
         // What a session read of older commits may look like what Git prints of a new one.
         let begun = increment.survey.tally.first_time.unwrap_or(i64::MIN);
-        let mut told = Vec::new();
+        let mut named = Vec::new();
         for commit_id in commit_ids {
             let is_new = recorder.repo.commit(*commit_id).is_ok_and(|made| made.committer.time.seconds >= begun);
             let hex = commit_id.to_string();
@@ -55,19 +56,19 @@ pub(super) fn record_on_named_commits(
             if let Some(result) = result.filter(|_| is_new)
                 && notes::get(recorder.repo, &recorder.notes_ref, *commit_id)?.is_none()
             {
-                told.push((result.end, *commit_id));
+                named.push((result.end, *commit_id));
             }
         }
-        let Some(first) = told.iter().map(|(end, _)| *end).min() else { return Ok(()) };
-        let of_first = told.iter().filter(|(end, _)| *end == first).map(|(_, commit_id)| *commit_id);
+        let Some(first) = named.iter().map(|(end, _)| *end).min() else { return Ok(()) };
+        let of_first = named.iter().filter(|(end, _)| *end == first).map(|(_, commit_id)| *commit_id);
         increment.commit_ids.extend(of_first);
         // The last line of a rendered transcript is about the whole document.
-        let is_whole = is_rendered && !has_next_commit && increment.commit_ids.len() == told.len();
+        let is_whole = is_rendered && !has_next_commit && increment.commit_ids.len() == named.len();
         let until = if is_whole { increment.until } else { first.max(increment.reading.kept()) };
         increment.end_at(until)?;
         let (last, before) = (increment.commit_ids.last().copied(), live.progress.recorded.clone());
         recorder.record_increment(&mut increment, &mut live.progress);
-        recorder.record_sub_agents(last, live)?;
+        record_sub_agents(recorder, last, live)?;
         // What could not be stored waits in a pending file.
         if is_whole || live.progress.recorded == before {
             return Ok(());

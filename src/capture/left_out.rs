@@ -24,7 +24,7 @@ pub struct LeftOut {
     bytes: Option<u64>,
     /// Whether the user has been warned.
     #[serde(default, rename = "told")]
-    pub is_told: bool,
+    pub is_warned: bool,
 }
 
 impl LeftOut {
@@ -33,14 +33,14 @@ impl LeftOut {
     pub fn of_document(agent: &dyn Agent, transcript: &Path, known: Option<&LeftOut>) -> Option<Self> {
         let is_too_large = is_too_large(agent, transcript);
         let why = format!("it has more than {} MiB, and nothing more of it is recorded", MAX_DOCUMENT_BYTES >> 20);
-        is_too_large.then(|| LeftOut { is_told: is_told(known, &why), why, bytes: Some(MAX_DOCUMENT_BYTES + 1) })
+        is_too_large.then(|| LeftOut { is_warned: is_warned(known, &why), why, bytes: Some(MAX_DOCUMENT_BYTES + 1) })
     }
 
     /// Returns the omission for a transcript with a line that is too long. `length` was the length of the agent's
     /// file, `has_more` says that words before that line are still to be recorded.
     pub fn of_line(length: u64, has_more: bool, known: Option<&LeftOut>) -> Self {
         let why = format!("a line has more than {} MiB, and nothing from it on is recorded", MAX_LINE_BYTES >> 20);
-        LeftOut { is_told: is_told(known, &why), why, bytes: Some(length).filter(|_| !has_more) }
+        LeftOut { is_warned: is_warned(known, &why), why, bytes: Some(length).filter(|_| !has_more) }
     }
 
     /// Says whether a transcript is still too large. It grows, so a line that was too long remains, unless the agent made
@@ -60,6 +60,6 @@ pub fn is_too_large(agent: &dyn Agent, transcript: &Path) -> bool {
     agent.stored_bytes(transcript).is_some_and(|bytes| bytes > MAX_DOCUMENT_BYTES)
 }
 
-fn is_told(known: Option<&LeftOut>, why: &str) -> bool {
-    known.is_some_and(|known| known.is_told && known.why == why)
+fn is_warned(known: Option<&LeftOut>, why: &str) -> bool {
+    known.is_some_and(|known| known.is_warned && known.why == why)
 }

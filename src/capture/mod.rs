@@ -2,9 +2,10 @@
 //! words.
 //!
 //! The payload of an agent's hook, which `agent` has parsed, enters at [`hook`], which updates [`State`]. A commit
-//! enters at [`commit`]: `sessions` finds the sessions that may belong to it, and `choose` chooses among them.
-//! [`Recorder`] reads each session's increment (`reading`), archives it, and writes the note. What cannot be stored is
-//! kept in a file (`put_aside`, `pending`), which the next hook or command stores (`catch_up`).
+//! enters at [`commit`]: `sessions` finds the sessions that may belong to it, and `choose` chooses among them. `new_words`
+//! reads the increment of each session (`reading`), and [`Recorder`] archives it and writes the note. What cannot be stored
+//! is kept in a file (`put_aside`, `pending`), which the next hook or command stores (`catch_up`). Commands that read first
+//! store what no hook has stored (`missed`).
 
 pub mod agents;
 mod availability;
@@ -14,11 +15,13 @@ pub mod carry;
 pub(crate) mod catch_up;
 pub(crate) mod choose;
 pub mod commit;
-mod elsewhere;
 pub mod hook;
 pub(crate) mod increment;
 mod late;
 mod left_out;
+mod missed;
+mod new_words;
+mod other_worktrees;
 pub(crate) mod parts;
 pub(crate) mod paths;
 pub(crate) mod pending;
@@ -35,11 +38,10 @@ pub(crate) mod state;
 mod told;
 mod unseen;
 
-pub use self::awaited::awaits_words;
 pub use self::catch_up::{Leave, hook_recorder, hook_timeout, recorder};
+pub use self::missed::store_missed;
 pub use self::recorder::{Recorder, Report};
 pub use self::session_status::{PendingFile, SessionStatus, session_statuses, waiting};
 pub use self::sessions::is_checked_out;
 pub use self::spoken::{Spoken, spoken};
 pub use self::state::{Lock, State};
-pub use self::unseen::{Unseen, other_worktrees, record_unseen, unseen};

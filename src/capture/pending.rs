@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::State;
 use super::choose::CommitKind;
-use super::state::{LiveSession, SegmentEnd, write_private};
+use super::state::{SegmentEnd, TrackedSession, write_private};
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::record::Record;
@@ -20,7 +20,7 @@ use crate::redact::Redactor;
 use crate::transcript::SessionKey;
 
 /// The extension of a file that cannot be stored and that the user has been warned of.
-pub const TOLD: &str = "told";
+pub const WARNED: &str = "told";
 
 /// The beginning of the names of files that hold rewritten commits; see `rewritten`.
 pub const REWRITTEN: &str = "rewritten-";
@@ -66,7 +66,7 @@ pub struct PendingCommit {
     /// Sessions to examine that no hook of this repository has reported: found in the agents' own stores or named by
     /// the environment.
     #[serde(default, rename = "others", skip_serializing_if = "Vec::is_empty")]
-    pub unreported: Vec<LiveSession>,
+    pub unreported: Vec<TrackedSession>,
 }
 
 /// An increment of a session that is to be recorded on commits.

@@ -1,6 +1,7 @@
-//! Archiving the words of a session and recording them on commits; keeping them in a pending file if that fails.
+//! Archiving an increment and recording it on commits; keeping it in a pending file if that fails.
 //!
-//! Read [`Recorder::record_increment`]. `hook` and `commit` call it for hooks, `catch_up` for pending files.
+//! Read [`Recorder::record_increment`]. `hook` and `commit` call it for hooks, with what `new_words` finds in transcripts;
+//! `catch_up` calls it for pending files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,15 +9,12 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::State;
-use super::availability::{Availability, availability};
 use super::increment::Increment;
-use super::left_out::{LeftOut, MAX_LINE_BYTES};
 use super::pending::{self, Capture, Pending};
-use super::put_aside::{keep_unread, put_aside, with_pending_hint};
+use super::put_aside::{put_aside, with_pending_hint};
 use super::reading::{Extent, Reading, Redaction, SessionContext};
-use super::stamp::size_and_mtime;
-use super::state::{LiveSession, Lock, Progress, SegmentEnd};
-use crate::agent::{self, Agent};
+use super::state::{Lock, Progress, SegmentEnd, TrackedSession};
+use crate::agent::Agent;
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
@@ -117,110 +115,6 @@ impl<'r> Recorder<'r> {
         self.report.warnings.push(error);
     }
 
-    /// Reads what a session said since it was last recorded; `None` if nothing. In a file of lines, only the first
-    /// `limit` bytes are read.
-    ///
-    /// # Errors
-    ///
-    /// If the transcript cannot be read, or not within the deadline.
-    pub(super) fn unrecorded(&mut self, live: &mut LiveSession, limit: Option<u64>) -> Result<Option<Increment<'r>>> {
-        // Most known sessions have nothing new. Size and modification time show that without opening the file.
-        let agent = agent::named(&live.agent)?;
-        if live.transcript.as_os_str().is_empty() {
-            // Some agents write it only after the first hooks of the session have run.
-            let directory = live.worktree.as_deref().unwrap_or(Path::new("."));
-            let Some(found) = agent.transcript(&live.session, directory) else { return Ok(None) };
-            live.transcript = found;
-        }
-        let is_at_any_length = limit.is_none_or(|limit| limit == u64::MAX);
-        if is_at_any_length
-            && live.progress.stored.segment.is_none()
-            && availability(agent, &live.transcript) == Availability::Deleted
-        {
-            // So do some that name it in those hooks. If somebody has deleted it, the log says why nothing is recorded.
-            let (key, path) = (live.key(), live.transcript.display());
-            self.state.log(&format!("warning: {key}: cannot read the transcript '{path}': it is not there"));
-            return Ok(None);
-        }
-        let left_out = &mut live.progress.left_out;
-        if left_out.as_ref().is_some_and(|left_out| left_out.is_all(agent, &live.transcript)) {
-            return Ok(None);
-        }
-        let is_rendered = agent.is_rendered(&live.transcript);
-        if is_rendered && let Some(new) = LeftOut::of_document(agent, &live.transcript, left_out.as_ref()) {
-            *left_out = Some(new);
-            return Ok(None);
-        }
-        if live.progress.stored.segment.is_none() {
-            self.archive_repeated(live, agent)?;
-        }
-        let recorded = live.progress.recorded.raw.filter(|raw| *raw > 0 && !is_rendered);
-        if limit.is_some_and(|limit| recorded.is_some_and(|recorded| recorded >= limit)) {
-            // A later commit has these words already.
-            return Ok(None);
-        }
-        if recorded.is_some_and(|recorded| live.transcript.metadata().is_ok_and(|file| file.len() == recorded)) {
-            return Ok(None);
-        }
-        // Rendering a document costs much more than reading its size and modification time.
-        let size_and_mtime = if is_rendered { size_and_mtime(&live.transcript) } else { None };
-        if size_and_mtime.is_some() && size_and_mtime == live.progress.size_and_mtime {
-            return Ok(None);
-        }
-        let extent = match limit.filter(|limit| !is_rendered && live.progress.stored.raw <= Some(*limit)) {
-            Some(limit) => Extent::Until(limit),
-            None if live.is_over => Extent::Over,
-            None => Extent::Complete,
-        };
-        let key = SessionKey::new(&live.agent, &live.session);
-        let increment = self.unrecorded_in(key, agent, &live.transcript, extent, &mut live.progress)?;
-        live.progress.size_and_mtime = size_and_mtime.filter(|_| increment.is_none());
-        Ok(increment.map(|increment| Increment { model: live.model.clone(), size_and_mtime, ..increment }))
-    }
-
-    /// Archives the part of a session that is copied from the session it was forked from. This part counts as recorded: the
-    /// commits of that session have it.
-    ///
-    /// # Errors
-    ///
-    /// If the transcript cannot be read, or not be stored.
-    fn archive_repeated(&mut self, live: &mut LiveSession, agent: &'static dyn Agent) -> Result<()> {
-        let key = live.key();
-        self.recover_progress(&key, &mut live.progress);
-        if live.progress.stored.segment.is_some() || self.must_wait(&key) {
-            return Ok(());
-        }
-        let Some(until) = agent.repeated_bytes(&live.transcript, self.deadline) else { return Ok(()) };
-        let extent = Extent::Until(until);
-        if let Some(mut increment) = self.unrecorded_in(key, agent, &live.transcript, extent, &mut live.progress)? {
-            self.try_record(&mut increment, &mut live.progress)?;
-            live.progress.recorded = live.progress.stored.clone();
-            live.progress.last_answers = Some(increment.survey.tally.last_answers().clone());
-        }
-        Ok(())
-    }
-
-    pub(super) fn unrecorded_in(
-        &mut self,
-        key: SessionKey,
-        agent: &'static dyn Agent,
-        path: &Path,
-        extent: Extent,
-        progress: &mut Progress,
-    ) -> Result<Option<Increment<'r>>> {
-        self.recover_progress(&key, progress);
-        let reading = self.reading(agent, &key, progress, path, extent)?;
-        if let Some(warning) = reading.skipped(progress) {
-            self.state.log(&warning);
-            return Ok(None);
-        }
-        let (increment, is_cut) = self.surveyed(key, reading, progress.recorded.clone())?;
-        let known = progress.left_out.take();
-        let length = || agent.stored_bytes(path).unwrap_or_default();
-        progress.left_out = is_cut.then(|| LeftOut::of_line(length(), increment.is_some(), known.as_ref()));
-        Ok(increment.map(|increment| Increment { transcript: Some(path.to_owned()), ..increment }))
-    }
-
     /// Opens an agent's transcript with the recorder's deadline; see [`Reading::open`].
     pub(super) fn reading(
         &self,
@@ -238,81 +132,6 @@ impl<'r> Recorder<'r> {
     pub(super) fn context<'s>(&'s self, agent: &'static dyn Agent, key: &'s SessionKey) -> SessionContext<'s, 'r> {
         let (archive, redaction, purged) = (&self.archive, &self.redaction, Some(&self.purged));
         SessionContext { archive, agent, key, redaction, purged, deadline: None }
-    }
-
-    /// Returns the increment from `since` to the end of a transcript; `None` if it is empty.
-    pub(super) fn increment<'a>(
-        &self,
-        key: SessionKey,
-        reading: Reading<'a>,
-        since: SegmentEnd,
-    ) -> Result<Option<Increment<'a>>> {
-        self.surveyed(key, reading, since).map(|(increment, _)| increment)
-    }
-
-    /// Does the same, and says whether the increment ends before a line that is too long.
-    fn surveyed<'a>(
-        &self,
-        key: SessionKey,
-        mut reading: Reading<'a>,
-        since: SegmentEnd,
-    ) -> Result<(Option<Increment<'a>>, bool)> {
-        let (from, end) = (reading.position(&since)?, reading.end());
-        let survey = reading.survey(&since, from, end)?;
-        let until = survey.until;
-        let is_cut = end.saturating_sub(until) >= MAX_LINE_BYTES;
-        if is_cut {
-            self.state.log(&format!("warning: {key}: a line is too long; nothing is recorded from it on"));
-        }
-        let increment = Increment::new(key, reading, survey, since);
-        Ok(((until > from).then_some(increment), is_cut))
-    }
-
-    /// Archives the words of a session that no commit has, so that they outlive the agent's own files.
-    pub(super) fn archive_session(&mut self, live: &mut LiveSession) -> Result<()> {
-        match self.unrecorded(live, None) {
-            Ok(Some(mut increment)) => self.record_increment(&mut increment, &mut live.progress),
-            Ok(None) => {}
-            Err(error) if error.kind() == Kind::Busy => {
-                let error = keep_unread(&self.state, &live.key(), &live.transcript, &live.progress, None, error);
-                self.warn(error);
-            }
-            Err(error) => return Err(error),
-        }
-        self.record_sub_agents(None, live)
-    }
-
-    /// Records the sub-agents of a session, each as a session of its own; without a commit only archives them.
-    pub(super) fn record_sub_agents(&mut self, commit_id: Option<ObjectId>, live: &mut LiveSession) -> Result<()> {
-        let agent = agent::named(&live.agent)?;
-        for found in agent.sub_agents(&live.transcript) {
-            let key = SessionKey::new(&live.agent, &found.session_id);
-            let progress = live.sub_agents.entry(found.session_id).or_default();
-            let known = progress.left_out.as_ref();
-            if known.is_some_and(|left_out| left_out.is_all(agent, &found.transcript)) {
-                continue;
-            }
-            if agent.is_rendered(&found.transcript)
-                && let Some(new) = LeftOut::of_document(agent, &found.transcript, known)
-            {
-                progress.left_out = Some(new);
-                continue;
-            }
-            let extent = if live.is_over { Extent::Over } else { Extent::Complete };
-            match self.unrecorded_in(key.clone(), agent, &found.transcript, extent, progress) {
-                Ok(Some(mut increment)) => {
-                    increment.commit_ids.extend(commit_id);
-                    self.record_increment(&mut increment, progress);
-                }
-                Ok(None) => {}
-                Err(error) if error.kind() == Kind::Busy && commit_id.is_some() => {
-                    let error = keep_unread(&self.state, &key, &found.transcript, progress, commit_id, error);
-                    self.warn(error);
-                }
-                Err(error) => self.warn(error),
-            }
-        }
-        Ok(())
     }
 
     /// Says whether the words of a session must wait behind earlier ones that are in a pending file.
@@ -415,7 +234,7 @@ impl<'r> Recorder<'r> {
         notes::edit(self.repo, &self.notes_ref, &message, self.deadline, |editor| {
             for commit_id in commit_ids {
                 let old = editor.get(*commit_id)?;
-                let mut note = Note::parse_lines(old.as_deref().unwrap_or_default());
+                let mut note = Note::parse_unjoined(old.as_deref().unwrap_or_default());
                 let tree = self.repo.commit(*commit_id).ok().map(|commit| commit.tree_id.to_string());
                 // What the note has of this session is of the same commit, perhaps before it was amended.
                 let is_before =
@@ -449,11 +268,12 @@ impl<'r> Recorder<'r> {
 
     /// Takes over how far sessions are recorded from the note of the commit before, if a process was killed after it had
     /// written that note and before it wrote our state. Otherwise the next commit would get the same words once more.
-    pub(super) fn take_over_records(&self, parent_id: ObjectId, sessions: &mut [LiveSession]) -> Result<()> {
+    pub(super) fn take_over_records(&self, parent_id: ObjectId, sessions: &mut [TrackedSession]) -> Result<()> {
         let Some(note) = notes::get(self.repo, &self.notes_ref, parent_id)? else { return Ok(()) };
-        for record in Note::read_lines(&note).records() {
-            let goes_on =
-                |live: &&mut LiveSession| live.key() == record.key() && live.progress.recorded.segment == record.since;
+        for record in Note::parse_unjoined_for_showing(&note).records() {
+            let goes_on = |live: &&mut TrackedSession| {
+                live.key() == record.key() && live.progress.recorded.segment == record.since
+            };
             let Some(live) = sessions.iter_mut().find(goes_on) else { continue };
             let archived = Progress::archived(&self.archive, &record.key())?;
             // Anyone can write a record, but it ends where our archive ends.

@@ -258,7 +258,7 @@ fn carry_notes(recorder: &Recorder<'_>, rewrite: &Rewrite) -> Result<()> {
             // Git may have copied the same lines, so they are joined when all of them are there.
             lines.merge_lines(&match undone.get(&new) {
                 Some(copy) => copy.taken_back(present_bytes),
-                None => Note::parse_lines(present_bytes),
+                None => Note::parse_unjoined(present_bytes),
             });
             let mut note = Note::default();
             merge_proven(recorder.repo, &mut note, lines);
@@ -303,7 +303,7 @@ fn notes_to_carry(
                     editor.replace(*new, &note)?;
                     continue;
                 }
-                Ok(note) => note.map(|note| Note::parse_lines(&note)),
+                Ok(note) => note.map(|note| Note::parse_unjoined(&note)),
                 Err(error) if error.kind() == Kind::Corrupt => {
                     recorder.state.log(&format!("warning: the note of {old} is not carried: {error}"));
                     continue;
@@ -365,12 +365,12 @@ impl GitCopy {
 
     /// Returns the present note without the lines that Git added.
     fn taken_back(&self, present: &[u8]) -> Note {
-        let mut note = Note::parse_lines(&self.before);
+        let mut note = Note::parse_unjoined(&self.before);
         if present != self.after {
             // Another record has been written since; only lines that are still separate can be removed.
-            let added = self.added().into_iter().flat_map(|line| Note::parse_lines(line).into_units());
+            let added = self.added().into_iter().flat_map(|line| Note::parse_unjoined(line).into_units());
             let added: Vec<_> = added.collect();
-            let mut since = Note::parse_lines(present);
+            let mut since = Note::parse_unjoined(present);
             let git_lines = self.added();
             since.retain(|unit| match unit {
                 Unit::Foreign(remark) => !lines(remark).is_subset(&git_lines),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::pending;
 use super::reading::{Extent, Reading, SessionContext};
 use super::sessions::{is_going_on, named_by_environment, recent_unreported};
-use super::state::{LiveSession, State};
+use super::state::{State, TrackedSession};
 use crate::agent;
 use crate::archive::Archive;
 use crate::error::Result;
@@ -77,7 +77,7 @@ pub fn session_statuses(repo: &Repository) -> Vec<SessionStatus> {
 }
 
 /// Counts the words of a session that no commit has, and returns their length in its transcript.
-fn news(repo: &Repository, live: &LiveSession, deadline: Instant) -> Result<(Tally, u64)> {
+fn news(repo: &Repository, live: &TrackedSession, deadline: Instant) -> Result<(Tally, u64)> {
     if live.has_nothing_new() {
         return Ok((Tally::default(), 0));
     }

@@ -6,9 +6,10 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use super::new_words::archive_session;
 use super::process;
 use super::recorder::Recorder;
-use super::state::{LiveSession, State};
+use super::state::{State, TrackedSession};
 use crate::agent::{self, Agent, FoundTranscript};
 use crate::error::Result;
 use crate::git::date::Time;
@@ -67,10 +68,14 @@ fn made(state: &State) -> Option<i64> {
 
 /// Returns the sessions in the agents' own stores that ran in a worktree lately, without those in `known` and those
 /// whose words are all recorded.
-pub(super) fn recent_unreported(state: &State, worktree: Option<&Path>, known: &[LiveSession]) -> Vec<LiveSession> {
+pub(super) fn recent_unreported(
+    state: &State,
+    worktree: Option<&Path>,
+    known: &[TrackedSession],
+) -> Vec<TrackedSession> {
     let Some(worktree) = worktree else { return Vec::new() };
     let mut sessions = Vec::new();
-    let mut elsewhere = None;
+    let mut others = None;
     let made = made(state).unwrap_or(i64::MIN);
     for agent in agent::all() {
         for found in recent(agent, worktree, made) {
@@ -89,29 +94,33 @@ pub(super) fn recent_unreported(state: &State, worktree: Option<&Path>, known: &
                 Some(live) => live,
                 None => {
                     // Finding out where a session ran can cost reading its whole transcript.
-                    let elsewhere = elsewhere.get_or_insert_with(|| state.elsewhere(worktree));
-                    if elsewhere.contains(&key) {
+                    let others = others.get_or_insert_with(|| state.sessions_of_other_worktrees(worktree));
+                    if others.contains(&key) {
                         continue;
                     }
                     let is_nested = found.transcript.is_file() && ran_in_nested(&found.transcript, worktree);
                     match agent.ran_in(&found.transcript, worktree).map(|ran_here| ran_here && !is_nested) {
                         Some(true) => new_live(&key, found.transcript),
                         Some(false) => {
-                            elsewhere.add(&key);
+                            others.add(&key);
                             continue;
                         }
                         None => continue,
                     }
                 }
             };
-            sessions.push(LiveSession { worktree: Some(worktree.to_owned()), ..live });
+            sessions.push(TrackedSession { worktree: Some(worktree.to_owned()), ..live });
         }
     }
     sessions
 }
 
 /// Saves the sessions that differ from `before`, and removes the state of those that no commit can need.
-pub(super) fn save_changed(recorder: &Recorder<'_>, before: &[LiveSession], sessions: &[LiveSession]) -> Result<()> {
+pub(super) fn save_changed(
+    recorder: &Recorder<'_>,
+    before: &[TrackedSession],
+    sessions: &[TrackedSession],
+) -> Result<()> {
     // Without our lock, another process may have changed the files since they were read.
     if recorder.hindrance().is_some() {
         return Ok(());
@@ -129,7 +138,7 @@ pub(super) fn save_changed(recorder: &Recorder<'_>, before: &[LiveSession], sess
 
 /// Marks the sessions of agents that no longer run as ended, and archives their words. `current` is the position of the
 /// session whose hook this is; `None` at a commit.
-pub(super) fn close_abandoned(recorder: &mut Recorder<'_>, sessions: &mut [LiveSession], current: Option<usize>) {
+pub(super) fn close_abandoned(recorder: &mut Recorder<'_>, sessions: &mut [TrackedSession], current: Option<usize>) {
     let now = Time::now().seconds;
     for (index, live) in sessions.iter_mut().enumerate() {
         if Some(index) == current {
@@ -139,7 +148,7 @@ pub(super) fn close_abandoned(recorder: &mut Recorder<'_>, sessions: &mut [LiveS
         let is_gone = if current.is_some() { !is_going_on(live, now) } else { now - live.seen > IDLE_SECS };
         if !live.is_over && is_gone {
             live.is_over = true;
-            if let Err(error) = recorder.archive_session(live) {
+            if let Err(error) = archive_session(recorder, live) {
                 recorder.state.log(&format!("warning: {}: {error}", live.key()));
             }
         }
@@ -147,21 +156,21 @@ pub(super) fn close_abandoned(recorder: &mut Recorder<'_>, sessions: &mut [LiveS
 }
 
 /// Says whether a session is running at `now` (epoch), as far as its hooks and its process show.
-pub(crate) fn is_going_on(live: &LiveSession, now: i64) -> bool {
+pub(crate) fn is_going_on(live: &TrackedSession, now: i64) -> bool {
     let is_gone = live.process.is_some_and(|process| !process.is_alive()) || now - live.seen > IDLE_SECS;
     !live.is_over && !is_gone
 }
 
 /// Says whether a session that the environment names may still be running: a terminal that an agent once opened keeps
 /// the variable.
-fn may_be_running(live: &LiveSession) -> bool {
+fn may_be_running(live: &TrackedSession) -> bool {
     // An ended session may write its last lines within the second of its end.
     let is_written = || agent::find(&live.agent).is_some_and(|a| a.is_written_since(&live.transcript, live.seen + 1));
     !live.is_over || is_written()
 }
 
-pub(crate) fn new_live(key: &SessionKey, transcript: PathBuf) -> LiveSession {
-    LiveSession {
+pub(crate) fn new_live(key: &SessionKey, transcript: PathBuf) -> TrackedSession {
+    TrackedSession {
         agent: key.agent.clone(),
         session: key.id.clone(),
         transcript,
@@ -190,14 +199,18 @@ pub(super) fn session_in_environment(agent: &dyn Agent) -> Option<SessionKey> {
 ///
 /// Returns none if the environment also names a known session: the others are then taken for agents that started its
 /// agent.
-pub(super) fn named_by_environment(state: &State, worktree: Option<&Path>, known: &[LiveSession]) -> Vec<LiveSession> {
+pub(super) fn named_by_environment(
+    state: &State,
+    worktree: Option<&Path>,
+    known: &[TrackedSession],
+) -> Vec<TrackedSession> {
     let named: Vec<_> = agent::all().filter_map(|agent| Some((agent, session_in_environment(agent)?))).collect();
     if named.iter().any(|(_, key)| known.iter().any(|live| live.key() == *key)) {
         return Vec::new();
     }
     // A terminal that an agent once opened keeps the variable.
     let oldest = Time::now().seconds - RECENT_SECS;
-    let is_recent = |live: &LiveSession| modified_secs(&live.transcript).is_none_or(|written| written >= oldest);
+    let is_recent = |live: &TrackedSession| modified_secs(&live.transcript).is_none_or(|written| written >= oldest);
     let find = |(agent, key): (&'static dyn Agent, SessionKey)| {
         let directory = worktree.unwrap_or(Path::new("."));
         let found = || {
@@ -211,33 +224,33 @@ pub(super) fn named_by_environment(state: &State, worktree: Option<&Path>, known
         };
         state.session(&key).or_else(found)
     };
-    let may_run = |live: &LiveSession| is_recent(live) && may_be_running(live);
+    let may_run = |live: &TrackedSession| is_recent(live) && may_be_running(live);
     named.into_iter().filter_map(find).filter(may_run).collect()
 }
 
 /// Returns the sessions that have run the `git commit` whose hook this process is: the sessions that the environment names,
 /// or the session whose agent is an ancestor of this process. A sub-agent may have its own id and hooks, but no transcript:
 /// its work belongs to the session of the same process that has a transcript.
-pub(super) fn find_runners(sessions: &[LiveSession]) -> Vec<SessionKey> {
+pub(super) fn find_runners(sessions: &[TrackedSession]) -> Vec<SessionKey> {
     let named = agent::all().filter_map(session_in_environment);
     // A variable may be inherited from another agent that started this one.
     let known = |key: SessionKey| sessions.iter().find(|live| live.key() == key && may_be_running(live));
     let (named, without): (Vec<_>, Vec<_>) = named.filter_map(known).partition(|live| has_transcript(live));
     if !named.is_empty() {
-        return named.into_iter().map(LiveSession::key).collect();
+        return named.into_iter().map(TrackedSession::key).collect();
     }
     let ancestors = process::ancestors_among(sessions.iter().filter_map(|live| live.process));
-    let has_ancestor = |live: &&LiveSession| live.process.is_some_and(|process| ancestors.contains(&process));
+    let has_ancestor = |live: &&TrackedSession| live.process.is_some_and(|process| ancestors.contains(&process));
     // One agent process can have had several sessions in turn; the latest is the active one.
     let latest = sessions.iter().filter(has_ancestor).max_by_key(|live| (has_transcript(live), live.seen));
     match latest.filter(|latest| has_transcript(latest) || without.is_empty()) {
         Some(latest) => vec![latest.key()],
-        None => without.into_iter().map(LiveSession::key).collect(),
+        None => without.into_iter().map(TrackedSession::key).collect(),
     }
 }
 
 /// Says whether a session has a transcript. An agent may write it only after the first hooks of the session have run.
-fn has_transcript(live: &LiveSession) -> bool {
+fn has_transcript(live: &TrackedSession) -> bool {
     let is_there = || {
         let directory = live.worktree.as_deref().unwrap_or(Path::new("."));
         agent::find(&live.agent).is_some_and(|agent| agent.transcript(&live.session, directory).is_some())

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::reading::{Extent, Reading, SessionContext};
 use super::sessions::{named_by_environment, recent_unreported};
-use super::state::{LiveSession, Progress, State};
+use super::state::{Progress, State, TrackedSession};
 use crate::agent;
 use crate::archive::Archive;
 use crate::error::Result;
@@ -36,10 +36,10 @@ pub fn spoken(repo: &Repository, deadline: Instant) -> Vec<Spoken> {
     let mut sessions = state.sessions();
     sessions.extend(recent_unreported(&state, repo.worktree(), &sessions));
     sessions.extend(named_by_environment(&state, repo.worktree(), &sessions));
-    let is_here = |live: &LiveSession| live.worktree.is_none() || live.worktree.as_deref() == repo.worktree();
+    let is_here = |live: &TrackedSession| live.worktree.is_none() || live.worktree.as_deref() == repo.worktree();
     let mut found = Vec::new();
     let redaction = Rc::new(redaction::redactor(repo));
-    // Without the marks, purged words could be told again.
+    // Without the marks, purged words could be returned again.
     let Ok(purged) = Tombstones::read(repo) else { return Vec::new() };
     let is_purged = |key: &SessionKey| purged.concern(repo, key, &[]).unwrap_or(true);
     for live in sessions.into_iter().filter(is_here) {

@@ -149,10 +149,9 @@ pub(crate) enum Patience {
     Over,
 }
 
-/// What we know of one session: its files, its process, how far it is stored. Sessions of the past that were imported
-/// have one too.
+/// What we know of one session, running or over: its files, its process, how far it is stored.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct LiveSession {
+pub struct TrackedSession {
     /// The agent's name.
     pub agent: String,
     /// The session's id.
@@ -198,7 +197,7 @@ pub struct LiveSession {
     pub answered_commit: Option<String>,
 }
 
-impl LiveSession {
+impl TrackedSession {
     /// Returns the session's name.
     pub fn key(&self) -> SessionKey {
         SessionKey::new(&self.agent, &self.session)
@@ -212,7 +211,7 @@ impl LiveSession {
     }
 
     /// Says whether a hook of the agent has reported the session; otherwise it was found in the agent's store.
-    pub fn is_told_by_hooks(&self) -> bool {
+    pub fn is_reported_by_hooks(&self) -> bool {
         self.head.is_some()
     }
 
@@ -328,20 +327,20 @@ impl State {
 
     /// Returns the sessions that are running, or have ended with words that no commit has, ordered by agent and id.
     /// Files that cannot be read are skipped.
-    pub fn sessions(&self) -> Vec<LiveSession> {
+    pub fn sessions(&self) -> Vec<TrackedSession> {
         let mut sessions = self.sessions_in("live");
         sessions.sort_by(|a, b| (&a.agent, &a.session).cmp(&(&b.agent, &b.session)));
         sessions
     }
 
     /// Returns all known sessions, including settled and imported ones.
-    pub fn all_sessions(&self) -> Vec<LiveSession> {
+    pub fn all_sessions(&self) -> Vec<TrackedSession> {
         let mut sessions = self.sessions();
         sessions.extend(["settled", "imported"].into_iter().flat_map(|name| self.sessions_in(name)));
         sessions
     }
 
-    fn sessions_in(&self, directory: &str) -> Vec<LiveSession> {
+    fn sessions_in(&self, directory: &str) -> Vec<TrackedSession> {
         let entries = std::fs::read_dir(self.root.join(directory)).into_iter().flatten().flatten();
         // A process that was killed while writing leaves a temporary copy of the session's file.
         let whole = entries.filter(|entry| !is_unfinished(entry));
@@ -385,7 +384,7 @@ impl State {
     }
 
     /// Returns the state of the session `key`; `None` if there is none, or its file cannot be read.
-    pub fn session(&self, key: &SessionKey) -> Option<LiveSession> {
+    pub fn session(&self, key: &SessionKey) -> Option<TrackedSession> {
         let mut files = ["live", "settled", "imported"].into_iter().map(|name| self.file(name, key));
         serde_json::from_slice(&files.find_map(|file| std::fs::read(file).ok())?).ok()
     }
@@ -395,7 +394,7 @@ impl State {
     /// # Errors
     ///
     /// [`Kind::Storage`](crate::error::Kind::Storage) when the disk is full or read-only.
-    pub fn save(&self, live: &LiveSession) -> Result<()> {
+    pub fn save(&self, live: &TrackedSession) -> Result<()> {
         // Settled sessions have a directory of their own, so that hooks do not read their files.
         let (directory, other) = if live.is_settled() { ("settled", "live") } else { ("live", "settled") };
         self.write(directory, live)?;
@@ -410,11 +409,11 @@ impl State {
     /// # Errors
     ///
     /// As [`State::save`].
-    pub fn save_imported(&self, live: &LiveSession) -> Result<()> {
+    pub fn save_imported(&self, live: &TrackedSession) -> Result<()> {
         self.write("imported", live)
     }
 
-    fn write(&self, directory: &str, live: &LiveSession) -> Result<()> {
+    fn write(&self, directory: &str, live: &TrackedSession) -> Result<()> {
         let bytes = serde_json::to_vec(live);
         let bytes = bytes.map_err(|error| Error::other("cannot write a session's state").because(error))?;
         write_private(&self.file(directory, &live.key()), &bytes)
@@ -425,7 +424,7 @@ impl State {
     /// # Errors
     ///
     /// As [`State::save`].
-    pub fn update(&self, live: &LiveSession) -> Result<()> {
+    pub fn update(&self, live: &TrackedSession) -> Result<()> {
         let has = |name| self.file(name, &live.key()).exists();
         let is_imported = has("imported") && !has("live") && !has("settled");
         if is_imported { self.save_imported(live) } else { self.save(live) }

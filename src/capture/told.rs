@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::increment::Increment;
 use super::recorder::Recorder;
-use super::state::LiveSession;
+use super::state::TrackedSession;
 use crate::agent;
 use crate::archive::hex;
 use crate::error::Result;
@@ -31,7 +31,12 @@ enum Kept {
 
 /// Returns the instruction files that a session had read for a commit made at `made`, in seconds since the epoch, and
 /// stores their texts. `None` if they are not known: then the commit is recorded without them.
-pub(super) fn told(recorder: &Recorder<'_>, live: &LiveSession, increment: &Increment<'_>, made: i64) -> Option<Told> {
+pub(super) fn told(
+    recorder: &Recorder<'_>,
+    live: &TrackedSession,
+    increment: &Increment<'_>,
+    made: i64,
+) -> Option<Told> {
     let may_store = recorder.hindrance().is_none() && !recorder.must_wait(&increment.key);
     let is_fresh = made >= Time::now().seconds - FRESH_SECS;
     if !may_store || !is_fresh || recorder.purged.bars(&increment.key) {

@@ -13,7 +13,7 @@ use super::choose::kind_of_move;
 use super::late::record_on_named_commits;
 use super::recorder::Recorder;
 use super::sessions::{RECENT_SECS, is_checked_out, is_going_on, new_live};
-use super::state::{LiveSession, State, write_private};
+use super::state::{State, TrackedSession, write_private};
 use crate::agent::{self, Agent};
 use crate::git::date::Time;
 use crate::git::private::modified_secs;
@@ -37,7 +37,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(2);
 pub struct Unseen {
     /// The commits, oldest first.
     commit_ids: Vec<ObjectId>,
-    sessions: Vec<LiveSession>,
+    sessions: Vec<TrackedSession>,
     searched: Searched,
 }
 
@@ -97,9 +97,9 @@ fn without_note(repo: &Repository, notes_ref: &str, since: i64) -> Vec<(ObjectId
 
 /// Returns the sessions that were written since `seconds` (epoch) and ran in a worktree, below it or above it. Leaves out
 /// running sessions that report to hooks, and sessions without new words.
-fn written_since(state: &State, worktree: &Path, seconds: i64) -> Vec<LiveSession> {
+fn written_since(state: &State, worktree: &Path, seconds: i64) -> Vec<TrackedSession> {
     let now = Time::now().seconds;
-    let mut sessions: Vec<LiveSession> = Vec::new();
+    let mut sessions: Vec<TrackedSession> = Vec::new();
     for directory in worktree.ancestors().filter(|directory| directory.parent().is_some()) {
         for agent in agent::all() {
             for found in agent.recent(directory, seconds) {
@@ -111,11 +111,11 @@ fn written_since(state: &State, worktree: &Path, seconds: i64) -> Vec<LiveSessio
                 {
                     continue;
                 }
-                let live = state.session(&key).unwrap_or_else(|| LiveSession {
+                let live = state.session(&key).unwrap_or_else(|| TrackedSession {
                     worktree: (directory == worktree).then(|| worktree.to_owned()),
                     ..new_live(&key, found.transcript)
                 });
-                let reports = live.is_told_by_hooks() && is_going_on(&live, now);
+                let reports = live.is_reported_by_hooks() && is_going_on(&live, now);
                 if !live.has_nothing_new() && !reports {
                     sessions.push(live);
                 }

@@ -31,6 +31,22 @@ pub struct Json {
     pub is_on: bool,
 }
 
+/// The option for the lines that scripts read.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Porcelain {
+    /// Print a stable format for scripts
+    #[arg(id = "porcelain", long = "porcelain", value_name = "version", require_equals = true, num_args = 0..=1,
+          default_missing_value = "v1", value_parser = ["v1"], conflicts_with = "json")]
+    version: Option<String>,
+}
+
+impl Porcelain {
+    /// Says whether these lines are wanted.
+    pub fn is_on(&self) -> bool {
+        self.version.is_some()
+    }
+}
+
 /// The option of a command that acts, for silence after success.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Quiet {

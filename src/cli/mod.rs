@@ -25,14 +25,14 @@ use clap::{CommandFactory, FromArgMatches};
 
 pub use self::color::{Color, ColorWhen};
 pub use self::confirm::{ask, confirm};
-pub use self::flags::{Json, NotesRef, Quiet, Silent};
+pub use self::flags::{Json, NotesRef, Porcelain, Quiet, Silent};
 pub use self::interruption::Interruption;
 pub use self::man::{PAGES, show_page};
 pub use self::mdoc::Page;
 pub use self::message::{error, hint, warning};
 pub use self::notes_source::NotesSource;
 pub use self::options::{Words, limit, prepared, split_at_dashes, split_words, without_paths};
-pub use self::output::{Output, Screen, print};
+pub use self::output::{Output, Screen, print, print_steps};
 pub use self::printing::Printing;
 pub use self::progress::Progress;
 pub use self::writing::Writing;
@@ -86,7 +86,7 @@ pub fn main<O: CommandFactory + FromArgMatches>(
     }
 }
 
-/// Tells what went wrong, if anything did, and returns the exit code.
+/// Prints what went wrong, if anything did, and returns the exit code.
 pub fn finish(outcome: Result<Outcome>) -> ExitCode {
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
@@ -105,7 +105,7 @@ pub fn finish(outcome: Result<Outcome>) -> ExitCode {
     }
 }
 
-/// Turns "there is no such thing" into [`Outcome::No`]: it is told, and the command has not failed.
+/// Turns "there is no such thing" into [`Outcome::No`]: it is printed as an error, and the command has not failed.
 ///
 /// # Errors
 ///
@@ -135,9 +135,7 @@ pub fn current_directory() -> Result<PathBuf> {
 ///
 /// As [`Repository::open`]; also if the current directory is gone.
 pub fn repository() -> Result<Repository> {
-    let directory =
-        std::env::current_dir().map_err(|error| Error::other("cannot read the current directory").because(error))?;
-    let repo = Repository::open(&directory)?;
+    let repo = Repository::open(&current_directory()?)?;
     agents::define(&repo);
     if let Some(name) = record::configured_notes_ref(&repo).filter(|name| !git::is_ref_name(&notes::expand_ref(name))) {
         let what = format!("bad value '{}' for shiftlog.notesRef: it is not a valid ref name", outside::line(&name));
@@ -160,7 +158,7 @@ pub fn full_notes_ref(repo: &Repository, option: Option<&str>) -> String {
     notes::expand_ref(notes_ref(repo, option).as_deref().unwrap_or(notes::DEFAULT_REF))
 }
 
-/// Tells what a recorder could not do.
+/// Warns of what a recorder could not do.
 pub fn tell(repo: &Repository, report: &crate::capture::Report) {
     for error in &report.warnings {
         message::warning(&error.to_string());

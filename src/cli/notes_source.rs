@@ -13,7 +13,7 @@ pub struct NotesSource {
 }
 
 impl NotesSource {
-    /// Returns a reader of the notes that are wanted. A ref that is named and does not exist is told about.
+    /// Returns a reader of the notes that are wanted. A ref that is named and does not exist is warned of.
     pub fn reader<'r>(&self, repo: &'r Repository) -> Reader<'r> {
         if let Some(name) = self.name().map(notes::expand_ref)
             && repo.tip(&name).is_ok_and(|tip| tip.is_none())

@@ -36,6 +36,19 @@ pub fn print(text: &str) -> Result<()> {
     io::stdout().write_all(outside::text(text).as_bytes()).map_err(Error::output)
 }
 
+/// Prints what was done, a line each, or that there was nothing to do; with `is_quiet` nothing.
+///
+/// # Errors
+///
+/// As [`print()`].
+pub fn print_steps(steps: &[String], is_quiet: bool) -> Result<()> {
+    match steps {
+        _ if is_quiet => Ok(()),
+        [] => print("nothing to do\n"),
+        steps => print(&steps.iter().map(|step| format!("{step}\n")).collect::<String>()),
+    }
+}
+
 impl Screen {
     /// Starts the output of a command that lists or shows: with a pager if a person sees it, and colours if wanted.
     pub fn paged(repo: &Repository, color: Color, date: date::Format) -> Self {

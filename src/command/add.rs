@@ -9,15 +9,13 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::agent::{self, Agent};
+use crate::capture;
 use crate::capture::by_hand::{self, Addition};
-use crate::capture::{self, State};
 use crate::cli::{self, Outcome, Writing};
 use crate::error::{Error, Kind, Result};
-use crate::git::Repository;
-use crate::record;
+use crate::pretty;
 use crate::record::tombstone::Tombstones;
 use crate::transcript::SessionKey;
-use crate::{archive, pretty};
 
 /// Attach a transcript to a commit by hand
 #[derive(Debug, Parser)]
@@ -151,30 +149,4 @@ fn session_id(options: &Options, agent: &dyn Agent, transcript: &[u8]) -> Result
     named().or_else(|| agent.session_id(transcript)).or_else(stem).ok_or_else(|| {
         Error::new(Kind::Usage, "the transcript does not tell its session").hint("name it with --session=<id>")
     })
-}
-
-/// Stores pending captures, the results that agents wrote after their last hook, commits that no hook reported, and data of
-/// ours that a rewrite of refs removed. Commands that read call it first; what still cannot be stored is a warning.
-pub(super) fn store_pending(repo: &Repository) {
-    let state = State::new(&repo.common_dir());
-    let has_pending = std::fs::read_dir(state.pending_dir()).is_ok_and(|mut entries| entries.next().is_some());
-    let notes_ref = record::notes_ref(repo);
-    let is_lost =
-        || [archive::REF, &notes_ref].iter().any(|name| repo.lost_tree(name).is_ok_and(|tree| tree.is_some()));
-    let unseen = capture::unseen(repo, &notes_ref);
-    if has_pending || unseen.is_some() || capture::awaits_words(&state) || is_lost() {
-        let mut recorder = capture::recorder(repo, &notes_ref);
-        if let Some(unseen) = unseen {
-            capture::record_unseen(&mut recorder, unseen);
-        }
-        cli::tell(repo, &recorder.finish());
-    }
-    for top in capture::other_worktrees(repo, &notes_ref) {
-        let Ok(other) = Repository::open(&top) else { continue };
-        if let Some(unseen) = capture::unseen(&other, &notes_ref) {
-            let mut recorder = capture::recorder(&other, &notes_ref);
-            capture::record_unseen(&mut recorder, unseen);
-            cli::tell(repo, &recorder.finish());
-        }
-    }
 }

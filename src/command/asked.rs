@@ -108,7 +108,7 @@ fn address(repo: &Repository, word: &OsStr, (revision, hidden): History) -> Resu
     let word = word.as_bytes();
     let plain = word.strip_prefix(b"@").unwrap_or(word);
     let (as_typed, without_sign) = (split_address(word), split_address(plain));
-    // If no file is there, the likeliest reading is the one to be told about.
+    // If no file is there, the likeliest reading is the one that the error is about.
     let likeliest = without_sign[0].clone();
     // Many directories of packages have a name that begins with the sign.
     let readings = [(word, None), (plain, None)].into_iter().chain(as_typed).chain(without_sign);
@@ -152,8 +152,7 @@ fn split_address(word: &[u8]) -> Vec<(&[u8], Option<String>)> {
 /// Returns a path from the top of the working tree.
 fn from_top(repo: &Repository, word: &[u8]) -> Result<BString> {
     let Some(top) = repo.worktree() else { return Ok(word.into()) };
-    let here =
-        std::env::current_dir().map_err(|error| Error::other("cannot read the current directory").because(error))?;
+    let here = cli::current_directory()?;
     let inside = [top.to_owned(), top.canonicalize().unwrap_or_default()];
     // As in Git, paths begin at the top if they are typed outside the working tree.
     let base = if inside.iter().any(|top| here.starts_with(top)) { here } else { top.to_owned() };

@@ -9,7 +9,7 @@ use clap::Parser;
 
 use super::asked::{self, Asked};
 use super::blamed::{self, Blaming, Explained, How};
-use super::{machine, why};
+use super::machine;
 use crate::cli::{self, Json, Outcome, Printing};
 use crate::error::Result;
 use crate::git::{Repository, date};
@@ -60,7 +60,7 @@ pub struct Options {
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(blamed::with_stuck_numbers(args), |options: Options| {
-        let repo = super::elsewhere::repository(options.printing.source())?;
+        let repo = super::open::repository(options.printing.source())?;
         let asked = asked::asked(&repo, &options.words, "git shiftlog blame <file>")?;
         let reader = options.printing.reader(&repo);
         if let Some(format) = options.machine.format() {
@@ -123,7 +123,7 @@ impl Options {
             blocks = blocks.iter().flat_map(of_lines).collect();
         }
         blocks.sort_by_key(|block| block.lines.first().map(|line| line.number));
-        let (commits, redactor) = (why::commits(repo, &blocks)?, redaction::redactor(repo)?);
+        let (commits, redactor) = (blamed::commits(repo, &blocks)?, redaction::redactor(repo)?);
         let (mut names, path) = (repo.names(), asked.path.to_str_lossy());
         for block in &blocks {
             let commit = commits.get(&block.commit.commit_id);

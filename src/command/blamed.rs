@@ -1,6 +1,6 @@
 //! The options for `git blame` and the explanation of its lines, for `why` and `blame`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::io::Read as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -11,10 +11,10 @@ use bstr::ByteSlice as _;
 use super::asked::Asked;
 use crate::cli;
 use crate::error::{Error, Kind, Result};
-use crate::git::{BlameRequest, BlamedLines, ObjectId, Repository};
+use crate::git::{BlameRequest, BlamedLines, Commit, ObjectId, Repository};
 use crate::outside;
 use crate::record::Reader;
-use crate::replay::{Explainer, Explanation};
+use crate::replay::{Block, Explainer, Explanation};
 
 /// How many commits a warning names.
 const MAX_NAMED: usize = 10;
@@ -262,6 +262,18 @@ fn stuck(option: &str, value: &Path) -> OsString {
 /// Returns a path that means the same in another directory.
 fn absolute(path: &OsStr) -> Result<PathBuf> {
     std::path::absolute(path).map_err(|error| Error::io("find", Path::new(path), error))
+}
+
+/// Reads the commits of blocks.
+pub fn commits(repo: &Repository, blocks: &[Block]) -> Result<HashMap<ObjectId, Commit>> {
+    let mut commits = HashMap::new();
+    for block in blocks {
+        let id = block.commit.commit_id;
+        if !id.is_null() && !commits.contains_key(&id) {
+            commits.insert(id, repo.commit(id)?);
+        }
+    }
+    Ok(commits)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::cli::{self, Json, Outcome, Printing};
+use crate::cli::{self, Json, Outcome, Porcelain, Printing};
 use crate::error::Result;
 use crate::git::date;
 use crate::record::BranchSummary;
@@ -30,10 +30,8 @@ pub struct Options {
     sort: Option<(Key, bool)>,
     #[command(flatten)]
     json: Json,
-    /// Print a stable format for scripts
-    #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1",
-          value_parser = ["v1"], conflicts_with = "json")]
-    porcelain: Option<String>,
+    #[command(flatten)]
+    porcelain: Porcelain,
     #[command(flatten)]
     printing: Printing,
 }
@@ -60,7 +58,7 @@ fn parse_key(text: &str) -> Result<(Key, bool), String> {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        crate::command::add::store_pending(&repo);
+        crate::command::open::store_missed(&repo);
         let reader = options.printing.reader(&repo);
         let branches = repo.branches(!options.remotes || options.all, options.remotes || options.all)?;
         let contains = options.contains.as_deref().map(|revision| repo.resolve(revision)).transpose()?;
@@ -71,7 +69,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let mut screen = options.printing.screen(&repo, dates);
         let end = options.printing.end();
         // As for 'log', a header says on a terminal what the number is.
-        let has_header = screen.columns.is_some() && !options.json.is_on && options.porcelain.is_none();
+        let has_header = screen.columns.is_some() && !options.json.is_on && !options.porcelain.is_on();
         let name_of = |summary: &BranchSummary| outside::line(&summary.branch.name);
         let widths = summaries.iter().map(|summary| pretty::width(&name_of(summary)));
         let width = widths.chain(has_header.then_some("branch".len())).max().unwrap_or(0);
@@ -86,7 +84,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 if options.json.is_on {
                     return write!(out, "{}{end}", outside::json(&pretty::branch_object(summary)));
                 }
-                if options.porcelain.is_some() {
+                if options.porcelain.is_on() {
                     let last = summary.last_time.map_or_else(|| "-".into(), |seconds| seconds.to_string());
                     let mark = if summary.is_current { '*' } else { '-' };
                     let (name, head) = (&summary.branch.full_name, summary.branch.commit_id);

@@ -9,8 +9,8 @@ use crate::git::{Paths, Range, Repository};
 use crate::pretty;
 use crate::record::{Query, may_be_fetched};
 
-/// How many problems are told one by one.
-const MAX_TOLD: usize = 10;
+/// How many problems are warned of one by one.
+const MAX_WARNINGS: usize = 10;
 
 /// The options that choose commits.
 #[derive(Debug, clap::Args)]
@@ -145,14 +145,14 @@ impl Problems {
         }
     }
 
-    /// Tells what went wrong.
+    /// Warns of what went wrong.
     pub fn tell(mut self, repo: &Repository) {
         self.others.sort();
         self.others.dedup();
-        for problem in self.others.iter().take(MAX_TOLD) {
+        for problem in self.others.iter().take(MAX_WARNINGS) {
             cli::warning(problem);
         }
-        if let Some(more) = self.others.len().checked_sub(MAX_TOLD).filter(|more| *more > 0) {
+        if let Some(more) = self.others.len().checked_sub(MAX_WARNINGS).filter(|more| *more > 0) {
             cli::warning(&format!("and {more} more; 'git shiftlog fsck' lists all"));
         }
         if self.missing > 0 {

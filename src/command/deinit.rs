@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 
-use super::init::{question, warn_of_left};
 use crate::archive::{self, Archive};
 use crate::capture::State;
 use crate::cli::{self, Outcome, Quiet};
@@ -54,13 +53,16 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if options.purge_refs && !options.dry_run && !options.yes && !is_confirmed(&repo, &refs)? {
             return Ok(Outcome::No);
         }
-        if let Some(question) = question(plan.left(), "Take ours out of them?", "Edit it there?") {
+        if let Some(question) = setup::question(plan.left(), "Take ours out of them?", "Edit it there?") {
             if !options.dry_run && cli::confirm(&question)? == Some(true) {
                 plan = setup::remove(&repo, true)?;
-            } else if warn_of_left(plan.left()) {
-                cli::hint(&repo, "'git shiftlog deinit --yes' takes ours out of them, for all of these repositories");
             } else {
-                cli::hint(&repo, "'git shiftlog deinit --yes' edits it there");
+                setup::left_alone(plan.left()).iter().for_each(|warning| cli::warning(warning));
+                let hint = match setup::has_hooks_of_others(plan.left()) {
+                    true => "'git shiftlog deinit --yes' takes ours out of them, for all of these repositories",
+                    false => "'git shiftlog deinit --yes' edits it there",
+                };
+                cli::hint(&repo, hint);
             }
         }
         plan.remarks().iter().for_each(|remark| cli::warning(remark));
@@ -73,7 +75,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 purge(&repo, &refs, has_left)?;
             }
         }
-        super::init::report(&steps, options.quiet.is_on && !options.dry_run)
+        cli::print_steps(&steps, options.quiet.is_on && !options.dry_run)?;
+        Ok(Outcome::Done)
     })
 }
 

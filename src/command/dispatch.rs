@@ -1,10 +1,11 @@
 //! `git shiftlog`: finds the command that was named and runs it.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
 
-use super::{ALL, program};
+use super::ALL;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 
@@ -72,8 +73,8 @@ fn execute(name: &str, args: Vec<OsString>) -> ExitCode {
     if let Some(command) = ALL.iter().find(|command| command.name == name) {
         return (command.run)(std::iter::once(program.into()).chain(args).collect());
     }
-    if let Some(path) = program::find(&program) {
-        return program::replace(&path, args)
+    if let Some(path) = find(&program) {
+        return replace(&path, args)
             .unwrap_or_else(|error| cli::finish(Err(Error::other(format!("cannot run '{program}'")).because(error))));
     }
     let error = Error::other(format!("'{name}' is not a git shiftlog command; see 'git shiftlog -h'"));
@@ -83,6 +84,35 @@ fn execute(name: &str, args: Vec<OsString>) -> ExitCode {
     };
     cli::error(&error);
     ExitCode::from(1)
+}
+
+/// Runs a program in place of this one.
+///
+/// # Errors
+///
+/// If it cannot be run; otherwise this does not return.
+fn replace(program: &Path, args: impl IntoIterator<Item = OsString>) -> std::io::Result<ExitCode> {
+    Err(Command::new(program).args(args).exec())
+}
+
+/// Finds a program beside this one, then where Git keeps its own, then on `PATH`.
+fn find(name: &str) -> Option<PathBuf> {
+    // A name from the command line becomes part of a path only as one plain component.
+    if name.contains(['/', '\\']) {
+        return None;
+    }
+    let file =
+        |dir: &Path| Some(dir.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))).filter(|path| path.is_file());
+    let beside = || file(std::env::current_exe().ok()?.parent()?);
+    let libexec = || {
+        let dir = std::env::var_os("GIT_EXEC_PATH").map(PathBuf::from).or_else(|| {
+            let output = Command::new("git").arg("--exec-path").output().ok()?;
+            Some(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end().to_owned()))
+        })?;
+        file(&dir)
+    };
+    let on_path = || std::env::split_paths(&std::env::var_os("PATH")?).find_map(|dir| file(&dir));
+    beside().or_else(libexec).or_else(on_path)
 }
 
 /// Returns the command whose name is most like a word, if one is like it at all.

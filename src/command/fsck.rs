@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use serde_json::{Value, json};
 
+use super::removal;
 use crate::capture::{self, State};
-use crate::cli::{self, Json, NotesRef, Outcome, Progress};
+use crate::cli::{self, Json, NotesRef, Outcome, Porcelain, Progress};
 use crate::error::{Error, Kind};
 use crate::record::{kept, may_be_fetched};
 use crate::share::purge;
@@ -37,10 +38,8 @@ pub struct Options {
     unreachable: bool,
     #[command(flatten)]
     json: Json,
-    /// Print a stable format for scripts
-    #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1",
-          value_parser = ["v1"], conflicts_with = "json")]
-    porcelain: Option<String>,
+    #[command(flatten)]
+    porcelain: Porcelain,
     #[command(flatten)]
     notes_ref: NotesRef,
     /// Print only problems, and what is repaired
@@ -59,7 +58,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let is_repairing = options.repair && !options.dry_run;
         let notes_ref = options.notes_ref.full_name(&repo);
         if purge::is_unfinished(&repo) && !options.dry_run {
-            crate::command::purge::finish_interrupted(&repo)?;
+            removal::finish_interrupted(&repo)?;
         }
         if is_repairing {
             let recorder = capture::recorder(&repo, &notes_ref);
@@ -91,7 +90,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let text =
             if options.json.is_on { objects(&options, &checked, &done) } else { lines(&options, &checked, &done) };
         cli::print(&text)?;
-        let is_for_people = !options.json.is_on && options.porcelain.is_none();
+        let is_for_people = !options.json.is_on && !options.porcelain.is_on();
         if !checked.problems.is_empty() && !options.repair && is_for_people {
             cli::hint(&repo, "'git shiftlog fsck --repair' repairs what can be repaired");
         }
@@ -107,7 +106,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 }
 
 fn lines(options: &Options, checked: &Checked, done: &[String]) -> String {
-    let is_porcelain = options.porcelain.is_some();
+    let is_porcelain = options.porcelain.is_on();
     let mut text = String::new();
     let mark = match (is_porcelain, options.dry_run) {
         (false, _) => "",

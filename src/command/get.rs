@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use super::value_path::{about, required};
 use crate::cli;
 use crate::mcp;
 
@@ -23,7 +24,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 }
 
 fn print(options: &Options) -> crate::error::Result<()> {
-    let path = super::keys::required(options.path.as_deref())?;
-    let value = mcp::value(path).map_err(|error| super::keys::about(path, error))?;
+    let path = required(options.path.as_deref())?;
+    let value = mcp::value(path).map_err(|error| about(path, error))?;
     cli::print(&(value + "\n"))
 }

@@ -44,7 +44,7 @@ pub struct Options {
     #[arg(short = 'w', long)]
     word_regexp: bool,
     /// Look in these parts: prompts, answers, thinking, calls, results, notices or all (default: all but results)
-    #[arg(long = "in", value_name = "part,...", value_parser = parts)]
+    #[arg(long = "in", value_name = "part,...")]
     parts: Option<Parts>,
     /// Look only in calls of this tool
     #[arg(long, value_name = "name")]
@@ -116,10 +116,6 @@ pub struct Options {
     words: Vec<OsString>,
 }
 
-pub(super) fn parts(text: &str) -> Result<Parts, String> {
-    Parts::parse(text).ok_or_else(|| "prompts, answers, thinking, calls, results, notices or all".to_owned())
-}
-
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
@@ -128,7 +124,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if options.max_count == Some(0) {
             return Ok(Outcome::No);
         }
-        let repo = crate::command::elsewhere::repository(options.printing.source())?;
+        let repo = crate::command::open::repository(options.printing.source())?;
         let reader = options.printing.reader(&repo);
         let plan = options.plan(&repo, &reader, words)?;
         plan.problems.iter().for_each(|problem| cli::warning(problem));

@@ -8,9 +8,9 @@ use clap::Parser;
 
 use crate::agent::{self, Agent};
 use crate::cli::{self, Outcome, Quiet};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind};
 use crate::record::kept;
-use crate::setup::{self, Left, Share, Wanted};
+use crate::setup::{self, Share, Wanted};
 
 /// How long one write may wait for other processes.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -93,20 +93,19 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             is_for_all: options.yes,
         };
         let mut plan = setup::install(&repo, &wanted)?;
-        if let Some(question) = question(plan.left(), "Add ours to them?", "Edit it there?") {
+        if let Some(question) = setup::question(plan.left(), "Add ours to them?", "Edit it there?") {
             if !options.dry_run && cli::confirm(&question)? == Some(true) {
                 plan = setup::install(&repo, &Wanted { is_for_all: true, ..wanted })?;
-            } else if warn_of_left(plan.left()) {
-                cli::hint(
-                    &repo,
-                    "'git shiftlog init --yes' adds ours to them; then each of these repositories is recorded",
-                );
-                cli::hint(
-                    &repo,
-                    "'git shiftlog init --no-git-hooks' goes without; then what agents commit is recorded",
-                );
             } else {
-                cli::hint(&repo, "'git shiftlog init --yes' edits it there");
+                setup::left_alone(plan.left()).iter().for_each(|warning| cli::warning(warning));
+                let hints: &[&str] = match setup::has_hooks_of_others(plan.left()) {
+                    true => &[
+                        "'git shiftlog init --yes' adds ours to them; then each of these repositories is recorded",
+                        "'git shiftlog init --no-git-hooks' goes without; then what agents commit is recorded",
+                    ],
+                    false => &["'git shiftlog init --yes' edits it there"],
+                };
+                hints.iter().for_each(|hint| cli::hint(&repo, hint));
             }
         }
         let steps = setup::describe(&plan);
@@ -125,49 +124,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             kept::keep(&repo, &notes_ref, Instant::now() + TIMEOUT)
                 .unwrap_or_else(|error| cli::warning(&error.to_string()));
         }
-        report(&steps, options.quiet.is_on && !options.dry_run)
+        cli::print_steps(&steps, options.quiet.is_on && !options.dry_run)?;
+        Ok(Outcome::Done)
     })
-}
-
-/// Returns what files outside the repository are, a clause each, and whether it is about several files.
-fn reasons(left: &[Left]) -> Vec<(String, bool)> {
-    let directory = |left: &Left| Some(format!("'{}'", left.path.parent()?.display()));
-    let mut directories: Vec<String> = left.iter().filter(|left| left.link.is_none()).filter_map(directory).collect();
-    directories.dedup();
-    let hooks = format!("the hooks in {} run in other repositories too", directories.join(", "));
-    let links = left.iter().filter_map(|left| {
-        let link = left.link.as_ref()?;
-        Some((format!("'{}' leads to '{}' outside this repository", link.display(), left.path.display()), false))
-    });
-    (!directories.is_empty()).then_some((hooks, true)).into_iter().chain(links).collect()
-}
-
-/// Returns the question whether files outside the repository shall change: `of_hooks` is its end if hooks are among them.
-pub(super) fn question(left: &[Left], of_hooks: &str, of_links: &str) -> Option<String> {
-    let reasons = reasons(left);
-    let has_hooks = reasons.iter().any(|(_, is_of_several)| *is_of_several);
-    let clauses: Vec<&str> = reasons.iter().map(|(clause, _)| clause.as_str()).collect();
-    let (first, rest) = clauses.join("; ").split_at_checked(1).map(|(a, b)| (a.to_uppercase(), b.to_owned()))?;
-    Some(format!("{first}{rest}. {}", if has_hooks { of_hooks } else { of_links }))
-}
-
-/// Warns of the files outside the repository that are left alone. Returns whether hooks are among them.
-pub(super) fn warn_of_left(left: &[Left]) -> bool {
-    let reasons = reasons(left);
-    for (clause, is_of_several) in &reasons {
-        let verb = if *is_of_several { "are" } else { "is" };
-        cli::warning(&format!("{clause}, and {verb} left alone"));
-    }
-    reasons.iter().any(|(_, is_of_several)| *is_of_several)
-}
-
-/// Prints what was done, or that there was nothing to do.
-pub(super) fn report(steps: &[String], is_quiet: bool) -> Result<Outcome> {
-    if !is_quiet {
-        let nothing = ["nothing to do".to_owned()];
-        let lines = if steps.is_empty() { &nothing } else { steps };
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        cli::print(&text)?;
-    }
-    Ok(Outcome::Done)
 }

@@ -105,7 +105,7 @@ const BATCHES: [usize; 2] = [64, 1024];
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
-        let repo = crate::command::elsewhere::repository(options.printing.source())?;
+        let repo = crate::command::open::repository(options.printing.source())?;
         if let Some(option) = options.change.name().filter(|_| options.printing.end() == '\0') {
             let message = format!("options '-z' and '{option}' cannot be used together");
             return Err(Error::new(Kind::Usage, message));
@@ -191,7 +191,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if let Some(notice) = newer_notice {
             cli::warning(&format!("some of these were {notice}"));
         }
-        // What a ref lacks that was named is told already.
+        // If a ref was named, what it lacks was reported already.
         let is_plain = matches!(list.voice, Voice::Human)
             && options.words.is_empty()
             && !options.chosen.names_refs()

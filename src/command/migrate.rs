@@ -33,7 +33,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let directories = setup::earlier_directories(&repo);
         let others: Vec<String> = directories.iter().filter_map(|directory| directory.notes_ref.clone()).collect();
         if !options.dry_run {
-            crate::command::add::store_pending(&repo);
+            crate::command::open::store_missed(&repo);
         }
         let _lock = (!options.dry_run).then(|| {
             let tell = || cli::warning("waiting for another 'git shiftlog migrate' in this repository");
@@ -57,7 +57,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             }
         }
         progress.end();
-        report(&lines, is_quiet)?;
+        let lines: Vec<String> = lines.iter().map(|line| outside::line(line)).collect();
+        cli::print_steps(&lines, is_quiet)?;
         left.iter().for_each(cli::error);
         remarks.iter().for_each(|remark| cli::warning(remark));
         if !is_quiet {
@@ -84,17 +85,6 @@ fn describe(plan: &migrate::Migration, notes_ref: &str) -> Vec<String> {
         lines.push(format!("leave {name}, whose sessions are under {notes_ref} as well"));
     }
     lines
-}
-
-fn report(lines: &[String], is_quiet: bool) -> Result<()> {
-    if is_quiet {
-        return Ok(());
-    }
-    let mut text: String = lines.iter().map(|line| outside::line(line) + "\n").collect();
-    if text.is_empty() {
-        text = "nothing to do\n".into();
-    }
-    cli::print(&text)
 }
 
 /// Tells what is left for the user to look at.

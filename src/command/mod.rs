@@ -1,4 +1,17 @@
 //! The commands: one file each, with its options and a `run` that reads like a recipe.
+//!
+//! A command uses no other command. What several of them need, if it prints or reads options, is in a file that is no
+//! command (a test checks that each of them is listed here, and that at least two commands use it):
+//!
+//! - `asked`: the file, lines and history that `why` and `blame` are asked about
+//! - `blamed`: the options for `git blame`, and its lines with their explanation
+//! - `change`: the change of a commit below its conversation
+//! - `chosen`: the options that choose commits
+//! - `machine`: the formats of `git blame` for programs
+//! - `open`: opening the repository to read from it: first, commits get what hooks have missed
+//! - `removal`: removing what is recorded, and finishing a removal that was interrupted
+//! - `target`: the commits, sessions and paths that words name
+//! - `value_path`: the path to a recorded value
 
 pub mod add;
 mod asked;
@@ -10,7 +23,6 @@ mod chosen;
 pub mod deinit;
 pub mod dispatch;
 pub mod doctor;
-mod elsewhere;
 pub mod evidence;
 pub mod export;
 pub mod fsck;
@@ -28,11 +40,11 @@ pub mod lsp;
 mod machine;
 pub mod mcp;
 pub mod migrate;
-mod observed;
+mod open;
 pub mod prices;
-mod program;
 pub mod purge;
 pub mod remap;
+mod removal;
 pub mod resume;
 pub mod rules;
 pub mod scan;
@@ -43,7 +55,7 @@ pub mod status;
 pub mod summarise;
 pub mod sync;
 mod target;
-mod told;
+mod value_path;
 pub mod verify;
 pub mod web;
 pub mod why;

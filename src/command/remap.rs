@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use serde_json::json;
 
+use super::open;
 use crate::cli::{self, Json, Outcome, Progress, Writing};
 use crate::error::{Kind, Result};
-use crate::git::{ObjectId, Range, Repository};
+use crate::git::{Range, Repository};
 use crate::remap::{Carried, Remapped, Scope, remap};
 
 /// How many commits without a place are named.
@@ -35,7 +36,7 @@ pub struct Options {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        crate::command::add::store_pending(&repo);
+        open::store_missed(&repo);
         let notes_ref = options.writing.notes_ref(&repo);
         let scope = scope(&repo, &options.revisions)?;
         // A person can stop it; there is no need for a limit.
@@ -73,7 +74,6 @@ fn scope(repo: &Repository, revisions: &[String]) -> Result<Scope> {
 
 fn report(repo: &Repository, options: &Options, remapped: &Remapped) -> Result<()> {
     let mut names = repo.names();
-    let mut list = |ids: &[ObjectId]| ids.iter().map(|id| names.shorten(*id)).collect::<Vec<_>>().join(", ");
     let mut text = String::new();
     if options.json.is_on {
         let mut add = |what: &str, carried: &Carried| {
@@ -88,18 +88,20 @@ fn report(repo: &Repository, options: &Options, remapped: &Remapped) -> Result<(
     } else if !options.writing.is_quiet() {
         let verb = if options.dry_run { "would get" } else { "has" };
         for carried in &remapped.carried {
-            text += &format!("{} {verb} what was said on {}\n", list(&[carried.to]), list(&carried.from));
+            text += &format!(
+                "{} {verb} what was said on {}\n",
+                names.shorten(carried.to),
+                open::listed(&mut names, &carried.from)
+            );
         }
     }
     cli::print(&text)?;
     for carried in &remapped.ambiguous {
-        let (to, from) = (list(&[carried.to]), list(&carried.from));
-        cli::warning(&format!("'{to}' makes the same change as commits with different conversations: {from}"));
-        cli::hint(repo, &format!("git notes --ref=shiftlog copy <commit> {to}"));
+        open::warn_of_ambiguous(repo, &mut names, carried);
     }
     if !options.writing.is_quiet() && !options.json.is_on && !remapped.unplaced.is_empty() {
         let count = remapped.unplaced.len();
-        let named = list(&remapped.unplaced[..count.min(MAX_NAMED)]);
+        let named = open::listed(&mut names, &remapped.unplaced[..count.min(MAX_NAMED)]);
         let more = if count > MAX_NAMED { ", ..." } else { "" };
         let commits = if count == 1 { "a commit" } else { "commits" };
         cli::warning(&format!("no branch has the change of {commits} with a conversation: {named}{more}"));

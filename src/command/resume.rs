@@ -59,7 +59,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     let mut commands = None;
     let code = cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        crate::command::add::store_pending(&repo);
+        crate::command::open::store_missed(&repo);
         let other = options.other.as_deref().map(agent::named).transpose()?;
         let top = repo.worktree().ok_or_else(|| Error::other("this operation must be run in a work tree"))?.to_owned();
         let commit_id = repo.resolve(options.commit.as_deref().unwrap_or("HEAD"))?;

@@ -8,12 +8,14 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use super::removal::{self, Refusal, RemovalRequest};
 use crate::archive::{self, Archive};
 use crate::cli::{self, Json, Outcome, Printing, Screen, Silent};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Range, Repository, date};
 use crate::record::{Query, Words, redaction};
 use crate::redact::{Finding, RULES, Redactor, expand};
+use crate::share::purge::Target;
 use crate::told::{self, Told};
 use crate::{evidence, outside};
 
@@ -91,7 +93,19 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let count = scanner.count;
         scanner.screen.out.finish()?;
         if options.fix && count > 0 {
-            let outcome = crate::command::purge::secrets(&repo, options.yes, options.dry_run)?;
+            let finished = if options.dry_run { None } else { removal::finish_interrupted(&repo)? };
+            let outcome = removal::remove(
+                &repo,
+                &RemovalRequest {
+                    notes_ref: cli::full_notes_ref(&repo, None),
+                    target: Target::Matches(redaction::scanner(&repo)?),
+                    refusal: Refusal::OfEverything,
+                    finished,
+                    is_dry_run: options.dry_run,
+                    is_confirmed: options.yes,
+                    is_json: false,
+                },
+            )?;
             return Ok(if options.dry_run { Outcome::No } else { outcome });
         }
         Ok(if count > 0 { Outcome::No } else { Outcome::Done })

@@ -30,7 +30,7 @@ pub struct Options {
     #[arg(long, value_name = "word")]
     not: Vec<String>,
     /// Look in these parts: prompts, answers, thinking, calls, results, notices or all, which is the default
-    #[arg(long = "in", value_name = "part,...", value_parser = super::grep::parts)]
+    #[arg(long = "in", value_name = "part,...")]
     parts: Option<Parts>,
     #[command(flatten)]
     json: Json,
@@ -49,7 +49,7 @@ pub struct Options {
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
-        let repo = crate::command::elsewhere::repository(options.printing.source())?;
+        let repo = crate::command::open::repository(options.printing.source())?;
         let reader = options.printing.reader(&repo);
         let (words, rest) = options.told_apart(&repo);
         let terms = Terms::new(&words, &options.not, Case::Smart, 1.0)?.within(options.parts.unwrap_or(Parts::ALL));

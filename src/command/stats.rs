@@ -88,7 +88,7 @@ pub struct Options {
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
-        let repo = crate::command::elsewhere::repository(&options.source)?;
+        let repo = crate::command::open::repository(&options.source)?;
         let reader = options.source.reader(&repo);
         let query = options.chosen.query(&repo, &options.operands)?;
         if options.lines {

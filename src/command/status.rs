@@ -9,7 +9,7 @@ use clap::Parser;
 use serde_json::json;
 
 use crate::capture::{self, PendingFile, SessionStatus};
-use crate::cli::{self, Json, Outcome, Output, Screen};
+use crate::cli::{self, Json, Outcome, Output, Porcelain, Screen};
 use crate::error::{Error, Result};
 use crate::git::{Repository, date};
 use crate::pretty::{self, count, size};
@@ -24,10 +24,8 @@ const MAX_PROMPT_CHARS: usize = 200;
 pub struct Options {
     #[command(flatten)]
     json: Json,
-    /// Print a stable format for scripts
-    #[arg(long, value_name = "version", require_equals = true, num_args = 0..=1, default_missing_value = "v1",
-          value_parser = ["v1"], conflicts_with = "json")]
-    porcelain: Option<String>,
+    #[command(flatten)]
+    porcelain: Porcelain,
     /// End each entry with NUL
     #[arg(short = 'z')]
     nul: bool,
@@ -42,10 +40,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let repo = cli::repository()?;
         let (sessions, waiting) = (capture::session_statuses(&repo), capture::waiting(&repo));
         let end = if options.nul { '\0' } else { '\n' };
-        let lines = match (options.json.is_on, &options.porcelain) {
+        let lines = match (options.json.is_on, options.porcelain.is_on()) {
             (true, _) => objects(&sessions, &waiting),
-            (false, Some(_)) => porcelain(&sessions, &waiting),
-            (false, None) => {
+            (false, true) => porcelain(&sessions, &waiting),
+            (false, false) => {
                 let date = date::Format::parse(options.date.as_deref().unwrap_or("human-local"))?;
                 return print_for_people(&repo, &sessions, &waiting, &date);
             }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use bstr::ByteSlice as _;
 use clap::Parser;
 
+use super::target;
 use crate::agent::{self, Ask};
 use crate::cli::{self, Json, NotesRef, Outcome};
 use crate::error::{Error, Kind, Result};
@@ -61,7 +62,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let repo = cli::repository()?;
         cli::without_paths(&repo, &options.revisions)?;
         if !options.dry_run {
-            crate::command::add::store_pending(&repo);
+            crate::command::open::store_missed(&repo);
         }
         if options.revisions.is_empty() {
             options.revisions.push("HEAD".into());
@@ -90,7 +91,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 /// Prints the summary of a commit: the one that is saved, or what an agent says now.
 fn summarise(repo: &Repository, options: &Options, revision: &str, has_printed: &mut bool) -> Result<()> {
     let reader = reader(repo, options);
-    let conversations = crate::command::show::find(&reader, revision, None, false)?;
+    let conversations = target::conversations_of(&reader, revision)?;
     let commit = repo.commit(repo.resolve(revision)?)?;
     let saved = saved_summary(&reader, commit.commit_id)?;
     if let Some(saved) = saved.filter(|_| !options.force) {

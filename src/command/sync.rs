@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use super::removal;
 use crate::cli::{self, NotesRef, Outcome, Quiet};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, Repository};
@@ -50,10 +51,10 @@ enum Way {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        crate::command::add::store_pending(&repo);
+        crate::command::open::store_missed(&repo);
         // Unless the purge is finished first, the words would be sent.
         if purge::is_unfinished(&repo) && !options.dry_run {
-            crate::command::purge::finish_interrupted(&repo)?;
+            removal::finish_interrupted(&repo)?;
         }
         let (way, remote) = words(&options.words)?;
         let remote = remote.map_or_else(|| repo.default_remote(), Ok)?;

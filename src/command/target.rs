@@ -1,13 +1,14 @@
-//! The commits, ranges of commits and sessions that a command line names.
+//! The commits, ranges of commits, sessions and paths that a command line names, and what is recorded for them.
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 
+use crate::cli;
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Range, Repository};
 use crate::outside;
-use crate::record::{Query, Reader};
+use crate::record::{Conversation, Note, Query, Reader};
 use crate::transcript::SessionKey;
 
 /// A commit or a session that the command line names.
@@ -94,14 +95,30 @@ pub(super) fn nothing_recorded(session: Option<&str>, revisions: &str) -> Error 
     Error::new(Kind::Missing, format!("no {what} recorded for {revisions}"))
 }
 
+/// Returns the error that says that nothing is recorded for a commit, and what lists the commits that have something.
+pub(super) fn nothing_on(revision: &str) -> Error {
+    nothing_recorded(None, revision).hint("'git shiftlog log' lists the commits that have a conversation")
+}
+
+/// Finds the conversations of a commit.
+///
+/// # Errors
+///
+/// [`Kind::Missing`] if nothing is recorded for the commit; another kind if there is no such commit.
+pub(super) fn conversations_of(reader: &Reader<'_>, revision: &str) -> Result<Vec<Conversation>> {
+    let commit_id = commit_of(reader.repo(), revision)?;
+    let note = reader.note(commit_id)?.ok_or_else(|| nothing_on(revision))?;
+    let conversations = reader.conversations(&note, None, false)?;
+    if conversations.is_empty() { Err(nothing_on(revision)) } else { Ok(conversations) }
+}
+
 /// Returns paths as they are from the top of the working tree, with `/` between components.
 ///
 /// # Errors
 ///
 /// If one is outside.
 pub(super) fn paths_from_top(repo: &Repository, paths: &[OsString]) -> Result<Vec<String>> {
-    let here =
-        std::env::current_dir().map_err(|error| Error::other("cannot read the current directory").because(error))?;
+    let here = cli::current_directory()?;
     let top = match repo.worktree() {
         Some(top) => top.canonicalize().unwrap_or_else(|_| top.to_owned()),
         // Without a working tree, paths begin at its top.

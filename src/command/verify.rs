@@ -10,8 +10,8 @@ use crate::cli::{self, Json, NotesRef, Outcome, Silent};
 use crate::error::{Error, Kind};
 use crate::git::sign::State;
 use crate::git::{Names, Order, Range};
-use crate::outside;
 use crate::upkeep::verify::{Verified, verify};
+use crate::{outside, pretty};
 
 /// Check that records are intact, and who signed them
 #[derive(Debug, Parser)]
@@ -90,35 +90,8 @@ fn line(names: &mut Names<'_>, each: &Verified) -> String {
         line += &format!(" (format {version}; only a newer version of git-shiftlog can verify it)");
     }
     line += ", ";
-    line += &provenance(each);
+    line += &pretty::provenance(each);
     outside::line(&line) + "\n"
-}
-
-/// Returns who signed and wrote a record, who carried it, and which tree it was made for.
-pub(super) fn provenance(each: &Verified) -> String {
-    let mut line = String::new();
-    line += match each.signature.state {
-        State::None => "unsigned",
-        State::Good => "good signature",
-        State::Doubtful => "signature by a key that is not trusted",
-        State::Bad => "BAD signature",
-        State::Unchecked => "signature that cannot be checked",
-    };
-    if !each.signature.signer.is_empty() {
-        line += &format!(" by {}", each.signature.signer);
-    }
-    if each.signature.state != State::Good && !each.writer.is_empty() {
-        line += &format!(", written in the name of {}", each.writer);
-    }
-    if let Some(carrier) = &each.carried_by {
-        line += &format!(", carried here by {carrier}");
-    }
-    line += match each.is_own_tree {
-        Some(true) => ", made for this tree",
-        Some(false) => ", made for another tree",
-        None => "",
-    };
-    line
 }
 
 fn object(each: &Verified) -> String {

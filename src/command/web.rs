@@ -52,12 +52,12 @@ pub struct Options {
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
-        let repo = crate::command::elsewhere::repository(&options.source)?;
+        let repo = crate::command::open::repository(&options.source)?;
         let words = cli::split_words(&repo, &options.words)?;
-        // A wrong word is told now, and not on each page.
+        // A wrong word is an error now, and not on each page.
         words.revisions.iter().try_for_each(|revision| repo.add_to_range(&mut Range::default(), revision))?;
         let notes_ref = cli::notes_ref(&repo, options.source.name());
-        // A ref that does not exist is told about now, and not on each page.
+        // A ref that does not exist is warned of now, and not on each page.
         options.source.reader(&repo);
         let directory = cli::current_directory()?;
         let idle_minutes = options.idle.unwrap_or(IDLE_MINUTES);

@@ -1,6 +1,5 @@
 //! `git shiftlog why`: the conversation behind a line.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -12,7 +11,7 @@ use super::blamed::{self, Blaming, Explained, How};
 use super::machine::{self, Machine};
 use crate::cli::{self, Json, Outcome, Printing};
 use crate::error::{Error, Kind, Result};
-use crate::git::{Commit, ObjectId, Repository, date};
+use crate::git::{Repository, date};
 use crate::outside;
 use crate::pretty::{WhyView, why_format, why_line, why_object, write_why};
 use crate::record::{MissingWords, redaction};
@@ -55,7 +54,7 @@ pub struct Options {
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(blamed::with_stuck_numbers(args), |options: Options| {
-        let repo = super::elsewhere::repository(options.printing.source())?;
+        let repo = super::open::repository(options.printing.source())?;
         let asked = asked::asked(&repo, &options.words, "git shiftlog why <file>:<line>")?;
         if asked.range.is_none() && !options.blaming.has_lines() {
             return Err(Error::new(Kind::Usage, "no line is named").hint("git shiftlog why <file>:<line>"));
@@ -85,7 +84,7 @@ impl Options {
     fn print(&self, repo: &Repository, asked: &Asked, blocks: &[Block]) -> Result<()> {
         let dates = self.printing.dates(repo, date::Format::SHORT)?;
         let mut screen = self.printing.screen(repo, dates);
-        let (commits, redactor) = (commits(repo, blocks)?, redaction::redactor(repo)?);
+        let (commits, redactor) = (blamed::commits(repo, blocks)?, redaction::redactor(repo)?);
         let (mut names, end) = (repo.names(), self.printing.end());
         let path = asked.path.to_str_lossy();
         for (at, block) in blocks.iter().enumerate() {
@@ -115,16 +114,4 @@ impl Options {
         }
         screen.out.finish()
     }
-}
-
-/// Reads the commits of blocks.
-pub(super) fn commits(repo: &Repository, blocks: &[Block]) -> Result<HashMap<ObjectId, Commit>> {
-    let mut commits = HashMap::new();
-    for block in blocks {
-        let id = block.commit.commit_id;
-        if !id.is_null() && !commits.contains_key(&id) {
-            commits.insert(id, repo.commit(id)?);
-        }
-    }
-    Ok(commits)
 }

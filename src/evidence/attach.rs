@@ -22,7 +22,7 @@ use crate::record::tombstone::Tombstones;
 use crate::record::{Evidence, Note, redaction};
 use crate::redact::Redactor;
 
-/// The kind of an Apex log, which is told from its text or its name.
+/// The kind of an Apex log, which is recognized by its text or its name.
 const APEX: &str = "apex";
 /// How many digits of the digest are the id of a text that has no other.
 const ID_DIGITS: usize = 12;
@@ -156,7 +156,7 @@ pub fn attach(
     let message = format!("shiftlog: evidence on {}\n", commit_id.to_hex_with_len(12));
     notes::edit(repo, notes_ref, &message, deadline, |editor| {
         let note = editor.get(commit_id)?.unwrap_or_default();
-        let mut known = Note::parse_lines(&note).evidence();
+        let mut known = Note::parse_unjoined(&note).evidence();
         // Nothing of the note changes but what is added.
         let mut text = note.clone();
         if !text.is_empty() && !text.ends_with(b"\n") {
@@ -173,7 +173,7 @@ pub fn attach(
                 continue;
             }
             if known.iter().any(is_it) {
-                let mut note = Note::parse_lines(&text);
+                let mut note = Note::parse_unjoined(&text);
                 note.retain(|unit| !unit.evidence().is_some_and(|known| is_it(&known)));
                 text = note.to_bytes();
             }
@@ -202,7 +202,7 @@ pub fn remove(
     let mut was_there = false;
     let message = format!("shiftlog: drop evidence on {}\n", commit_id.to_hex_with_len(12));
     notes::edit(repo, notes_ref, &message, deadline, |editor| {
-        let mut note = Note::parse_lines(editor.get(commit_id)?.as_deref().unwrap_or_default());
+        let mut note = Note::parse_unjoined(editor.get(commit_id)?.as_deref().unwrap_or_default());
         let before = note.units().len();
         note.retain(|unit| !unit.evidence().is_some_and(|known| known.is_same(evidence)));
         was_there = note.units().len() < before;

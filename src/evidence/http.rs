@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a request may take, with its redirects and its body.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// The longest reason that is told, in characters.
+/// The longest reason that is reported, in characters.
 #[cfg(feature = "http")]
 const MAX_REASON_CHARS: usize = 500;
 /// How many redirects are followed.

@@ -5,7 +5,7 @@ use std::io::{self, BufRead};
 
 use super::counts::has_failures;
 
-/// The longest line that is told, in characters.
+/// The longest line that is kept, in characters.
 const MAX_CHARS: usize = 240;
 /// How much of a line is looked at, in bytes: a dump of a variable can have megabytes.
 const MAX_LINE_BYTES: usize = 64 << 10;
@@ -13,9 +13,9 @@ const MAX_LINE_BYTES: usize = 64 << 10;
 const MAX_WORD_BYTES: usize = 4 << 10;
 /// How many code units are remembered that were entered and not left. Apex has fewer than this on its stack.
 const MAX_UNITS: usize = 200;
-/// From which share of a limit on it is told, in percent.
+/// From which share of a limit on it is reported, in percent.
 const NEAR_PERCENT: u64 = 80;
-/// How many limits are told.
+/// How many limits are reported.
 const MAX_LIMITS: usize = 4;
 
 /// The findings in a text.
@@ -52,7 +52,7 @@ pub fn triage(mut text: impl BufRead, clean: &dyn Fn(&str) -> String) -> io::Res
             failure = Some(short(shown.trim(), clean));
         }
     }
-    Ok(if is_apex { apex.told(clean) } else { Triage { is_apex, error: failure, lines: Vec::new() } })
+    Ok(if is_apex { apex.triage(clean) } else { Triage { is_apex, error: failure, lines: Vec::new() } })
 }
 
 /// Reads the beginning of the next line; the rest of a long one is left out, with the word that is cut. Returns whether
@@ -174,7 +174,7 @@ impl Apex {
         true
     }
 
-    fn told(self, clean: &dyn Fn(&str) -> String) -> Triage {
+    fn triage(self, clean: &dyn Fn(&str) -> String) -> Triage {
         let near = |(_, used, most): &&(String, u64, u64)| {
             *most > 0 && used.saturating_mul(100) > most.saturating_mul(NEAR_PERCENT)
         };
@@ -260,7 +260,7 @@ fn without_time(line: &str) -> &str {
     line.split_once(' ').filter(|(word, _)| is_time(word)).map_or(line, |(_, rest)| rest.trim_start())
 }
 
-/// Returns a text on one line without secrets, at most as long as is told.
+/// Returns a text on one line without secrets, at most as long as is kept.
 fn short(text: &str, clean: &dyn Fn(&str) -> String) -> String {
     let line = clean(text);
     match line.char_indices().nth(MAX_CHARS) {

@@ -47,7 +47,7 @@ pub struct Pages<'a, 'r> {
 
 /// A conversation with what belongs to it.
 #[derive(Debug)]
-pub struct Told {
+pub struct ShownConversation {
     /// The conversation.
     pub conversation: Conversation,
     /// Where each message begins in the transcript that is stored, which can have secrets.
@@ -125,9 +125,11 @@ impl<'a, 'r> Pages<'a, 'r> {
             let head = SessionHead { key: &session.key, summaries: &summaries, cost, id: &id, address, raw };
             page.session(&head).map_err(Error::output)?;
             for made in session.reads() {
-                let told = self.told(session, made)?;
-                let count = told.len();
-                for (number, Told { conversation, starts, sub_agents, continues }) in told.into_iter().enumerate() {
+                let shown = self.conversations(session, made)?;
+                let count = shown.len();
+                for (number, ShownConversation { conversation, starts, sub_agents, continues }) in
+                    shown.into_iter().enumerate()
+                {
                     let prefix = plan.prefix(sessions, *at, made, number);
                     let after = match number + 1 == count && change.is_none() {
                         true => bars.after(session, made, &starts, has_patch)?,
@@ -160,7 +162,7 @@ impl<'a, 'r> Pages<'a, 'r> {
     /// # Errors
     ///
     /// If the note cannot be read.
-    pub fn told(&mut self, session: &Session, made: &Made) -> Result<Vec<Told>> {
+    pub fn conversations(&mut self, session: &Session, made: &Made) -> Result<Vec<ShownConversation>> {
         self.read += 1;
         (self.tell)(self.read, self.all);
         let commit_id = made.commit.commit_id;
@@ -168,16 +170,18 @@ impl<'a, 'r> Pages<'a, 'r> {
         let Some(mut note) = known.map_or_else(|| self.reader.sessions(commit_id), |note| Ok(Some(note)))? else {
             return Ok(Vec::new());
         };
-        let mut told: Vec<Told> = Vec::new();
+        let mut shown: Vec<ShownConversation> = Vec::new();
         let sub_agents = note.sub_agents(&session.key).to_vec();
         for key in [&session.key].into_iter().chain(&sub_agents) {
             self.reader.each_of_session(&mut note, key, session.is_full, |conversation| {
                 let messages = conversation.messages.iter().filter(|message| !message.parts.is_empty());
                 let starts = messages.map(|message| message.span.start).collect();
                 let conversation = self.clean(conversation);
-                match told.last_mut().filter(|_| *key != session.key) {
-                    Some(told) => told.sub_agents.push(SubAgent::new(conversation, true)),
-                    None => told.push(Told { conversation, starts, sub_agents: Vec::new(), continues: None }),
+                match shown.last_mut().filter(|_| *key != session.key) {
+                    Some(shown) => shown.sub_agents.push(SubAgent::new(conversation, true)),
+                    None => {
+                        shown.push(ShownConversation { conversation, starts, sub_agents: Vec::new(), continues: None })
+                    }
                 }
                 Ok(())
             })?;
@@ -186,7 +190,7 @@ impl<'a, 'r> Pages<'a, 'r> {
             self.notes.clear();
         }
         self.notes.insert(commit_id, note);
-        for each in &mut told {
+        for each in &mut shown {
             let first = each.conversation.messages.iter().find(|message| !message.parts.is_empty());
             let begins_within = first.is_some_and(|message| !message.is_prompt() && !message.is_sidechain);
             if begins_within && !session.is_full {
@@ -197,7 +201,7 @@ impl<'a, 'r> Pages<'a, 'r> {
                 each.continues = before.map(short);
             }
         }
-        Ok(told)
+        Ok(shown)
     }
 
     /// Takes secrets out of a conversation that an earlier version or another tool has recorded.

@@ -76,8 +76,8 @@ impl Selection {
         let mut seen = HashSet::new();
         for Wanted { commit_id, session, is_whole } in wanted {
             if seen.insert((commit_id, session.clone())) {
-                let told = reader.sessions(commit_id)?.filter(|told| told.summaries().next().is_some());
-                let Some(told) = told else {
+                let noted = reader.sessions(commit_id)?.filter(|noted| noted.summaries().next().is_some());
+                let Some(noted) = noted else {
                     let is_observed =
                         || reader.note(commit_id).map(|note| note.is_some_and(|note| !note.evidence().is_empty()));
                     if session.is_none() && only.is_none() && is_observed()? {
@@ -88,9 +88,9 @@ impl Selection {
                 let is_wanted = |key: &SessionKey| match (&session, only) {
                     (Some(session), _) => key == session,
                     (None, Some(only)) => key.is_within(only),
-                    (None, None) => !has_parent(key, &told),
+                    (None, None) => !has_parent(key, &noted),
                 };
-                plan.add(reader, commit_id, &told, is_full || is_whole, redactor, is_wanted)?;
+                plan.add(reader, commit_id, &noted, is_full || is_whole, redactor, is_wanted)?;
             }
         }
         plan.find_commits(reader, redactor)?;
@@ -112,12 +112,12 @@ impl Selection {
             if !reader.repo().has_object(commit_id) {
                 continue;
             }
-            let Ok(told) = reader.sessions_of_blobs(&blob_ids) else { continue };
+            let Ok(noted) = reader.sessions_of_blobs(&blob_ids) else { continue };
             let mut seen = HashSet::new();
-            for summary in told.summaries() {
+            for summary in noted.summaries() {
                 let is_first = seen.insert(&summary.key);
                 let Some((session, end)) = full.get_mut(&summary.key).filter(|_| is_first) else { continue };
-                let bytes = told.bytes_of(&summary.key);
+                let bytes = noted.bytes_of(&summary.key);
                 // Where history was rewritten, several commits have the same words.
                 let is_known = |made: &Made| made.commit.commit_id == commit_id || made.bytes == bytes;
                 if bytes >= *end || session.made.iter().any(is_known) {
@@ -126,7 +126,7 @@ impl Selection {
                 let mut summary = summary.clone();
                 clean_summary(redactor, &mut summary);
                 let (commit, sub_agents) =
-                    (Rc::new(read_commit(reader, commit_id, redactor)?), sub_agents(&told, &summary.key));
+                    (Rc::new(read_commit(reader, commit_id, redactor)?), sub_agents(&noted, &summary.key));
                 session.made.push(Made { commit, summary, sub_agents, bytes });
             }
         }
@@ -140,7 +140,7 @@ impl Selection {
         &mut self,
         reader: &Reader<'_>,
         commit_id: ObjectId,
-        told: &Sessions,
+        noted: &Sessions,
         is_full: bool,
         redactor: &Redactor,
         is_wanted: impl Fn(&SessionKey) -> bool,
@@ -148,10 +148,10 @@ impl Selection {
         let mut places: HashMap<SessionKey, usize> =
             self.sessions.iter().enumerate().map(|(at, session)| (session.key.clone(), at)).collect();
         let commit = Rc::new(read_commit(reader, commit_id, redactor)?);
-        for summary in told.summaries().filter(|summary| is_wanted(&summary.key)) {
+        for summary in noted.summaries().filter(|summary| is_wanted(&summary.key)) {
             let mut summary = summary.clone();
             clean_summary(redactor, &mut summary);
-            let bytes = told.bytes_of(&summary.key);
+            let bytes = noted.bytes_of(&summary.key);
             let at = *places.entry(summary.key.clone()).or_insert(self.sessions.len());
             if at == self.sessions.len() {
                 self.sessions.push(Session { key: summary.key.clone(), is_full, made: Vec::new() });
@@ -160,7 +160,7 @@ impl Selection {
             session.is_full |= is_full;
             // A commit can have several records of a session; they are read together.
             if session.made.iter().all(|made| made.commit.commit_id != commit_id) {
-                let (commit, sub_agents) = (Rc::clone(&commit), sub_agents(told, &summary.key));
+                let (commit, sub_agents) = (Rc::clone(&commit), sub_agents(noted, &summary.key));
                 session.made.push(Made { commit, summary, sub_agents, bytes });
             }
         }
@@ -172,7 +172,7 @@ impl Selection {
         self.sessions.is_empty() && self.observed.is_empty()
     }
 
-    /// Returns what is told of some sessions and commits below the title of their page.
+    /// Returns what is printed of some sessions and commits below the title of their page.
     pub fn lead(&self, sessions: &[usize], observed: &[Rc<Commit>]) -> String {
         let made = || sessions.iter().flat_map(|at| &self.sessions[*at].made);
         let commits: HashSet<ObjectId> = made().map(|made| made.commit.commit_id).collect();
@@ -238,13 +238,13 @@ impl Session {
     }
 }
 
-fn has_parent(key: &SessionKey, told: &Sessions) -> bool {
-    key.parent_id().is_some_and(|id| told.has(&SessionKey::new(&key.agent, id)))
+fn has_parent(key: &SessionKey, noted: &Sessions) -> bool {
+    key.parent_id().is_some_and(|id| noted.has(&SessionKey::new(&key.agent, id)))
 }
 
 /// Returns what the records of a session's sub-agents say.
-fn sub_agents(told: &Sessions, key: &SessionKey) -> Vec<Summary> {
-    told.sub_agents(key).iter().flat_map(|key| told.of(key)).cloned().collect()
+fn sub_agents(noted: &Sessions, key: &SessionKey) -> Vec<Summary> {
+    noted.sub_agents(key).iter().flat_map(|key| noted.of(key)).cloned().collect()
 }
 
 /// Returns text without secrets.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::extent::{Extent, Told, each_line_with, place_in, redacted};
+use super::extent::{Extent, NumberedMessage, each_line_with, place_in, redacted};
 use super::ranked::weight;
 use super::text::texts;
 use super::{PartKind, Session, Terms, Worker};
@@ -55,26 +55,26 @@ impl Excerpt {
 /// As [`turns_of`](super::turns_of).
 pub fn excerpt_of(worker: &mut Worker<'_>, session: &Session, turn: usize, terms: &Terms) -> Result<Option<Excerpt>> {
     let mut problem = None;
-    let told = if session.through.is_none() {
-        worker.told_earlier(session)?
+    let messages = if session.through.is_none() {
+        worker.messages_of_earlier(session)?
     } else {
         let Some(extent) = worker.extent(session, &mut problem) else { return Ok(None) };
         match extent.wording {
-            Wording::InLines => worker.told_in_turn(&extent, turn),
-            Wording::InOnePiece | Wording::InPieces => worker.told(session, &extent, None, &mut problem),
+            Wording::InLines => worker.messages_in_turn(&extent, turn),
+            Wording::InOnePiece | Wording::InPieces => worker.messages(session, &extent, None, &mut problem),
         }
     };
     let mut best: Option<(f64, Excerpt)> = None;
-    for told in told.iter().filter(|told| told.turn == turn) {
-        consider(&told.message, told.number, terms, &mut best);
+    for numbered in messages.iter().filter(|numbered| numbered.turn == turn) {
+        consider(&numbered.message, numbered.number, terms, &mut best);
     }
     Ok(best.map(|(_, excerpt)| excerpt))
 }
 
 impl Worker<'_> {
     /// Reads those messages of one turn that may have a word, of a transcript whose lines are read one by one.
-    fn told_in_turn(&mut self, extent: &Extent, wanted: usize) -> Vec<Told> {
-        let (mut turn, mut number, mut told) = (0, 0, Vec::new());
+    fn messages_in_turn(&mut self, extent: &Extent, wanted: usize) -> Vec<NumberedMessage> {
+        let (mut turn, mut number, mut found) = (0, 0, Vec::new());
         for piece in &extent.pieces {
             let stored_bytes = self.unpacker.stored_bytes();
             let bytes = self.unpacker.bytes(piece).unwrap_or_default();
@@ -96,13 +96,13 @@ impl Worker<'_> {
                     let place = place_in(piece, start);
                     let is_said = !message.parts.is_empty();
                     if turn == wanted {
-                        told.push(Told { message, turn, number, place });
+                        found.push(NumberedMessage { message, turn, number, place });
                     }
                     number += usize::from(is_said);
                 }
             });
         }
-        told
+        found
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Extent {
 }
 
 /// A message of an increment.
-pub(super) struct Told {
+pub(super) struct NumberedMessage {
     pub message: Message,
     /// The number of its turn: 1 for the first prompt, 0 before it.
     pub turn: usize,
@@ -43,7 +43,7 @@ impl Worker<'_> {
         self.unpacker.begin(&session.key);
         let mut wording = None;
         for piece in &pieces {
-            // What cannot be read is told when it is searched.
+            // What cannot be read is reported when it is searched.
             let beginning = self.unpacker.bytes(piece).unwrap_or_default();
             if !beginning.is_empty() {
                 wording = Some(agent.wording(beginning));
@@ -55,13 +55,13 @@ impl Worker<'_> {
     }
 
     /// Reads all messages of an increment, without secrets. Nothing if none of the needles is in it.
-    pub(super) fn told(
+    pub(super) fn messages(
         &mut self,
         session: &Session,
         extent: &Extent,
         needles: Option<&Needles>,
         problem: &mut Option<Error>,
-    ) -> Vec<Told> {
+    ) -> Vec<NumberedMessage> {
         let (mut raw, mut starts) = (Vec::new(), Vec::new());
         for piece in &extent.pieces {
             match self.unpacker.bytes(piece) {
@@ -100,7 +100,7 @@ impl Worker<'_> {
     }
 
     /// Reads the messages of a document of an earlier tool, which has the words itself.
-    pub(super) fn told_earlier(&mut self, session: &Session) -> Result<Vec<Told>> {
+    pub(super) fn messages_of_earlier(&mut self, session: &Session) -> Result<Vec<NumberedMessage>> {
         let Some(commit_id) = session.commit_id else { return Ok(Vec::new()) };
         let documents = match &mut self.documents {
             Some(documents) if documents.commit_id == commit_id => documents,
@@ -114,13 +114,13 @@ impl Worker<'_> {
 }
 
 /// Numbers messages and their turns.
-fn numbered(messages: Vec<Message>, place: impl Fn(usize) -> LineAddress) -> Vec<Told> {
+fn numbered(messages: Vec<Message>, place: impl Fn(usize) -> LineAddress) -> Vec<NumberedMessage> {
     let (mut turn, mut number) = (0, 0);
     let tell = |message: Message| {
         turn += usize::from(message.is_prompt());
-        let told = Told { turn, number, place: place(message.span.start), message };
-        number += usize::from(!told.message.parts.is_empty());
-        told
+        let numbered = NumberedMessage { turn, number, place: place(message.span.start), message };
+        number += usize::from(!numbered.message.parts.is_empty());
+        numbered
     };
     messages.into_iter().map(tell).collect()
 }

@@ -73,19 +73,19 @@ pub struct Found {
 /// If a note of an earlier tool cannot be read. Words that are missing are a problem of what was found.
 pub fn matches_of(worker: &mut Worker<'_>, session: &Session, wanted: &Wanted) -> Result<Found> {
     let mut found = Found::default();
-    let told = if session.through.is_none() {
-        worker.told_earlier(session)?
+    let messages = if session.through.is_none() {
+        worker.messages_of_earlier(session)?
     } else {
         let Some(extent) = worker.extent(session, &mut found.problem) else { return Ok(found) };
         if extent.wording == Wording::InLines {
             found.matches = worker.in_lines(session, &extent, wanted, &mut found.problem);
             return Ok(found);
         }
-        worker.told(session, &extent, wanted.pattern.needles(), &mut found.problem)
+        worker.messages(session, &extent, wanted.pattern.needles(), &mut found.problem)
     };
-    for told in told {
-        let number = wanted.has_numbers.then_some(told.number);
-        add(&told.message, wanted, &told.place, (told.turn, number), &mut found.matches);
+    for numbered in messages {
+        let number = wanted.has_numbers.then_some(numbered.number);
+        add(&numbered.message, wanted, &numbered.place, (numbered.turn, number), &mut found.matches);
     }
     Ok(found)
 }
@@ -162,7 +162,7 @@ impl Worker<'_> {
         let mut counted = Counted::default();
         let mut candidates = candidates.iter().peekable();
         for (index, piece) in extent.pieces[..=last.piece].iter().enumerate() {
-            // What cannot be read was told before.
+            // What cannot be read was reported before.
             let bytes = self.unpacker.bytes(piece).unwrap_or_default();
             let mut line = |line: Range<usize>| {
                 let (start, text) = (line.start, &bytes[line]);

@@ -328,7 +328,7 @@ fn run_here<T>(
     Ok(budget.problem())
 }
 
-/// Fetches the segments of a plan that a partial clone lacks. What cannot be fetched is told when it is searched.
+/// Fetches the segments of a plan that a partial clone lacks. What cannot be fetched is reported when it is searched.
 fn fetch(reader: &Reader<'_>, plan: &Increments) {
     if !reader.repo().is_partial() {
         return;

@@ -42,9 +42,9 @@ pub struct Census {
 /// If a note of an earlier tool cannot be read. Words that are missing are a problem of what was found.
 pub fn turns_of(worker: &mut Worker<'_>, session: &Session, terms: &Terms) -> Result<Census> {
     let mut census = Census { has: vec![false; terms.count()], ..Census::default() };
-    let told = if session.through.is_none() {
+    let messages = if session.through.is_none() {
         census.has.fill(true);
-        worker.told_earlier(session)?
+        worker.messages_of_earlier(session)?
     } else {
         let Some(extent) = worker.extent(session, &mut census.problem) else { return Ok(census) };
         let mut may_have = census.has.clone();
@@ -68,17 +68,17 @@ pub fn turns_of(worker: &mut Worker<'_>, session: &Session, terms: &Terms) -> Re
             census.turns = worker.turns_in_lines(session, &extent, terms, &may_have, &mut census.problem);
             return Ok(census);
         }
-        worker.told(session, &extent, None, &mut census.problem)
+        worker.messages(session, &extent, None, &mut census.problem)
     };
     let mut open: Option<Tally> = None;
-    for told in told {
-        if open.as_ref().is_none_or(|tally| tally.number != told.turn) {
+    for numbered in messages {
+        if open.as_ref().is_none_or(|tally| tally.number != numbered.turn) {
             census.turns.extend(open.take().and_then(|tally| tally.finish(terms)));
-            open = Some(Tally::new(terms, told.turn, told.place.clone()));
+            open = Some(Tally::new(terms, numbered.turn, numbered.place.clone()));
         }
         if let Some(tally) = &mut open {
-            tally.length += told.message.span.len();
-            tally.add(&told.message, terms);
+            tally.length += numbered.message.span.len();
+            tally.add(&numbered.message, terms);
         }
     }
     census.turns.extend(open.and_then(|tally| tally.finish(terms)));
@@ -147,7 +147,7 @@ impl Worker<'_> {
         let mut stretches = vec![fresh(0)];
         for (index, piece) in extent.pieces.iter().enumerate() {
             let stored_bytes = self.unpacker.stored_bytes();
-            // What cannot be read was told before.
+            // What cannot be read was reported before.
             let bytes = self.unpacker.bytes(piece).unwrap_or_default();
             let mut from = 0;
             let mut close = |stretches: &mut Vec<Stretch>, to: usize| {

@@ -1,6 +1,7 @@
 //! The texts of a message that can be searched.
 
 use std::borrow::Cow;
+use std::str::FromStr;
 
 use crate::agent::OWN_NOTICES;
 use crate::transcript::{Message, Part, Role, ToolCall};
@@ -61,18 +62,23 @@ impl Parts {
     /// All but results, which are mostly files that were read.
     pub const USUAL: Parts = Parts(Self::ALL.0 & !(1 << PartKind::Result as u8));
 
-    /// Returns the kinds in a list such as `prompts,answers`; `None` if a word is none. `all` names all kinds.
-    pub fn parse(list: &str) -> Option<Parts> {
-        let mut parts = Parts(0);
-        for word in list.split(',') {
-            parts.0 |= if word == "all" { Self::ALL.0 } else { 1 << PartKind::named(word)? as u8 };
-        }
-        Some(parts)
-    }
-
     /// Says whether a kind is among them.
     pub fn has(self, kind: PartKind) -> bool {
         self.0 & (1 << kind as u8) != 0
+    }
+}
+
+impl FromStr for Parts {
+    type Err = &'static str;
+
+    /// Returns the kinds in a list such as `prompts,answers`. `all` names all kinds.
+    fn from_str(list: &str) -> Result<Self, Self::Err> {
+        let mut parts = Parts(0);
+        for word in list.split(',') {
+            let kind = || PartKind::named(word).ok_or("prompts, answers, thinking, calls, results, notices or all");
+            parts.0 |= if word == "all" { Self::ALL.0 } else { 1 << kind()? as u8 };
+        }
+        Ok(parts)
     }
 }
 
@@ -145,10 +151,10 @@ mod tests {
 
     #[test]
     fn parts_are_named_in_a_list() {
-        assert_eq!(Parts::parse("all"), Some(Parts::ALL));
-        let some = Parts::parse("prompts,call").expect("a list");
+        assert_eq!("all".parse(), Ok(Parts::ALL));
+        let some: Parts = "prompts,call".parse().expect("a list");
         assert!(some.has(PartKind::Prompt) && some.has(PartKind::Call) && !some.has(PartKind::Answer));
-        assert_eq!(Parts::parse("prompts,"), None);
+        assert!("prompts,".parse::<Parts>().is_err());
         assert!(!Parts::USUAL.has(PartKind::Result) && Parts::USUAL.has(PartKind::Notice));
     }
 }

@@ -309,7 +309,7 @@ fn reason(stderr: &[u8]) -> String {
     told.unwrap_or_else(|| text.lines().next().unwrap_or("no reason given").to_owned())
 }
 
-/// Returns the version of the `git` that runs, as major and minor number; `(0, 0)` if it cannot be told.
+/// Returns the version of the `git` that runs, as major and minor number; `(0, 0)` if it is unknown.
 pub fn version() -> (u32, u32) {
     let text = git(["--version"]).capture().map(|text| text.to_str_lossy().into_owned()).unwrap_or_default();
     let number = text.split_whitespace().nth(2).unwrap_or_default();

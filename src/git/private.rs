@@ -224,7 +224,7 @@ mod tests {
             let error = read(other, 5).unwrap_err();
             assert_eq!(error.to_string(), "it is not a regular file", "{}", other.display());
         }
-        // The length of such a file is told as 0.
+        // The length of such a file is reported as 0.
         assert_eq!(read(Path::new("/proc/self/status"), 5).unwrap_err().kind(), ErrorKind::FileTooLarge);
     }
 }

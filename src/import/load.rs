@@ -16,7 +16,7 @@ use crate::archive::Archive;
 use crate::capture::State;
 use crate::capture::reading::{Reading, Redaction, SessionContext};
 use crate::capture::sessions::is_going_on;
-use crate::capture::state::{LiveSession, Progress, SegmentEnd};
+use crate::capture::state::{Progress, SegmentEnd, TrackedSession};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Repository};
@@ -45,7 +45,7 @@ pub struct Loaded {
     pub agent: &'static dyn Agent,
     pub worktree: PathBuf,
     pub sources: Vec<Source>,
-    pub live: Option<LiveSession>,
+    pub live: Option<TrackedSession>,
     /// Set if it is left alone.
     pub fate: Option<Fate>,
 }
@@ -106,7 +106,7 @@ impl<'a, 'r> Loader<'a, 'r> {
         agent: &'static dyn Agent,
         found: &FoundTranscript,
         owner: &SessionKey,
-        live: Option<&LiveSession>,
+        live: Option<&TrackedSession>,
     ) -> Result<(Trace, Source)> {
         let key = SessionKey::new(&owner.agent, &found.session_id);
         let mut bytes = agent.read(&found.transcript)?;

@@ -24,7 +24,7 @@ pub use self::store::carry_out;
 use self::texts::Texts;
 use crate::agent::Agent;
 use crate::capture::recorder::Report;
-use crate::capture::state::{LiveSession, Progress};
+use crate::capture::state::{Progress, TrackedSession};
 use crate::error::{Error, Result};
 use crate::git::private::modified_secs;
 use crate::git::{ObjectId, Repository};
@@ -80,7 +80,7 @@ pub struct Planned {
     worktree: PathBuf,
     sources: Vec<Source>,
     /// Its state when the plan was made.
-    live: Option<LiveSession>,
+    live: Option<TrackedSession>,
 }
 
 /// A transcript: the session's own, or a sub-agent's.

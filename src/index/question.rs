@@ -11,7 +11,7 @@ use crate::redact::Redactor;
 
 /// The longest path, in characters.
 const MAX_PATH_CHARS: usize = 1000;
-/// The most that is told of what is wrong with an answer, in bytes.
+/// The most that is reported of what is wrong with an answer, in bytes.
 const MAX_ERRORS_BYTES: usize = 4000;
 /// Room for the words around the data, and for those about a refused answer.
 const WORDS_BYTES: usize = 8000;
@@ -78,7 +78,7 @@ pub fn question(
     for change in changes {
         let path = redactor.redact_text(&outside::line(&change.path));
         let path: String = path.trim_end().chars().take(MAX_PATH_CHARS).collect();
-        let told = match (change.kind, content(&change.path)) {
+        let listed = match (change.kind, content(&change.path)) {
             (Kind::Deleted, _) => format!("--- deleted {path}\n"),
             (Kind::Changed, None) => format!("--- changed {path}, not text\n"),
             (Kind::Changed, Some(text)) => {
@@ -88,10 +88,10 @@ pub fn question(
             }
         };
         // Text that is no UTF-8, and placeholders of secrets, are longer than the bytes of the file.
-        if count > 0 && files.len() + told.len() > room {
+        if count > 0 && files.len() + listed.len() > room {
             break;
         }
-        files += &told;
+        files += &listed;
         count += 1;
     }
     data += beginning(&files, room).trim_end();
@@ -108,11 +108,11 @@ pub fn question(
 pub fn again(question: &str, answer: &str, errors: &[String], max_bytes: usize) -> String {
     let errors: String = errors.iter().map(|error| format!("- {}\n", outside::line(error))).collect();
     let errors = beginning(&errors, MAX_ERRORS_BYTES);
-    let told = format!(
+    let refusal = format!(
         "{question}\nYour last answer was refused; answer again, with all files that must change. What is wrong with it:\n{errors}\n"
     );
-    let repeated = format!("{told}Your last answer was:\n{answer}\n");
-    if repeated.len() <= max_bytes { repeated } else { told }
+    let repeated = format!("{refusal}Your last answer was:\n{answer}\n");
+    if repeated.len() <= max_bytes { repeated } else { refusal }
 }
 
 /// Returns JSON without the spaces between its values; another text as it is.

@@ -32,12 +32,12 @@ pub fn refresh(repo: &Repository, project: &Project) -> Result<Vec<String>> {
     project.require()?;
     let ask = choose(repo, None)?;
     let again = project.history().join(AGAIN);
-    let mut told = Vec::new();
+    let mut logged = Vec::new();
     loop {
         // Whoever has the lock looks for this file when it has given the lock back, so that either of us goes on.
         place::touch(&again)?;
         let plan = match Scan::new(repo, project, ask) {
-            Err(error) if error.kind() == Kind::Busy => return Ok(told),
+            Err(error) if error.kind() == Kind::Busy => return Ok(logged),
             plan => plan?,
         };
         if !plan.is_empty() {
@@ -47,21 +47,21 @@ pub fn refresh(repo: &Repository, project: &Project) -> Result<Vec<String>> {
             let changed = match (ran, strays) {
                 (Err(error), Some(strays)) => return Err(Error::new(error.kind(), format!("{error}; {strays}"))),
                 (ran, strays) => {
-                    told.extend(strays);
+                    logged.extend(strays);
                     ran?
                 }
             };
             let files = if changed.is_empty() { "nothing".to_owned() } else { changed.join(", ") };
-            told.push(format!("index: told {} of {} files, changed {files}", ask.name, plan.changes().len()));
+            logged.push(format!("index: told {} of {} files, changed {files}", ask.name, plan.changes().len()));
         }
         drop(plan);
         if !again.exists() {
-            return Ok(told);
+            return Ok(logged);
         }
     }
 }
 
-/// Says whether a commit was made while a scan ran, and waits to be told of.
+/// Says whether a commit was made while a scan ran, and is not in the index yet.
 pub fn is_waiting(repo: &Repository, project: &Project) -> bool {
     project.history().join(AGAIN).exists() && repo.config_string("shiftlog.index").as_deref() == Some("commit")
 }

@@ -56,7 +56,7 @@ pub struct Scan<'p> {
     texts: Vec<String>,
     /// The same with the answers that a scan which failed has put aside.
     begun: Vec<String>,
-    /// The files of the project when they were last told of, and now.
+    /// The files of the project when the index was last brought up to date, and now.
     earlier: Snapshot,
     snapshot: Snapshot,
     changes: Vec<Change>,
@@ -238,7 +238,7 @@ fn answered(answer: &str, texts: &[String], redactor: &Redactor) -> Result<Vec<S
             texts[at] = redactor.redact_text(&lines.collect::<String>());
         }
     }
-    // A file that was broken before, and is left as it is, is told too.
+    // A file that was broken before, and is left as it is, is reported too.
     errors.extend(ROOTS.iter().zip(&texts).flat_map(|(root, text)| schema::check(root, Ok(text))));
     if errors.is_empty() { Ok(texts) } else { Err(errors) }
 }

@@ -5,7 +5,7 @@
 use super::files;
 use crate::path::{Document, Segment, render};
 
-/// The most errors that are told of one file.
+/// The most errors that are reported of one file.
 const MAX_ERRORS: usize = 50;
 
 /// What a value must be.

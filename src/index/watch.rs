@@ -72,7 +72,7 @@ enum Happened {
     End,
 }
 
-/// What is told while it runs.
+/// What is reported while it runs.
 pub enum News<'n> {
     /// The files of this many directories are watched.
     Watching(usize),
@@ -89,7 +89,7 @@ pub struct Watcher<'p> {
     debounce: Debounce,
     lock: Lock,
     watched: BTreeSet<PathBuf>,
-    /// Whether a directory could not be watched, which was told.
+    /// Whether a directory could not be watched, which was reported.
     has_failed: bool,
     inner: notify::RecommendedWatcher,
     events: Receiver<Happened>,

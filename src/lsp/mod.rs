@@ -86,7 +86,7 @@ enum Stage {
     Over,
 }
 
-/// The editor, as far as it has told.
+/// What the editor has reported of itself.
 #[derive(Default)]
 struct Editor {
     stage: Stage,
@@ -97,7 +97,7 @@ struct Editor {
 
 impl Editor {
     fn take(&mut self, method: &str, params: Value) {
-        // What is told too early or too late is dropped, as the protocol says.
+        // What is sent too early or too late is dropped, as the protocol says.
         if self.stage != Stage::Open {
             return;
         }

@@ -9,7 +9,7 @@ pub fn stripped(kind: FileKind, bytes: &[u8]) -> Result<Vec<u8>> {
     match kind {
         FileKind::Hook => Ok(hook::remove_block(bytes)),
         FileKind::Exclude => Ok(file::remove_exclude(bytes, is_file_of_ours)),
-        // As the user has made it since, it is theirs; of JSON our part can still be told.
+        // As the user has made it since, it is theirs; of JSON our part can still be recognized.
         FileKind::Own { .. } => {
             let stripped = std::str::from_utf8(bytes).ok().and_then(|text| agent::remove_hooks(text).ok());
             Ok(stripped.map_or_else(|| bytes.to_vec(), String::into_bytes))

@@ -19,7 +19,7 @@ const MAX_TEXT_BYTES: usize = 1 << 20;
 const MAX_CHANGES: usize = 200;
 /// The most rules and skills that an answer lists.
 const MAX_LISTED: usize = 1000;
-/// The longest description that is told whole.
+/// The longest description that is returned whole.
 const MAX_DESCRIPTION_BYTES: usize = 400;
 
 type Arguments = Map<String, Value>;

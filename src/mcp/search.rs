@@ -220,7 +220,7 @@ impl Search<'_> {
     }
 }
 
-/// Returns what is told of an answer.
+/// Returns what is reported of an answer.
 fn object(plan: &Increments, session: &Session, kind: PartKind, excerpt: String, message: usize, turn: usize) -> Value {
     let role = match kind {
         PartKind::Prompt => "user",

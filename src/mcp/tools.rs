@@ -414,11 +414,11 @@ impl Tool {
             panic!("a defect of ours");
         }
         // Clients of the existing server for logs send null for what is absent.
-        let told: Map<String, Value>;
+        let given: Map<String, Value>;
         let arguments = if self.word == Word::Logs {
-            told =
+            given =
                 arguments.iter().filter(|(_, value)| !value.is_null()).map(|(k, v)| (k.clone(), v.clone())).collect();
-            &told
+            &given
         } else {
             arguments
         };

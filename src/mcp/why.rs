@@ -27,7 +27,7 @@ const MAX_LINES: u64 = 400;
 const PROMPT_TOKENS: usize = 90;
 const REASONING_TOKENS: usize = 125;
 const EXCERPT_TOKENS: usize = 30;
-/// How many later prompts, replaced lines and checks are told.
+/// How many later prompts, replaced lines and checks are reported.
 const MAX_PROMPTS: usize = 2;
 const MAX_REPLACED: usize = 3;
 const MAX_CHECKS: usize = 3;
@@ -137,16 +137,16 @@ pub fn why(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
     let mut found: Vec<Value> = Vec::new();
     let (mut left, mut left_out) = (MAX_TOKENS - FRAME_TOKENS, 0);
     for (at, block) in recorded().enumerate() {
-        let mut told = cleaned(Value::Object(told(&reader, block, &now, at == 0)));
-        if let Some(told) = told.as_object_mut().filter(|_| at == 0) {
-            fit(told, left);
+        let mut object = cleaned(Value::Object(described(&reader, block, &now, at == 0)));
+        if let Some(object) = object.as_object_mut().filter(|_| at == 0) {
+            fit(object, left);
         }
         // The first is always there; the others are there to be asked about.
-        match left.checked_sub(tokens(&told.to_string())) {
+        match left.checked_sub(tokens(&object.to_string())) {
             None if at > 0 => left_out += 1,
             rest => {
                 left = rest.unwrap_or(0);
-                found.push(told);
+                found.push(object);
             }
         }
     }
@@ -222,7 +222,7 @@ impl<'a> Now<'a> {
 }
 
 /// Returns what there is to say of a block, in the order in which it matters; in short unless it is the first.
-fn told(reader: &Reader<'_>, block: &Block, now: &Now<'_>, is_first: bool) -> Arguments {
+fn described(reader: &Reader<'_>, block: &Block, now: &Now<'_>, is_first: bool) -> Arguments {
     let repo = reader.repo();
     let mut object = Map::new();
     let mut put = |key: &str, value: Value| {
@@ -290,7 +290,7 @@ fn told(reader: &Reader<'_>, block: &Block, now: &Now<'_>, is_first: bool) -> Ar
     object
 }
 
-/// Shortens what is told of a block to so many tokens: what matters least is left out first.
+/// Shortens what is reported of a block to so many tokens: what matters least is left out first.
 fn fit(object: &mut Arguments, max_tokens: usize) {
     let is_too_long = |object: &Arguments| tokens(&Value::Object(object.clone()).to_string()) > max_tokens;
     for key in ["checks", "replaced", "laterPrompts"] {

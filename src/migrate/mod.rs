@@ -16,7 +16,7 @@ use bstr::ByteSlice as _;
 use crate::capture::State;
 use crate::capture::process::Process;
 use crate::capture::reading::Redaction;
-use crate::capture::state::LiveSession;
+use crate::capture::state::TrackedSession;
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Order, Range, Repository, Tip};
@@ -117,10 +117,11 @@ pub const LOCK: &str = "migrate.lock";
 
 /// Returns the running sessions: only hooks may store more of them, since they know how far these are stored.
 fn live_sessions(repo: &Repository) -> HashSet<SessionKey> {
-    let is_recent = |live: &LiveSession| Time::now().seconds - live.seen < RECENT_SECS;
+    let is_recent = |live: &TrackedSession| Time::now().seconds - live.seen < RECENT_SECS;
     // The process that a hook found may have been a wrapper that ended.
-    let is_live = |live: &LiveSession| !live.is_over && (is_recent(live) || live.process.is_none_or(Process::is_alive));
-    State::new(&repo.common_dir()).sessions().iter().filter(|live| is_live(live)).map(LiveSession::key).collect()
+    let is_live =
+        |live: &TrackedSession| !live.is_over && (is_recent(live) || live.process.is_none_or(Process::is_alive));
+    State::new(&repo.common_dir()).sessions().iter().filter(|live| is_live(live)).map(TrackedSession::key).collect()
 }
 
 /// Finds the documents under `notes_ref`, under the ref of the first tool, and under `others`. Writes nothing.
@@ -425,7 +426,7 @@ pub fn carry_out(repo: &Repository, mut plan: Migration, tell: Tell<'_>) -> Resu
     notes::carry(repo, &plan.notes_ref, message, Instant::now() + TIMEOUT, |editor| {
         for commit_id in &touched {
             let old = editor.get(*commit_id)?;
-            let mut note = Note::parse_lines(old.as_deref().unwrap_or_default());
+            let mut note = Note::parse_unjoined(old.as_deref().unwrap_or_default());
             if plan.repaired.contains(commit_id) {
                 note = repaired(repo, &plan.notes_ref, *commit_id, Cow::Owned(note)).into_owned();
             }

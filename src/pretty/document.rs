@@ -38,7 +38,7 @@ pub fn write_document(out: &mut dyn Write, view: &View<'_>, depth: Depth) -> io:
         writeln!(out, "\n> {}", inert(&outside::line(&prompt)))?;
     }
     let mut document = Document::new(depth, view.conversation, view.sub_agents);
-    for (head, messages) in view.told(&date::Format::default()) {
+    for (head, messages) in view.turns_with_heads(&date::Format::default()) {
         if !head.is_empty() {
             writeln!(out, "\n### {}", prose(&first_upper(&head)))?;
         }

@@ -26,9 +26,9 @@ pub fn evidence_head(evidence: &Evidence) -> String {
 
 /// Returns what matters in evidence, a line each.
 pub fn evidence_lines(evidence: &Evidence) -> Vec<String> {
-    let told = evidence.note.iter().chain(&evidence.error).chain(&evidence.triage);
+    let lines = evidence.note.iter().chain(&evidence.error).chain(&evidence.triage);
     let notice = evidence.newer_notice().map(|notice| format!("[{notice}]"));
-    notice.into_iter().chain(told.map(|line| outside::line(line))).collect()
+    notice.into_iter().chain(lines.map(|line| outside::line(line))).collect()
 }
 
 /// Returns evidence as JSON has it: the keys of the note, and `recordVersion` if it is of a newer version.

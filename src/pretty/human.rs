@@ -63,10 +63,10 @@ impl<'a> View<'a> {
     }
 
     /// Returns the wanted turns, each with what stands above it, and its messages.
-    pub(super) fn told(&self, dates: &date::Format) -> Vec<(String, &'a [Message])> {
+    pub(super) fn turns_with_heads(&self, dates: &date::Format) -> Vec<(String, &'a [Message])> {
         let mut clock = Clock::new(dates, self.commit.author.time);
         let conversation = self.conversation;
-        let told = |turn: Turn| {
+        let with_head = |turn: Turn| {
             let messages = &conversation.messages[turn.messages.clone()];
             let head = match (turn.number, self.continues) {
                 (0, Some((commit, prompt))) => format!("continues {commit}: {}", outside::line(prompt)),
@@ -80,7 +80,7 @@ impl<'a> View<'a> {
             };
             (head, messages)
         };
-        self.turns().into_iter().map(told).collect()
+        self.turns().into_iter().map(with_head).collect()
     }
 
     /// Returns the sub-agents that no shown call has started.
@@ -166,7 +166,7 @@ pub fn write_conversation(out: &mut dyn Write, view: &View<'_>, depth: Depth, st
     if is_sub_agent {
         printer = printer.of_sub_agent();
     }
-    for (head, messages) in view.told(&style.date) {
+    for (head, messages) in view.turns_with_heads(&style.date) {
         let is_prompt = messages.first().is_some_and(Message::is_prompt);
         if !is_prompt && !head.is_empty() {
             printer.head(&head)?;

@@ -21,6 +21,7 @@ mod markdown;
 mod place;
 mod porcelain;
 mod printer;
+mod provenance;
 mod question;
 mod rows;
 mod stats;
@@ -45,6 +46,7 @@ pub use self::json::{
 };
 pub use self::lines::{write_line_objects, write_line_table, write_line_values};
 pub use self::porcelain::write_porcelain;
+pub use self::provenance::provenance;
 pub use self::question::summary_question;
 pub use self::rows::Rows;
 pub use self::stats::{Statistics, group_object, total_object, write_chart, write_table, write_values};

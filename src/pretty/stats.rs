@@ -21,7 +21,7 @@ const MAX_BAR: usize = 60;
 /// The columns that are left out on a narrow terminal, in this order. The names and the cost stay.
 const LEFT_OUT: [&str; 6] = ["written", "cache read", "turns", "commits", "input", "output"];
 
-/// What is told about all groups together.
+/// What is printed about all groups together.
 #[derive(Clone, Copy, Debug)]
 pub struct Statistics<'a> {
     /// The groups and their sum.

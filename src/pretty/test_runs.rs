@@ -1,7 +1,7 @@
 //! How often an agent ran tests, how the last run ended, and which other commands failed, from the tool calls of a
 //! conversation.
 //!
-//! As runs of tests count the commands of well-known programs. How a run ended is told only if its output says so, or the agent noted that
+//! As runs of tests count the commands of well-known programs. How a run ended is reported only if its output says so, or the agent noted that
 //! the command failed: the exit status of most agents' commands is not recorded.
 
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use crate::import::shell::commands_in;
 use crate::outside;
 use crate::transcript::{Message, Part, ToolResult};
 
-/// The longest beginning of a command that is told, in characters.
+/// The longest beginning of a command that is printed, in characters.
 const MAX_COMMAND_CHARS: usize = 60;
 
 /// Programs that check what was written and run no tests: the words of a command begin with these, options left out.
@@ -141,7 +141,7 @@ pub(super) fn test_runs(messages: &[Message]) -> Option<String> {
 }
 
 /// Returns how a run ended. A command line that failed although its tests passed has failed elsewhere, as
-/// `cargo test && cargo clippy` can: it is told as a command that failed.
+/// `cargo test && cargo clippy` can: it counts as a command that failed.
 fn ending_of(result: &ToolResult) -> Ending {
     match (ending(&result.text), result.is_error) {
         (Ending::Passed, true) => Ending::Unknown,

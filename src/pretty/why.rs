@@ -114,8 +114,8 @@ pub fn write_why(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: 
             }
             writeln!(out, "{}", outside::line(&facts.join(", ")))?;
             let place = found.other_path.as_ref().map(|path| format!(": {}", relative(path, style)));
-            let told = format!("({evidence}{})", outside::line(&place.unwrap_or_default()));
-            writeln!(out, "{}", style.paint(&style.dim, &told))?;
+            let line = format!("({evidence}{})", outside::line(&place.unwrap_or_default()));
+            writeln!(out, "{}", style.paint(&style.dim, &line))?;
             if let Some(lack) = found.source.lack.filter(|_| found.call().is_none()) {
                 writeln!(out, "{}", style.paint(&style.dim, &format!("({})", lack.sentence())))?;
             }
@@ -161,8 +161,8 @@ fn write_words(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: &S
     };
     match &block.found.continues {
         Some(begun) => {
-            let told = format!("continues {}: {}", begun.commit_name, view.clean(&begun.prompt));
-            writeln!(out, "\n{}", style.paint(&style.user, &outside::line(&told)))?;
+            let line = format!("continues {}: {}", begun.commit_name, view.clean(&begun.prompt));
+            writeln!(out, "\n{}", style.paint(&style.user, &outside::line(&line)))?;
         }
         None => block.found.prompt().map_or(Ok(()), |text| prompt(out, &text))?,
     }

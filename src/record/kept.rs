@@ -29,9 +29,9 @@ pub fn rejoin(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<V
         let purged = Tombstones::read(repo)?;
         let has_moved = if name == notes_ref {
             notes::rejoin(repo, name, deadline, |ours, kept| {
-                let mut kept = Note::parse_lines(kept);
+                let mut kept = Note::parse_unjoined(kept);
                 purged.apply(repo, &mut kept);
-                let mut note = Note::parse_lines(ours.unwrap_or_default());
+                let mut note = Note::parse_unjoined(ours.unwrap_or_default());
                 super::merge_proven(repo, &mut note, kept);
                 note.to_bytes()
             })?

@@ -46,13 +46,13 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Returns the summary that is shown in place of a hidden record.
-    pub(super) fn of_hidden(hidden: &Hidden) -> Summary {
+    /// Returns the data of a record that says no more than its session and its time.
+    fn new(key: SessionKey, time: String) -> Summary {
         Summary {
-            key: hidden.key.clone(),
+            key,
             model: None,
-            time: hidden.time.clone(),
-            prompt: Some(hidden.removed_by.clone()),
+            time,
+            prompt: None,
             summary: None,
             turns: 0,
             messages: 0,
@@ -64,9 +64,15 @@ impl Summary {
             since: None,
             through: None,
             rules: None,
-            is_removed: true,
+            is_removed: false,
             newer_version: None,
         }
+    }
+
+    /// Returns the summary that is shown in place of a hidden record.
+    pub(super) fn of_hidden(hidden: &Hidden) -> Summary {
+        let prompt = Some(hidden.removed_by.clone());
+        Summary { prompt, is_removed: true, ..Summary::new(hidden.key.clone(), hidden.time.clone()) }
     }
 
     pub(super) fn of_record(record: &Record) -> Summary {
@@ -127,23 +133,12 @@ impl Summary {
                 Some(Summary { newer_version: Some(newer.version), ..Summary::of_record(&newer.record) })
             }
             Unit::Earlier(earlier, _) => Some(Summary {
-                key: earlier.key(),
                 turns: earlier.turns(),
                 messages: earlier.message_count,
                 tokens: earlier.tokens(),
                 usage: earlier.usage(),
-                edits: Vec::new(),
-                active: None,
-                bytes: 0,
-                since: None,
-                through: None,
-                rules: None,
                 model: earlier.model.clone(),
-                time: earlier.timestamp.clone(),
-                prompt: None,
-                summary: None,
-                is_removed: false,
-                newer_version: None,
+                ..Summary::new(earlier.key(), earlier.timestamp.clone())
             }),
             Unit::Foreign(_) => None,
         }

@@ -7,14 +7,14 @@ use bstr::ByteSlice as _;
 use super::remark::{self, Remark};
 use super::{Earlier, Newer, Note, Record, Unit};
 
-/// How many lines of one note are read for showing; a document of an earlier tool counts as one.
-const MAX_READ_LINES: usize = 4096;
+/// How many lines of one note are parsed for showing; a document of an earlier tool counts as one.
+const MAX_SHOWN_LINES: usize = 4096;
 
-/// How many bytes of one note are read for showing, without transcripts of earlier tools.
-const MAX_READ_BYTES: usize = 2 << 20;
+/// How many bytes of one note are parsed for showing, without transcripts of earlier tools.
+const MAX_SHOWN_BYTES: usize = 2 << 20;
 
 /// The longest line that is parsed as a record for showing, in bytes. Our records have a few hundred.
-const MAX_READ_LINE_BYTES: usize = 64 << 10;
+const MAX_SHOWN_LINE_BYTES: usize = 64 << 10;
 
 /// How much of a note is parsed.
 struct Bounds {
@@ -28,9 +28,9 @@ impl Bounds {
     const NONE: Bounds = Bounds { lines: usize::MAX, bytes: usize::MAX, line_bytes: usize::MAX };
     /// Half of the limits for showing: a larger note of somebody else is not joined to ours. A long line may be a remark, so
     /// it counts like others.
-    const JOINED: Bounds = Bounds { lines: MAX_READ_LINES / 2, bytes: MAX_READ_BYTES / 2, line_bytes: usize::MAX };
+    const JOINED: Bounds = Bounds { lines: MAX_SHOWN_LINES / 2, bytes: MAX_SHOWN_BYTES / 2, line_bytes: usize::MAX };
     /// As much as is shown.
-    const READ: Bounds = Bounds { lines: MAX_READ_LINES, bytes: MAX_READ_BYTES, line_bytes: MAX_READ_LINE_BYTES };
+    const SHOWN: Bounds = Bounds { lines: MAX_SHOWN_LINES, bytes: MAX_SHOWN_BYTES, line_bytes: MAX_SHOWN_LINE_BYTES };
 }
 
 /// The paragraph at the present place in a note: empty, or its lines with the blank lines before them.
@@ -53,6 +53,8 @@ impl Paragraph<'_> {
     }
 }
 
+/// `parse` is for a note that is written again, and takes all of it; `…_for_showing` leaves out what is too much. The records
+/// of one session are joined to one, except by `…_unjoined…`.
 impl Note {
     /// Parses a whole note, to be written again. Never fails: paragraphs that are not records are kept byte for byte.
     /// Blank lines before records are dropped, duplicate records count once, and records of one session that continue each
@@ -63,19 +65,19 @@ impl Note {
 
     /// Parses a whole note, to be written again, without joining records. Notes of other people must stay as they are:
     /// a joined record would have no author.
-    pub(crate) fn parse_lines(bytes: &[u8]) -> Self {
+    pub(crate) fn parse_unjoined(bytes: &[u8]) -> Self {
         Self::parse_within(bytes, Bounds::NONE, Note::add_record_line)
     }
 
     /// Parses a note for showing: of a note larger than any that real work makes, the rest is left out, and
     /// [`Note::problems`] says so.
-    pub fn read(bytes: &[u8]) -> Self {
-        Self::parse_within(bytes, Bounds::READ, Note::add)
+    pub fn parse_for_showing(bytes: &[u8]) -> Self {
+        Self::parse_within(bytes, Bounds::SHOWN, Note::add)
     }
 
     /// Parses a note for showing, without joining records.
-    pub(crate) fn read_lines(bytes: &[u8]) -> Self {
-        Self::parse_within(bytes, Bounds::READ, Note::add_record_line)
+    pub(crate) fn parse_unjoined_for_showing(bytes: &[u8]) -> Self {
+        Self::parse_within(bytes, Bounds::SHOWN, Note::add_record_line)
     }
 
     fn add_record_line(&mut self, record: Record) {
@@ -84,8 +86,7 @@ impl Note {
 
     /// Parses a note for joining it with another one, without joining records. Says also whether that is all of it.
     pub(crate) fn parse_for_joining(bytes: &[u8]) -> (Self, bool) {
-        let add = |note: &mut Self, record| note.add_line(Unit::Record(Box::new(record)));
-        let note = Self::parse_within(bytes, Bounds::JOINED, add);
+        let note = Self::parse_within(bytes, Bounds::JOINED, Note::add_record_line);
         let is_whole = note.problems().is_empty();
         (note, is_whole)
     }

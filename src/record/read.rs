@@ -175,7 +175,7 @@ impl<'r> Reader<'r> {
 
     /// Parses a note without joining records, and hides the records that purge marks of others name.
     fn parsed(&self, bytes: &[u8]) -> Note {
-        let mut note = Note::read_lines(bytes);
+        let mut note = Note::parse_unjoined_for_showing(bytes);
         if self.bars.is_empty() {
             return note;
         }
@@ -210,7 +210,7 @@ impl<'r> Reader<'r> {
         }
         let mut repaired = note.without_units();
         for bytes in notes::earlier_contents(self.repo, notes_ref, commit_id).unwrap_or_default() {
-            let earlier = Note::read(&bytes);
+            let earlier = Note::parse_for_showing(&bytes);
             if !earlier.is_damaged() {
                 repaired.merge(&earlier);
             }

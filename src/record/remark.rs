@@ -74,8 +74,8 @@ mod tests {
         "Reviewed by hand:\n\n    if x:\n        a()\n    else:\n        a()\n\n\nDone.\n    a()\nDone.\n\nDone.\n";
 
     fn merged(ours: &str, theirs: &str) -> String {
-        let mut note = Note::parse_lines(ours.as_bytes());
-        note.merge_lines(&Note::parse_lines(theirs.as_bytes()));
+        let mut note = Note::parse_unjoined(ours.as_bytes());
+        note.merge_lines(&Note::parse_unjoined(theirs.as_bytes()));
         note.to_bytes().to_str_lossy().into_owned()
     }
 
@@ -89,7 +89,7 @@ mod tests {
             format!("{{\"session_id\":\"s\",\"checksum\":\"sha256:0\",\"transcript\":\"\"}}\n{REMARK}"),
             format!("void f()\n{{\n\ta();\n}}\n{ours}\n\n\n  indented\r\n\r\n\twith tabs  \n"),
         ] {
-            for parsed in [Note::parse(text.as_bytes()), Note::parse_lines(text.as_bytes())] {
+            for parsed in [Note::parse(text.as_bytes()), Note::parse_unjoined(text.as_bytes())] {
                 assert_eq!(parsed.to_bytes().as_bstr(), text.as_bytes().as_bstr());
             }
         }

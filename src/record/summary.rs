@@ -51,7 +51,7 @@ pub fn save_summary(
     let time = Time { seconds: Time::now().seconds.max(last.saturating_add(1)), offset: 0 }.to_rfc3339();
     let message = format!("shiftlog: summary of {} on {}\n", record.key(), commit_id.to_hex_with_len(12));
     notes::edit(reader.repo(), notes_ref, &message, deadline, |editor| {
-        let mut note = Note::parse_lines(editor.get(commit_id)?.as_deref().unwrap_or_default());
+        let mut note = Note::parse_unjoined(editor.get(commit_id)?.as_deref().unwrap_or_default());
         // The record may be only in a ref fetched from a remote.
         add_proven(reader.repo(), &mut note, record.clone());
         note.map_records(|mut known| {

@@ -190,7 +190,7 @@ impl Reader<'_> {
             return Ok((0, query.max_count == Some(0)));
         }
         if self.repo().is_partial() {
-            // What cannot be fetched is told when it is read.
+            // What cannot be fetched is reported when it is read.
             let _ = self.repo().fetch_absent(noted.values().flatten().copied().collect());
         }
         let mut commits: Box<dyn Iterator<Item = Result<ObjectId>> + '_> = match known {

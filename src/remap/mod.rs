@@ -162,7 +162,7 @@ fn carry(repo: &Repository, notes_ref: &str, taken: &BTreeMap<ObjectId, Note>, d
     notes::carry(repo, notes_ref, "shiftlog: notes carried over by remap\n", deadline, |editor| {
         for (commit_id, note) in taken {
             let there = editor.get(*commit_id)?;
-            let mut merged = Note::parse_lines(there.as_deref().unwrap_or_default());
+            let mut merged = Note::parse_unjoined(there.as_deref().unwrap_or_default());
             merge_proven(repo, &mut merged, note.clone());
             let bytes = merged.to_bytes();
             if there.as_deref() != Some(&bytes[..]) {

@@ -207,9 +207,9 @@ impl<'a, 'r> Mapper<'a, 'r> {
     /// Finds the commits whose records belong to a commit that has none.
     pub fn find(&mut self, commit_id: ObjectId) -> Result<Origin> {
         let Ok(commit) = self.repo.commit(commit_id) else { return Ok(Origin::Nothing) };
-        let told = self.told(&commit)?;
-        if !told.is_empty() {
-            return Ok(Origin::Records(told));
+        let named = self.named(&commit)?;
+        if !named.is_empty() {
+            return Ok(Origin::Records(named));
         }
         let Some(facts) = self.changes.facts_of(&commit).cloned() else { return Ok(Origin::Nothing) };
         if facts.paths.is_empty() {
@@ -242,11 +242,11 @@ impl<'a, 'r> Mapper<'a, 'r> {
     }
 
     /// Returns the commits with records that `git filter-repo` or `git cherry-pick -x` names as the source.
-    fn told(&self, commit: &Commit) -> Result<Vec<ObjectId>> {
-        let mut told = self.map.get(&commit.commit_id).cloned().unwrap_or_default();
-        told.extend(commit.picked_from().filter_map(|hex| self.repo.parse_id(&hex)));
+    fn named(&self, commit: &Commit) -> Result<Vec<ObjectId>> {
+        let mut named = self.map.get(&commit.commit_id).cloned().unwrap_or_default();
+        named.extend(commit.picked_from().filter_map(|hex| self.repo.parse_id(&hex)));
         let mut with_records = Vec::new();
-        for source in told {
+        for source in named {
             if !self.records(&[source])?.is_empty() && !self.repo.has_become_empty(source, commit.commit_id) {
                 with_records.push(source);
             }

@@ -84,7 +84,7 @@ pub fn added(reader: &Reader<'_>, commits: &[Commit], paths: Option<&Paths>, tel
         }
         added.lacking += usize::from(is_lacking);
         edits = explainer.edits();
-        // Each commit may lack another object; how many do is told once.
+        // Each commit may lack another object; how many do is reported once.
         let is_other = |told: &&String| !lacking.iter().any(|problem| told.starts_with(problem));
         added.problems.extend(explainer.problems().iter().filter(is_other).cloned());
     }

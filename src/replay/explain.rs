@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use bstr::{BString, ByteSlice as _};
 
 use super::certainty::Certainty;
-use super::elsewhere::{Elsewhere, Recorded, RecordedEdits};
 use super::explanation::{Continued, Explanation};
 use super::file::{File, Reach, TEXT_TIME, path_before};
 use super::limit::{Limit, Pace};
+use super::recorded_edits::{EditingCommit, EditingCommits, RecordedEdits};
 use super::source::Source;
 use super::talk::{Befores, CallIndex};
 use super::texts::{Texts, is_trivial};
@@ -50,9 +50,9 @@ pub struct Explainer<'a, 'r> {
     /// The files as edits have found them, until the edits are done again.
     befores: HashMap<Key, Befores>,
     files: HashMap<Key, Rc<File>>,
-    /// What other commits have recorded.
-    elsewhere: Elsewhere,
-    files_elsewhere: HashMap<(ObjectId, BString), Files>,
+    /// Other commits whose records have edits of the file.
+    editing_commits: EditingCommits,
+    files_of_other_records: HashMap<(ObjectId, BString), Files>,
     /// The lines of other files and of commands, by commit and whether the sessions were read whole.
     others: HashMap<(ObjectId, bool), Rc<Others>>,
     /// Whether prompts that earlier commits recorded are wanted, and those that were found.
@@ -82,8 +82,8 @@ impl<'a, 'r> Explainer<'a, 'r> {
             sources: HashMap::new(),
             befores: HashMap::new(),
             files: HashMap::new(),
-            elsewhere: Elsewhere::default(),
-            files_elsewhere: HashMap::new(),
+            editing_commits: EditingCommits::default(),
+            files_of_other_records: HashMap::new(),
             others: HashMap::new(),
             has_prompts: true,
             continued: HashMap::new(),
@@ -112,13 +112,13 @@ impl<'a, 'r> Explainer<'a, 'r> {
 
     /// Takes which commits have recorded edits of which files, as another explainer has read it.
     pub fn with_edits(mut self, known: Option<Rc<RecordedEdits>>) -> Self {
-        self.elsewhere.edits = known;
+        self.editing_commits.edits = known;
         self
     }
 
     /// Returns which commits have recorded edits of which files; `None` if that was not needed so far.
     pub fn edits(&self) -> Option<Rc<RecordedEdits>> {
-        self.elsewhere.edits.clone()
+        self.editing_commits.edits.clone()
     }
 
     /// Explains each of some lines that come from one commit.
@@ -196,7 +196,7 @@ impl<'a, 'r> Explainer<'a, 'r> {
             }
         }
         if found.iter().any(|found| !found.evidence.names_a_call()) {
-            self.look_elsewhere(commit_id, &lines.file, range, &mut found)?;
+            self.look_in_other_records(commit_id, &lines.file, range, &mut found)?;
         }
         Ok(found)
     }
@@ -275,14 +275,14 @@ impl<'a, 'r> Explainer<'a, 'r> {
     }
 
     /// Explains lines of a file, by their positions from 0, that nothing has explained which their commit recorded.
-    fn look_elsewhere(
+    fn look_in_other_records(
         &mut self,
         commit_id: ObjectId,
         of: &Rc<BlamedFile>,
         range: Range<usize>,
         found: &mut [Explanation],
     ) -> Result<()> {
-        let files = self.files_elsewhere(commit_id, of)?;
+        let files = self.files_of_other_records(commit_id, of)?;
         for (at, found) in range.zip(found).filter(|(_, found)| !found.evidence.names_a_call()) {
             let there = files.iter().find_map(|(recorded_on, file)| Some((recorded_on, file, file.find(at)?.1)));
             if let Some((recorded_on, file, (talk, call))) = there {
@@ -303,9 +303,9 @@ impl<'a, 'r> Explainer<'a, 'r> {
 
     /// Does the edits again that were made before a commit, on the file that the commit has changed, and recorded on another
     /// commit.
-    fn files_elsewhere(&mut self, commit_id: ObjectId, of: &Rc<BlamedFile>) -> Result<Files> {
+    fn files_of_other_records(&mut self, commit_id: ObjectId, of: &Rc<BlamedFile>) -> Result<Files> {
         let key = (commit_id, of.path.clone());
-        if let Some(known) = self.files_elsewhere.get(&key) {
+        if let Some(known) = self.files_of_other_records.get(&key) {
             return Ok(Rc::clone(known));
         }
         let (parent_id, moment) = match commit_id.is_null() {
@@ -318,8 +318,8 @@ impl<'a, 'r> Explainer<'a, 'r> {
         let base = parent_id.and_then(|id| self.repo.blob_at(id, path_before(of)).ok()?);
         let mut files = Vec::new();
         // Where the file was another one, it was changed in between: by what was edited until then.
-        let is_wanted = |one: &&Recorded| one.commit_id != commit_id && one.time <= moment && one.blob_id == base;
-        let recorded = self.elsewhere.recorded(self.reader, of)?;
+        let is_wanted = |one: &&EditingCommit| one.commit_id != commit_id && one.time <= moment && one.blob_id == base;
+        let recorded = self.editing_commits.of_file(self.reader, of)?;
         for one in recorded.iter().filter(is_wanted).take(MAX_RECORDS) {
             if !self.has_time_for_earlier() {
                 break;
@@ -329,7 +329,7 @@ impl<'a, 'r> Explainer<'a, 'r> {
             files.push((one.commit_id, self.read_file(commit_id, of, reach, (source, &Befores::new()))?));
         }
         let files = Rc::new(files);
-        self.files_elsewhere.insert(key, Rc::clone(&files));
+        self.files_of_other_records.insert(key, Rc::clone(&files));
         Ok(files)
     }
 

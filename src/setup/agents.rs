@@ -201,7 +201,7 @@ pub fn is_as_made(repo: &Repository, path: &Path) -> Result<bool> {
 }
 
 /// Returns the agent that a hook file is written for: the first of those that run it, so that there is one text. Which of
-/// them runs a hook is told by the payload.
+/// them runs a hook is known from the payload.
 fn owner<'a>(agent: &'a dyn Agent, file: &HookFile, is_shared: bool) -> &'a str {
     let is_in = |other: &&&dyn Agent| other.hook_files(is_shared).iter().any(|other| other.path == file.path);
     agent::ALL.iter().find(is_in).map_or(agent.name(), |other| other.name())

@@ -25,7 +25,7 @@ const STALE_LOCK: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 ///
-/// If the directory with Git's hooks cannot be told.
+/// If the directory with Git's hooks is unknown.
 pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
     check_with(repo, &|agent| [set_up(repo, agent, false).into_iter().collect(), proof(repo, agent)].concat())
 }

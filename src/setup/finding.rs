@@ -14,7 +14,7 @@ pub struct Finding {
 pub enum Verdict {
     /// As it should be.
     Ok,
-    /// It could not be told, or is worth knowing.
+    /// It is unknown, or is worth knowing.
     Note,
     /// Something is wrong with it.
     Problem {
@@ -44,12 +44,12 @@ impl Finding {
         matches!(self.verdict, Verdict::Ok)
     }
 
-    /// Says whether it could not be told.
+    /// Says whether it is unknown.
     pub fn is_note(&self) -> bool {
         matches!(self.verdict, Verdict::Note)
     }
 
-    /// Returns a finding about something that could not be told, or is worth knowing.
+    /// Returns a finding about something that is unknown, or is worth knowing.
     pub fn note(subject: impl Into<String>) -> Self {
         Finding { subject: subject.into(), verdict: Verdict::Note }
     }

@@ -99,7 +99,7 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns why a hook gets no part of ours, whatever `init` is told, and what to do instead.
+/// Returns why a hook gets no part of ours, whatever the options of `init`, and what to do instead.
 ///
 /// # Errors
 ///
@@ -140,7 +140,7 @@ fn below_top(repo: &Repository, hooks: &Path) -> Option<PathBuf> {
 ///
 /// # Errors
 ///
-/// If the directory with Git's hooks cannot be told, or the hook cannot be read.
+/// If the directory with Git's hooks is unknown, or the hook cannot be read.
 pub fn will_run(repo: &Repository, plan: &mut Plan, event: &str) -> Result<bool> {
     if are_in_config() {
         return Ok(true);

@@ -8,6 +8,7 @@ mod check;
 mod earlier;
 mod finding;
 mod git_hooks;
+mod left;
 mod proof;
 
 use std::collections::HashSet;
@@ -19,6 +20,7 @@ pub use self::agents::{has_hooks, is_set_up};
 pub use self::check::{check, check_agents, is_complete};
 pub use self::earlier::{Directory, earlier_directories, remove_earlier};
 pub use self::finding::{Finding, Verdict};
+pub use self::left::{has_hooks_of_others, left_alone, question};
 use crate::agent;
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, git};

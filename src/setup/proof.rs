@@ -1,4 +1,4 @@
-//! What shows that an agent is recorded here: whether its hooks are in place and allowed, whether they told of its last
+//! What shows that an agent is recorded here: whether its hooks are in place and allowed, whether they reported its last
 //! session, and what its last record lacks.
 
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use super::finding::Finding;
 use super::{Wanted, agents};
 use crate::agent::{self, Agent, HookFile, HookForm, Permission};
 use crate::capture::State;
-use crate::capture::state::LiveSession;
+use crate::capture::state::TrackedSession;
 use crate::error::{Error, Result};
 use crate::git::Repository;
 use crate::git::date::Time;
@@ -126,7 +126,7 @@ fn has_chosen(repo: &Repository) -> bool {
     agent::all().any(is_here)
 }
 
-/// Looks at what hooks of an agent have done: whether they may run, whether they told of its last session, and what its last
+/// Looks at what hooks of an agent have done: whether they may run, whether they reported its last session, and what its last
 /// record lacks. Nothing for an agent that is not set up.
 pub(super) fn proof(repo: &Repository, agent: &dyn Agent) -> Vec<Finding> {
     let Some(hooks) = Hooks::of(repo, agent) else { return Vec::new() };
@@ -139,7 +139,7 @@ pub(super) fn proof(repo: &Repository, agent: &dyn Agent) -> Vec<Finding> {
         findings.extend(permission.filter(|permission| !permission.is_note() || !seen.is_ok()));
         findings.push(seen);
     }
-    // What else is wrong must be told where records cannot be read.
+    // What else is wrong must be reported where records cannot be read.
     findings.extend(last_record(repo, agent).unwrap_or_else(|error| {
         let subject = format!("{}: the last record", agent.title());
         Some(Finding::problem(subject, &error.to_string(), "git shiftlog fsck --repair"))
@@ -159,7 +159,7 @@ fn permission(agent: &dyn Agent, top: &Path) -> Option<Finding> {
     }
 }
 
-/// Says whether hooks have told of the last session that the agent's store has.
+/// Says whether hooks have reported the last session that the agent's store has.
 fn last_session(repo: &Repository, agent: &dyn Agent, hooks: &Hooks) -> Finding {
     let title = agent.title();
     let written = |path: &Path| path.metadata().and_then(|file| file.modified()).ok();
@@ -169,8 +169,8 @@ fn last_session(repo: &Repository, agent: &dyn Agent, hooks: &Hooks) -> Finding 
     let state = State::new(&repo.common_dir());
     let Some(last) = here.max_by_key(|found| written(&found.transcript)) else {
         // The agent's store may keep a session that began in a subdirectory with those of that directory.
-        let is_own = |live: &LiveSession| {
-            live.agent == agent.name() && live.is_told_by_hooks() && live.worktree.as_deref() == Some(worktree)
+        let is_own = |live: &TrackedSession| {
+            live.agent == agent.name() && live.is_reported_by_hooks() && live.worktree.as_deref() == Some(worktree)
         };
         let seen = state.all_sessions().into_iter().filter(is_own).max_by_key(|live| live.seen);
         return match seen {
@@ -184,7 +184,7 @@ fn last_session(repo: &Repository, agent: &dyn Agent, hooks: &Hooks) -> Finding 
     };
     let id = outside::line(&last.session_id);
     let live = state.session(&SessionKey::new(agent.name(), &last.session_id));
-    match live.is_some_and(|live| live.is_told_by_hooks()) {
+    match live.is_some_and(|live| live.is_reported_by_hooks()) {
         true => Finding::ok(format!("{title}: hooks have told of the last session, {id}")),
         false if written(&last.transcript) < hooks.changed() => {
             Finding::note(format!("{title}: the last session, {id}, is older than the hooks, so none was seen to run"))

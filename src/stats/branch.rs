@@ -43,8 +43,8 @@ pub fn branches_of(repo: &Repository, commits: &[ObjectId]) -> Result<HashMap<Ob
 /// Returns the name of the branch that others start from: that of the remote `origin`, else `main` or `master`.
 fn default_branch(repo: &Repository) -> Option<String> {
     let remote = crate::git::git(["symbolic-ref", "-q", "--short", "refs/remotes/origin/HEAD"]);
-    let told = remote.repository(repo).capture().ok();
-    let name = told.map(|name| String::from_utf8_lossy(&name).trim().to_owned());
+    let output = remote.repository(repo).capture().ok();
+    let name = output.map(|name| String::from_utf8_lossy(&name).trim().to_owned());
     let name = name.and_then(|name| name.strip_prefix("origin/").map(str::to_owned)).filter(|name| !name.is_empty());
     let exists = |name: &str| repo.tip(&format!("refs/heads/{name}")).is_ok_and(|tip| tip.is_some());
     name.or_else(|| ["main", "master"].into_iter().find(|name| exists(name)).map(str::to_owned))

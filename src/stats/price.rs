@@ -235,7 +235,7 @@ fn cost(tokens: Tokens, prices: &Classes) -> Cost {
         part(tokens.cache_write - long, write, None),
         part(long, write_long, write),
     ];
-    // If nobody told how long the cache is kept, the shorter time is assumed.
+    // If it is unknown how long the cache is kept, the shorter time is assumed.
     is_at_least |= tokens.cache_write_long.is_none() && tokens.cache_write > 0 && write_long > write;
     Cost { parts: parts.into_iter().fold(0, u128::saturating_add), is_at_least }
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::archive::{self, Archive};
-use crate::capture::state::{LiveSession, Progress, State};
+use crate::capture::state::{Progress, State, TrackedSession};
 use crate::error::Result;
 use crate::git::{ObjectId, REMOTES_PREFIX, Repository};
 use crate::record::{kept, tombstone};
@@ -114,7 +114,7 @@ fn forget_lost_segments(repo: &Repository) -> Result<()> {
         segment_id.is_some_and(|id| archive.chain(id, None).1.is_some())
     };
     for mut live in state.all_sessions() {
-        let LiveSession { progress, sub_agents, .. } = &mut live;
+        let TrackedSession { progress, sub_agents, .. } = &mut live;
         let mut has_changed = false;
         for progress in [progress].into_iter().chain(sub_agents.values_mut()) {
             if is_lost(progress) {

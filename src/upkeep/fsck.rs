@@ -357,7 +357,7 @@ impl Checker<'_> {
         for (number, entry) in entries.into_iter().enumerate() {
             let notes::Entry { annotated_id: commit_id, note_blob_id: blob_id } = entry;
             tell("Checking notes", number, self.checked.notes);
-            let read = || (blob_id, notes::read(self.repo, blob_id).map(|bytes| Note::read(&bytes)));
+            let read = || (blob_id, notes::read(self.repo, blob_id).map(|bytes| Note::parse_for_showing(&bytes)));
             let same = last.take().filter(|(last_id, _)| *last_id == blob_id);
             let note = match &last.insert(same.unwrap_or_else(read)).1 {
                 Ok(note) => note,

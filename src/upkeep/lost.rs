@@ -18,7 +18,7 @@ pub fn lost_records(repo: &Repository, notes_ref: &str) -> Result<BTreeMap<Objec
     let range = Range { tips: vec![tip.commit_id], hidden: Vec::new() };
     let records = |tree_id, id| -> Result<Vec<Record>> {
         let note = notes::get_at(repo, tree_id, id)?.unwrap_or_default();
-        Ok(Note::read(&note).records().cloned().collect())
+        Ok(Note::parse_for_showing(&note).records().cloned().collect())
     };
     // A record that was removed on purpose later is not lost.
     let mut removed: HashMap<ObjectId, Vec<Record>> = HashMap::new();

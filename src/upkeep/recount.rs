@@ -19,7 +19,7 @@ pub fn recount(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<
     let reader = Reader::new(repo, Some(notes_ref));
     let mut changes: BTreeMap<ObjectId, Vec<(Record, Record)>> = BTreeMap::new();
     for entry in notes::list(repo, notes_ref)? {
-        let note = Note::parse_lines(&notes::read(repo, entry.note_blob_id)?);
+        let note = Note::parse_unjoined(&notes::read(repo, entry.note_blob_id)?);
         let is_older = |record: &&Record| record.active.is_none() || record.edits.is_empty();
         for record in note.records().filter(is_older) {
             if let Some(counted) = reader.recounted(entry.annotated_id, record) {
@@ -34,7 +34,7 @@ pub fn recount(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<
     notes::edit(repo, notes_ref, "shiftlog: records counted again\n", deadline, |editor| {
         count = 0;
         for (commit_id, changes) in &changes {
-            let mut note = Note::parse_lines(&editor.get(*commit_id)?.unwrap_or_default());
+            let mut note = Note::parse_unjoined(&editor.get(*commit_id)?.unwrap_or_default());
             note.map_records(|record| {
                 let changed = changes.iter().find(|(old, _)| *old == record).map(|(_, counted)| counted.clone());
                 count += usize::from(changed.is_some());

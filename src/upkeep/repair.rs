@@ -164,7 +164,7 @@ impl Repair<'_> {
             let message = "shiftlog: records that were overwritten\n";
             notes::carry(self.repo, self.notes_ref, message, deadline(), |editor| {
                 for (commit_id, records) in &lost {
-                    let mut note = Note::parse_lines(&editor.get(*commit_id)?.unwrap_or_default());
+                    let mut note = Note::parse_unjoined(&editor.get(*commit_id)?.unwrap_or_default());
                     records.iter().for_each(|record| add_proven(self.repo, &mut note, record.clone()));
                     editor.replace(*commit_id, &note.to_bytes())?;
                 }
@@ -321,7 +321,7 @@ fn rebuild(
     notes::carry(repo, notes_ref, &message, deadline(), |editor| {
         for (commit_id, _) in &records {
             let old = editor.get(*commit_id)?.unwrap_or_default();
-            let mut note = Note::parse_lines(&old);
+            let mut note = Note::parse_unjoined(&old);
             note.map_records(|mut record| {
                 if record.key() == *session && is_proven(&record) {
                     record.through = renamed(&record.through).unwrap_or(record.through);

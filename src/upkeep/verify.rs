@@ -57,7 +57,7 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
     for commit_id in commit_ids {
         let bytes = notes::get_at(repo, tip.tree_id, *commit_id)?.unwrap_or_default();
         let lines = lines(&bytes);
-        let note = Note::read_lines(&bytes);
+        let note = Note::parse_unjoined_for_showing(&bytes);
         drop(bytes);
         if note.records_of_all_versions().next().is_some() {
             noted.push((*commit_id, note, lines));
@@ -132,7 +132,7 @@ fn problem(
 /// Returns the lines of the records of a note, within the limits of readers.
 fn lines(note: &[u8]) -> HashSet<Line> {
     let line = |unit: &Unit| Some((unit.record()?.key(), unit.text().to_str_lossy().into_owned()));
-    Note::read_lines(note).units().iter().filter_map(line).collect()
+    Note::parse_unjoined_for_showing(note).units().iter().filter_map(line).collect()
 }
 
 /// A commit of the notes ref.

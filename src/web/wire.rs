@@ -121,7 +121,7 @@ impl Desk {
             .max_buf_size(HEAD_BYTES)
             .max_headers(HEAD_LINES)
             .serve_connection(TokioIo::new(stream), answer);
-        // A client that has gone, or says what is no request, has nobody to be told.
+        // A client that has gone, or says what is no request, gets no answer.
         let _ = timeout(WHOLE_TIME, connection).await;
     }
 

@@ -351,3 +351,36 @@ fn files_of_a_room_use_each_other_without_a_circle() {
     }
     assert!(uses.is_empty(), "these use each other in a circle, or what does: {uses:#?}");
 }
+
+#[test]
+fn a_command_uses_no_other_command() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let text = fs::read_to_string(src.join("command/mod.rs")).unwrap();
+    let named =
+        |line: &str, before: &str, after: char| Some(line.strip_prefix(before)?.split_once(after)?.0.to_owned());
+    let modules =
+        |before: &str| -> BTreeSet<String> { text.lines().filter_map(|line| named(line, before, ';')).collect() };
+    let (commands, shared) = (modules("pub mod "), modules("mod "));
+    let listed: BTreeSet<String> = text.lines().filter_map(|line| named(line, "//! - `", '`')).collect();
+    assert_eq!(listed, shared, "command/mod.rs says what each file is for that is no command");
+    let mut files = Vec::new();
+    sources(&src.join("command"), &mut files);
+    let mut users: BTreeSet<(String, String)> = BTreeSet::new();
+    for file in files {
+        let module = module_of(file.strip_prefix(&src).unwrap());
+        let Some(own) = module.get(1) else { continue };
+        for used in used_by(&module, &fs::read_to_string(&file).unwrap()) {
+            let [room, other, ..] = used.as_slice() else { continue };
+            if room == "command" && other != own {
+                assert!(!commands.contains(other), "{own} uses the command {other}");
+                users.insert((other.clone(), own.clone()));
+            }
+        }
+    }
+    for file in shared {
+        assert!(
+            users.iter().filter(|(used, _)| *used == file).count() > 1,
+            "{file} belongs to the command that uses it"
+        );
+    }
+}

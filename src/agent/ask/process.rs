@@ -38,8 +38,8 @@ pub fn run(
     let Streams { mut stdout, mut stderr } = Streams::of(&mut command, input.as_bytes()).map_err(failed)?;
     command.envs(environment.iter().copied());
     let status = wait(command.spawn().map_err(failed)?, guard, limit, &stdout, &stderr)?;
-    let told = stderr.metadata().map_or(0, |metadata| metadata.len());
-    let stderr = text(&mut stderr, told.saturating_sub(MAX_ANSWER_BYTES));
+    let length = stderr.metadata().map_or(0, |metadata| metadata.len());
+    let stderr = text(&mut stderr, length.saturating_sub(MAX_ANSWER_BYTES));
     Ok(Ended { status, stdout: text(&mut stdout, 0), stderr })
 }
 

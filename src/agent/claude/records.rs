@@ -76,12 +76,12 @@ pub fn repeated_bytes(mut transcript: impl std::io::BufRead) -> Option<u64> {
     let mut line = Vec::new();
     while transcript.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
         at += line.len() as u64;
-        let told = json::read_line(&line, |record| {
+        let found = json::read_line(&line, |record| {
             let time: jiff::Timestamp = json::text(record, "timestamp")?.parse().ok()?;
             Some((matches!(json::text(record, "type"), Some("user" | "assistant")), time))
         });
         line.clear();
-        let Some((is_message, time)) = told else { continue };
+        let Some((is_message, time)) = found else { continue };
         let age = begun.get_or_insert(time).duration_since(time);
         if is_message && (age <= jiff::SignedDuration::ZERO || end.is_none() && age < FORK_AGE) {
             break;
@@ -216,9 +216,9 @@ fn part(block: &Value<'_>, record: &Value<'_>) -> Option<Part> {
 
 /// Returns the file that the tool of a result has changed, as it was before.
 pub fn file_before(record: &[u8]) -> Option<String> {
-    let is_told = record.contains_str("\"originalFile\"");
+    let has_file = record.contains_str("\"originalFile\"");
     let read = |record: &Value<'_>| string(field(record, "toolUseResult")?, "originalFile");
-    if is_told { json::read_line(record, read) } else { None }
+    if has_file { json::read_line(record, read) } else { None }
 }
 
 fn plain_text(content: &Value<'_>) -> String {

@@ -208,8 +208,8 @@ fn begun(transcript: &[u8]) -> Option<String> {
 fn model_info(transcript: &[u8], key: &str) -> Option<String> {
     let mut found = None;
     document::each(transcript, MESSAGES, |record: &Value<'_>, _| {
-        let told = || json::at(record, &["modelInfo", key])?.as_str().filter(|told| !told.is_empty());
-        found = found.take().or_else(|| told().map(str::to_owned));
+        let named = || json::at(record, &["modelInfo", key])?.as_str().filter(|name| !name.is_empty());
+        found = found.take().or_else(|| named().map(str::to_owned));
     });
     found
 }

@@ -14,22 +14,22 @@ use crate::transcript::{Edit, Part, ToolCall, ToolResult};
 const FAILURES: &[&str] =
     &["aborted by user", "apply_patch verification failed", "execution error", "patch rejected", "rejected by user"];
 
-/// Says whether an event that tells of a change says that it was not made.
-pub fn has_failed(told: &Value<'_>) -> bool {
-    field(told, "success").and_then(Value::as_bool) == Some(false)
-        || matches!(text(told, "status"), Some("failed" | "declined"))
+/// Says whether an event about a change says that it was not made.
+pub fn has_failed(report: &Value<'_>) -> bool {
+    field(report, "success").and_then(Value::as_bool) == Some(false)
+        || matches!(text(report, "status"), Some("failed" | "declined"))
 }
 
-/// Returns the result of a change that was not made, from the event that tells so.
-pub fn failure(told: &Value<'_>, call_id: &str) -> ToolResult {
-    let said = ["stderr", "stdout", "status"].iter().filter_map(|key| text(told, key));
+/// Returns the result of a change that was not made, from the event that reports it.
+pub fn failure(report: &Value<'_>, call_id: &str) -> ToolResult {
+    let said = ["stderr", "stdout", "status"].iter().filter_map(|key| text(report, key));
     let said = said.map(str::trim).find(|said| !said.is_empty());
     ToolResult::new(call_id, said.unwrap_or("failed"), true)
 }
 
-/// Returns a call that changed files, from an event that tells which; without edits if it failed.
-pub fn change(told: &Value<'_>, call_id: &str) -> ToolCall {
-    let changed = field(told, "changes").and_then(Value::as_object).filter(|_| !has_failed(told));
+/// Returns a call that changed files, from an event that reports which; without edits if it failed.
+pub fn change(report: &Value<'_>, call_id: &str) -> ToolCall {
+    let changed = field(report, "changes").and_then(Value::as_object).filter(|_| !has_failed(report));
     let mut call = tool::call(call_id, "apply_patch", serde_json::Value::Null);
     call.edits =
         changed.into_iter().flat_map(|changes| changes.iter()).flat_map(|(path, one)| edits(path, one)).collect();
@@ -65,11 +65,11 @@ pub fn execution(item: &Value<'_>) -> [Part; 2] {
     [Part::ToolCall(call), Part::ToolResult(result)]
 }
 
-/// Says whether a call runs a program that calls tools of which events tell.
+/// Says whether a call runs a program that calls tools which events report.
 pub fn is_program(call: &Value<'_>) -> bool {
-    const TOLD: &[&str] = &["tools.exec_command(", "tools.apply_patch("];
+    const REPORTED: &[&str] = &["tools.exec_command(", "tools.apply_patch("];
     text(call, "name") == Some("exec")
-        && text(call, "input").is_some_and(|program| TOLD.iter().any(|tool| program.contains(tool)))
+        && text(call, "input").is_some_and(|program| REPORTED.iter().any(|tool| program.contains(tool)))
 }
 
 /// Returns the text of a tool's result, and whether the tool failed: text, JSON in a string, or parts.

@@ -154,14 +154,14 @@ impl Rollout {
         }
     }
 
-    /// Reads the files that a call has changed, unless its input has told that.
-    fn change(&mut self, told: &Value<'_>, call_id: Option<&str>, message: &mut Message) {
+    /// Reads the files that a call has changed, unless its input names them.
+    fn change(&mut self, report: &Value<'_>, call_id: Option<&str>, message: &mut Message) {
         let call_id = call_id.unwrap_or_default();
-        let has_failed = calls::has_failed(told);
+        let has_failed = calls::has_failed(report);
         if !self.patches.contains(call_id) {
             message.role = Role::Assistant;
-            message.parts.push(Part::ToolCall(calls::change(told, call_id)));
-            message.parts.extend(has_failed.then(|| Part::ToolResult(calls::failure(told, call_id))));
+            message.parts.push(Part::ToolCall(calls::change(report, call_id)));
+            message.parts.extend(has_failed.then(|| Part::ToolResult(calls::failure(report, call_id))));
         } else if has_failed {
             // The result of the call follows; it does not always say so.
             self.failed.insert(call_id.to_owned());

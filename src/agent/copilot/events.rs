@@ -19,13 +19,13 @@ pub struct Events {
     /// Whether parsing began at the start of the session: the counts of a shutdown event start there.
     is_whole: bool,
     model: Option<String>,
-    /// The tool calls that were told already: a request is told once more when it is carried out.
+    /// The tool calls that were returned already: an event repeats a request when it is carried out.
     calls: HashSet<String>,
-    /// The thoughts told last, which an answer may repeat.
+    /// The thoughts returned last, which an answer may repeat.
     thoughts: Option<String>,
-    /// The tokens that answers and requests have told so far.
-    told: Tokens,
-    /// Whether requests tell their tokens; then answers need not.
+    /// The tokens that answers and requests have reported so far.
+    reported: Tokens,
+    /// Whether requests report their tokens; then answers need not.
     has_requests: bool,
 }
 
@@ -69,9 +69,9 @@ impl Events {
             .is_some();
         if !message.is_sidechain && self.learn(kind, data) {
             // An answer without words: so that the model is known even if the answer is in another increment.
-            let mut told = Message::new(Role::Assistant, span);
-            (told.time, told.model) = (message.time, self.model.clone());
-            messages.push(told);
+            let mut named = Message::new(Role::Assistant, span);
+            (named.time, named.model) = (message.time, self.model.clone());
+            messages.push(named);
         }
         self.read_data(kind, data, &mut message);
         if message.role == Role::Assistant && !message.is_sidechain {
@@ -164,7 +164,7 @@ impl Events {
     }
 
     fn tell(&mut self, tokens: Tokens) -> Tokens {
-        self.told = self.told.plus(tokens);
+        self.reported = self.reported.plus(tokens);
         tokens
     }
 
@@ -183,10 +183,10 @@ impl Events {
             .filter_map(|(_, model)| field(model, "usage").map(json::usage))
             .fold(Tokens::default(), Tokens::plus);
         Tokens {
-            input: sum.input.saturating_sub(self.told.input),
-            output: sum.output.saturating_sub(self.told.output),
-            cache_read: sum.cache_read.saturating_sub(self.told.cache_read),
-            cache_write: sum.cache_write.saturating_sub(self.told.cache_write),
+            input: sum.input.saturating_sub(self.reported.input),
+            output: sum.output.saturating_sub(self.reported.output),
+            cache_read: sum.cache_read.saturating_sub(self.reported.cache_read),
+            cache_write: sum.cache_write.saturating_sub(self.reported.cache_write),
             ..Tokens::default()
         }
     }

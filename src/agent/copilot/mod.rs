@@ -101,11 +101,11 @@ impl Agent for Copilot {
         places.into_iter().find(|path| path.is_file())
     }
 
-    fn fullest(&self, told: PathBuf, session_id: &str) -> PathBuf {
+    fn fullest(&self, reported: PathBuf, session_id: &str) -> PathBuf {
         // A sub-agent's hooks have an id of their own, and the transcript of the session that started it.
-        let folder = told.parent().and_then(Path::file_name);
-        let is_of_another = told.ends_with("events.jsonl") && folder.is_some_and(|folder| folder != session_id);
-        if is_of_another { PathBuf::new() } else { told }
+        let folder = reported.parent().and_then(Path::file_name);
+        let is_of_another = reported.ends_with("events.jsonl") && folder.is_some_and(|folder| folder != session_id);
+        if is_of_another { PathBuf::new() } else { reported }
     }
 
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript> {

@@ -153,8 +153,8 @@ impl Agent for Cursor {
         stored(session_id).or_else(|| roots().iter().find_map(of_project))
     }
 
-    fn fullest(&self, told: PathBuf, session_id: &str) -> PathBuf {
-        stored(session_id).unwrap_or(told)
+    fn fullest(&self, reported: PathBuf, session_id: &str) -> PathBuf {
+        stored(session_id).unwrap_or(reported)
     }
 
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript> {

@@ -38,7 +38,7 @@ pub struct Chat {
 
 /// The messages of some lines. A message that is written again has the same number as before.
 #[derive(Default)]
-struct Told {
+struct NumberedMessages {
     messages: Vec<(usize, Message)>,
     /// The places of the messages with words, by number.
     worded: HashMap<usize, Vec<usize>>,
@@ -46,7 +46,7 @@ struct Told {
     taken_back: Vec<(usize, usize)>,
 }
 
-impl Told {
+impl NumberedMessages {
     fn push(&mut self, number: usize, message: Message) {
         if message.parts.iter().any(|part| matches!(part, Part::Text(_) | Part::Notice(_))) {
             self.worded.entry(number).or_default().push(self.messages.len());
@@ -77,40 +77,40 @@ impl Told {
 
 impl Parser for Chat {
     fn parse(&mut self, lines: &[u8]) -> Vec<Message> {
-        let mut told = Told::default();
+        let mut numbered = NumberedMessages::default();
         document::each(lines, MESSAGES, |record, span| {
             self.is_whole |= text(record, "sessionId").or_else(|| text(record, "shiftlog")).is_some();
             if let Some(id) = text(record, "$rewindTo") {
-                self.take_back(id, &mut told);
+                self.take_back(id, &mut numbered);
                 let mut notice = Message::new(Role::System, span.clone());
                 notice.parts.push(Part::Notice("taken back".into()));
-                told.push(self.count, notice);
+                numbered.push(self.count, notice);
             }
-            // A session that is taken up again is told once more: a header, its id, then the list of all messages.
+            // A session that is taken up again is written once more: a header, its id, then the list of all messages.
             self.is_whole &= at(record, &["$set", "sessionId"]).is_none();
             // A list that replaces the one so far says nothing new; but it may be where an older document came in.
             let replaced = at(record, &["$set", MESSAGES]).and_then(Value::as_array).filter(|_| self.is_whole);
             for record in replaced.unwrap_or_default() {
-                self.read(record, span.clone(), &mut told);
+                self.read(record, span.clone(), &mut numbered);
             }
-            self.read(record, span, &mut told);
+            self.read(record, span, &mut numbered);
         });
-        told.finish()
+        numbered.finish()
     }
 }
 
 impl Chat {
     /// Marks a message and all that came after it as taken back. One that is not known is before all that is.
-    fn take_back(&mut self, id: &str, told: &mut Told) {
+    fn take_back(&mut self, id: &str, numbered: &mut NumberedMessages) {
         let from = self.said.get(id).map_or(0, |said| said.order);
-        told.taken_back.push((told.messages.len(), from));
+        numbered.taken_back.push((numbered.messages.len(), from));
         while let Some(id) = self.ids.pop_if(|id| self.said.get(id).is_none_or(|said| said.order >= from)) {
             self.said.remove(&id);
         }
     }
 
     /// Reads a message; of a message that was read before, only its new parts.
-    fn read(&mut self, record: &Value<'_>, span: Range<usize>, told: &mut Told) {
+    fn read(&mut self, record: &Value<'_>, span: Range<usize>, numbered: &mut NumberedMessages) {
         let (Some(kind), Some(id)) = (text(record, "type"), string(record, "id")) else { return };
         // A message is written once more with the calls it made, when they are over. If that comes first in an increment,
         // its words are in the one before.
@@ -131,7 +131,7 @@ impl Chat {
         }
         let is_news = words != said.text && !words.trim().is_empty();
         if is_news {
-            told.forget_words(said.order);
+            numbered.forget_words(said.order);
             said.text.clone_from(&words);
         }
         match kind {
@@ -159,7 +159,7 @@ impl Chat {
             _ => message.parts.extend(Some(words).filter(|_| is_news).map(Part::Notice)),
         }
         if !message.parts.is_empty() || message.usage.is_some() {
-            told.push(said.order, message);
+            numbered.push(said.order, message);
         }
     }
 }

@@ -112,14 +112,14 @@ impl Agent for Gemini {
         folders(&root, directory).into_iter().find_map(in_folder).or_else(all)
     }
 
-    fn fullest(&self, told: PathBuf, session_id: &str) -> PathBuf {
-        if has_words(&told) {
-            return told;
+    fn fullest(&self, reported: PathBuf, session_id: &str) -> PathBuf {
+        if has_words(&reported) {
+            return reported;
         }
-        let folder = told.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+        let folder = reported.parent().and_then(Path::parent).unwrap_or(Path::new(""));
         let is_it = |path: &PathBuf| self.head_of(path).is_some_and(|head| head.session_id == session_id);
         let other = chats(folder, session_id).into_iter().filter(|path| has_words(path)).rfind(is_it);
-        other.unwrap_or(told)
+        other.unwrap_or(reported)
     }
 
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript> {

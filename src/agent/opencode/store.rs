@@ -131,7 +131,7 @@ impl Store {
         sessions.iter().filter_map(id_of).collect()
     }
 
-    /// Returns how many bytes a session's messages and their parts have, without reading them; `None` if that cannot be told.
+    /// Returns how many bytes a session's messages and their parts have, without reading them; `None` if that is unknown.
     pub fn bytes_of(&self, session_id: &str) -> Option<u64> {
         match self {
             Store::Database(path) => {

@@ -10,7 +10,7 @@ use std::ops::Range;
 use serde_json::Value;
 use serde_json_borrow::Value as Record;
 
-use super::request::{self, Told};
+use super::request::{self, Returned};
 use crate::agent::copilot::events::{self, Events};
 use crate::agent::json::{at, field, string, text};
 use crate::agent::{Parser, document};
@@ -37,8 +37,8 @@ struct Request {
     /// Its place in the list, where that is known.
     index: Option<u64>,
     value: Value,
-    told: Told,
-    /// The last line that was about it, if it is to be told.
+    returned: Returned,
+    /// The last line that was about it, if it still has something to return.
     news: Option<Range<usize>>,
     /// Whether it was taken back.
     is_gone: bool,
@@ -86,7 +86,7 @@ impl Chat {
         let mut messages = Vec::new();
         for request in &mut self.requests {
             let Some(span) = request.news.take() else { continue };
-            let mut news = request::read(&request.value, self.selected.as_deref(), &mut request.told, &span);
+            let mut news = request::read(&request.value, self.selected.as_deref(), &mut request.returned, &span);
             news.iter_mut().for_each(|message| message.is_abandoned |= request.is_gone);
             self.has_model |= news.iter().any(|message| message.model.is_some());
             messages.extend(news);
@@ -94,9 +94,9 @@ impl Chat {
         // In a document the choice stands behind all requests.
         if let Some(model) = self.selected.as_ref().filter(|_| !self.has_model && !self.requests.is_empty()) {
             self.has_model = true;
-            let mut told = Message::new(Role::Assistant, end.clone());
-            told.model = Some(model.clone());
-            messages.push(told);
+            let mut named = Message::new(Role::Assistant, end.clone());
+            named.model = Some(model.clone());
+            messages.push(named);
         }
         messages
     }

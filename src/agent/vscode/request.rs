@@ -13,7 +13,7 @@ const MAX_DEPTH: u32 = 64;
 
 /// The parts of a request that were returned already; a request can be read more than once.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct Returned {
     has_prompt: bool,
     /// The ids of the calls, in their order: the same call has another id at first.
     calls: Vec<String>,
@@ -31,7 +31,7 @@ struct Call {
 }
 
 /// Returns the messages of a request that were not returned before.
-pub fn read(request: &Value, selected: Option<&str>, told: &mut Told, span: &Range<usize>) -> Vec<Message> {
+pub fn read(request: &Value, selected: Option<&str>, returned: &mut Returned, span: &Range<usize>) -> Vec<Message> {
     let model = model(request, selected);
     let mut messages = Vec::new();
     let mut say = |role: Role, parts: Vec<Part>| {
@@ -43,21 +43,21 @@ pub fn read(request: &Value, selected: Option<&str>, told: &mut Told, span: &Ran
         }
         messages.push(message);
     };
-    if let Some(prompt) = prompt(request).filter(|_| !told.has_prompt) {
-        told.has_prompt = true;
+    if let Some(prompt) = prompt(request).filter(|_| !returned.has_prompt) {
+        returned.has_prompt = true;
         say(Role::User, prompt);
     }
     let mut calls = 0;
     for (parts, called) in answer(request) {
-        let mut parts: Vec<Part> = parts.into_iter().filter(|part| is_news(part, told)).collect();
+        let mut parts: Vec<Part> = parts.into_iter().filter(|part| is_news(part, returned)).collect();
         let mut results = Vec::new();
         for call in called {
-            let id = told.calls.get(calls).unwrap_or(&call.id).clone();
-            results.extend(result(request, &call.id, &id).filter(|_| told.results.insert(id.clone())));
-            if told.calls.len() <= calls {
-                told.calls.push(id.clone());
+            let id = returned.calls.get(calls).unwrap_or(&call.id).clone();
+            results.extend(result(request, &call.id, &id).filter(|_| returned.results.insert(id.clone())));
+            if returned.calls.len() <= calls {
+                returned.calls.push(id.clone());
                 let call = tool::call(id, &call.name, call.input);
-                told.edited.extend(call.edits.iter().map(|edit| edit.path.clone()));
+                returned.edited.extend(call.edits.iter().map(|edit| edit.path.clone()));
                 parts.push(Part::ToolCall(call));
             }
             calls += 1;
@@ -69,13 +69,13 @@ pub fn read(request: &Value, selected: Option<&str>, told: &mut Told, span: &Ran
             say(Role::User, results);
         }
     }
-    let edits = other_edits(request, told);
+    let edits = other_edits(request, returned);
     if !edits.is_empty() {
         say(Role::Assistant, edits);
     }
     let notices = notices(request);
-    if notices.len() > told.notices {
-        say(Role::System, notices[std::mem::replace(&mut told.notices, notices.len())..].to_vec());
+    if notices.len() > returned.notices {
+        say(Role::System, notices[std::mem::replace(&mut returned.notices, notices.len())..].to_vec());
     }
     let has_model = messages.iter().any(|message| message.model.is_some());
     let usage = usage(request);
@@ -119,10 +119,10 @@ fn prompt(request: &Value) -> Option<Vec<Part>> {
     (!parts.is_empty()).then_some(parts)
 }
 
-/// Says whether words were not told yet, and remembers them.
-fn is_news(part: &Part, told: &mut Told) -> bool {
+/// Says whether words were not returned yet, and remembers them.
+fn is_news(part: &Part, returned: &mut Returned) -> bool {
     match part {
-        Part::Text(words) | Part::Thinking(words) => told.words.insert(words.clone()),
+        Part::Text(words) | Part::Thinking(words) => returned.words.insert(words.clone()),
         _ => true,
     }
 }
@@ -217,12 +217,12 @@ fn path(uri: &Value) -> Option<String> {
 }
 
 /// Returns the edits that no tool call tells.
-fn other_edits(request: &Value, told: &mut Told) -> Vec<Part> {
+fn other_edits(request: &Value, returned: &mut Returned) -> Vec<Part> {
     let groups = request["response"].as_array().into_iter().flatten();
     let groups = groups.filter(|piece| piece["kind"] == "textEditGroup");
     let mut parts = Vec::new();
     for path in groups.filter_map(|group| path(&group["uri"])) {
-        if told.edited.insert(path.clone()) {
+        if returned.edited.insert(path.clone()) {
             let mut call = tool::call(format!("edit {path}"), "textEditGroup", Value::Null);
             call.edits.push(Edit { path, ..Edit::default() });
             parts.push(Part::ToolCall(call));
@@ -231,7 +231,7 @@ fn other_edits(request: &Value, told: &mut Told) -> Vec<Part> {
     parts
 }
 
-/// Returns what a tool answered to the call `id`, which is told as `call_id`.
+/// Returns what a tool answered to the call `id`, whose id in the messages is `call_id`.
 fn result(request: &Value, id: &str, call_id: &str) -> Option<Part> {
     let result = request["result"]["metadata"]["toolCallResults"].get(id)?;
     let mut text = String::new();

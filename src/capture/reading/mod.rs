@@ -36,7 +36,7 @@ use crate::record::tombstone::Tombstones;
 use crate::redact::Redactor;
 use crate::transcript::{LastAnswers, Part, SessionKey, Tally, complete_lines};
 
-/// How many hexadecimal digits Git prints of a commit id at least, unless it is told otherwise.
+/// How many hexadecimal digits Git prints of a commit id at least, unless configured otherwise.
 const SHORT_ID_DIGITS: usize = 7;
 /// How many commit ids are kept of one result.
 const MAX_RESULT_IDS: usize = 256;

@@ -107,7 +107,7 @@ impl Options {
 fn evidence_of(repo: &Repository, options: &Options, commit_id: ObjectId) -> Result<Vec<Evidence>> {
     let reader = Reader::beside(repo, &options.writing.notes_ref(repo));
     if options.writing.notes_ref(repo) == cli::full_notes_ref(repo, None) {
-        super::elsewhere::look_at(&reader, &commit_id.to_string());
+        super::open::carry_to(&reader, &commit_id.to_string());
     }
     Ok(reader.note(commit_id)?.map(|note| note.evidence()).unwrap_or_default())
 }

@@ -69,8 +69,7 @@ pub fn pull(repo: &Repository, options: &super::Options, words: &[String]) -> Re
     if options.has_words && options.pull.attach.is_none() {
         return Err(Error::new(Kind::Usage, "option '--words' needs '--attach'"));
     }
-    let here =
-        std::env::current_dir().map_err(|error| Error::other("cannot read the current directory").because(error))?;
+    let here = cli::current_directory()?;
     let commit_id = options.pull.attach.as_deref().map(|revision| repo.resolve(revision)).transpose()?;
     let wanted = wanted(repo, &options.pull)?;
     let fatal = |failure: apex::Failure| failure.to_error();
@@ -129,7 +128,7 @@ fn tell_planned(listing: &Listing) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Prints what became of the logs. Those that were there before are told to programs alone.
+/// Prints what became of the logs. Those that were there before are printed for programs alone.
 fn tell(options: &super::Options, pulled: &[Pulled]) -> Result<()> {
     let mut text = String::new();
     for log in pulled {
@@ -158,7 +157,7 @@ fn tell(options: &super::Options, pulled: &[Pulled]) -> Result<()> {
     cli::print(&text)
 }
 
-/// Attaches the logs of this pull to a commit. One that cannot be attached, such as one whose text was purged, is told and keeps
+/// Attaches the logs of this pull to a commit. One that cannot be attached, such as one whose text was purged, is warned of and keeps
 /// no other back; returns whether there is none.
 fn attach(
     repo: &Repository,

@@ -14,7 +14,7 @@ use self::target::Target;
 use super::target::{Named, nothing_recorded, targets};
 use crate::cli::{self, NotesSource, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
-use crate::export::{Pages, Selection, Told, Wanted};
+use crate::export::{Pages, Selection, ShownConversation, Wanted};
 use crate::git::{Commit, Repository};
 use crate::outside;
 use crate::pretty::html::{Indexed, Observed, Outlet, PageOptions, Span, Spoken, Theme, write_index};
@@ -163,7 +163,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if options.html && options.output.is_none() && std::io::stdout().is_terminal() {
             return Err(Error::other("refusing to write a page to a terminal").hint("'-o <file>' writes it to a file"));
         }
-        let repo = crate::command::elsewhere::repository(&options.source)?;
+        let repo = crate::command::open::repository(&options.source)?;
         let reader = options.source.reader(&repo);
         let redactor = redaction::redactor(&repo)?;
         cli::without_paths(&repo, &options.words)?;
@@ -267,7 +267,9 @@ impl Export<'_, '_> {
         let mut is_first = true;
         for session in sessions.iter().map(|at| &plan.sessions[*at]) {
             for made in session.reads() {
-                for Told { conversation, sub_agents, continues, .. } in self.pages.told(session, made)? {
+                for ShownConversation { conversation, sub_agents, continues, .. } in
+                    self.pages.conversations(session, made)?
+                {
                     if !std::mem::take(&mut is_first) {
                         writeln!(out).map_err(Error::output)?;
                     }

@@ -121,10 +121,8 @@ impl Options {
 
 fn init(project: &Project, options: &Options) -> Result<Outcome> {
     let written = project.create(options.dry_run)?;
-    if !options.quiet.is_on || options.dry_run {
-        let verb = if options.dry_run { "would write" } else { "wrote" };
-        let lines: String = written.iter().map(|path| format!("{verb} {path}\n")).collect();
-        cli::print(if lines.is_empty() { "nothing to do\n" } else { &lines })?;
-    }
+    let verb = if options.dry_run { "would write" } else { "wrote" };
+    let lines: Vec<String> = written.iter().map(|path| format!("{verb} {path}")).collect();
+    cli::print_steps(&lines, options.quiet.is_on && !options.dry_run)?;
     Ok(Outcome::Done)
 }

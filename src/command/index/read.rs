@@ -35,7 +35,7 @@ fn problems(project: &Project, root: &str) -> Vec<String> {
     schema::check(root, text.as_deref().map_err(String::as_str))
 }
 
-/// Returns an error for each location whose keyword is not found. One that has moved a little is only told.
+/// Returns an error for each location whose keyword is not found. One that has moved a little is only a warning.
 fn lost_locations(project: &Project) -> Result<Vec<String>> {
     let mut lost = Vec::new();
     let issues = read_issues(project)?;
@@ -87,20 +87,20 @@ pub fn issues(project: &Project) -> Result<Outcome> {
         let tags = if issue.tags.is_empty() { String::new() } else { format!(" [{}]", issue.tags.join(", ")) };
         let message = outside::line(&format!("{}{tags}", issue.title));
         let mut tell = |file: &str, line: usize| text += &format!("{}:{line}: {message}\n", outside::line(&name(file)));
-        let mut is_told = false;
+        let mut is_printed = false;
         for (location, place) in issue.locations.iter().zip(&mut places) {
             // An editor would open a file that is none of the project's.
             if place.is_outside() {
                 continue;
             }
-            is_told = true;
+            is_printed = true;
             let line = match place {
                 FoundAt::Near(line) => line,
                 FoundAt::There | FoundAt::Nowhere(_) => location.line.max(1),
             };
             tell(&location.file, line);
         }
-        if !is_told {
+        if !is_printed {
             tell(&format!("{}/issues.json", index::DIRECTORY), 1);
         }
     }

@@ -3,6 +3,7 @@
 mod ask;
 mod begin;
 mod tell;
+mod told;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,7 +11,6 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use super::told;
 use crate::cli::{self, Json, Outcome, Printing};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
@@ -184,11 +184,8 @@ impl Options {
     }
 
     fn place(&self) -> Result<Place> {
-        let here = || {
-            std::env::current_dir().map_err(|error| Error::other("cannot read the current directory").because(error))
-        };
         let home = match &self.home {
-            Some(home) => here()?.join(home),
+            Some(home) => cli::current_directory()?.join(home),
             None => std::env::var_os("HOME").map(PathBuf::from).ok_or_else(|| Error::other("HOME is not set"))?,
         };
         match self.scope {

@@ -1,5 +1,6 @@
 //! `git shiftlog show`: the conversation of a commit.
 
+mod observed;
 mod session;
 
 use std::collections::HashSet;
@@ -131,7 +132,7 @@ impl Options {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        crate::command::add::store_pending(&repo);
+        crate::command::open::store_missed(&repo);
         let reader = options.printing.reader(&repo);
         let paths = options.paths(&repo)?;
         let targets = match options.targets(&reader) {
@@ -153,6 +154,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             has_problems: false,
             lacks_words: false,
             is_hidden: false,
+            has_shown: false,
+            has_words: false,
             turn_problem: None,
             evidence: Vec::new(),
             sub_agents: SubAgents::new(),
@@ -161,7 +164,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let mut outcome = Outcome::Done;
         for (revision, options) in &targets {
             if options.printing.source().name().is_none() {
-                crate::command::elsewhere::look_at(&reader, revision);
+                crate::command::open::carry_to(&reader, revision);
             }
             shown.options = options;
             match shown.commit(&reader, revision) {
@@ -236,6 +239,10 @@ struct Shown<'a> {
     lacks_words: bool,
     /// Whether others have removed something.
     is_hidden: bool,
+    /// Whether something of the present commit was shown.
+    has_shown: bool,
+    /// Whether a conversation of the present commit was not removed by others.
+    has_words: bool,
     /// Why a conversation of the present commit has no turns to choose from.
     turn_problem: Option<String>,
     /// The evidence of the present commit.
@@ -247,28 +254,39 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    /// Shows the conversations of a commit one after the other: only one is in memory.
+    /// Shows what is recorded on a commit: its conversations, its evidence, and its change if that is wanted.
     fn commit(&mut self, reader: &Reader<'_>, revision: &str) -> Result<()> {
         let commit_id = target::commit_of(self.repo, revision)?;
         // Before the note is read: a large one is not in memory twice.
         self.sub_agents =
             if self.options.wants_sub_agents() { reader.sub_agents_until(commit_id)? } else { SubAgents::new() };
         self.looked_back = 0;
-        let note = reader.note(commit_id)?.ok_or_else(|| nothing(revision))?;
+        let note = reader.note(commit_id)?.ok_or_else(|| target::nothing_on(revision))?;
         for problem in note.problems() {
             cli::warning(problem);
             self.has_problems = true;
         }
         let commit = self.repo.commit(commit_id)?;
         self.evidence = if self.options.wants_evidence() { note.evidence() } else { Vec::new() };
-        let origin = Origin::of(&commit, note.trees());
+        (self.has_shown, self.has_words, self.turn_problem) = (false, false, None);
+        self.conversations(reader, &commit, &note)?;
+        if !self.has_shown && !self.observed(&commit)? {
+            return Err(self.nothing_shown(revision));
+        }
+        self.has_problems |= !self.has_words;
+        self.print_evidence(reader)?;
+        self.change(commit_id)
+    }
+
+    /// Shows the conversations of a commit one after the other: only one is in memory, with its sub-agents.
+    fn conversations(&mut self, reader: &Reader<'_>, commit: &Commit, note: &Note) -> Result<()> {
+        let origin = Origin::of(commit, note.trees());
         let words = if self.options.raw { Words::All } else { Words::Shown };
-        let (mut has_shown, mut has_words) = (false, false);
         let session = self.options.session.as_deref();
         let is_folding = !self.options.raw && !self.options.json.is_on;
         let parents = if is_folding { parents(&note.summaries()) } else { HashSet::new() };
         let mut group: Option<Group> = None;
-        reader.each_conversation(&note, session, self.options.full, words, |mut conversation| {
+        reader.each_conversation(note, session, self.options.full, words, |mut conversation| {
             let about = self.about_paths(&conversation);
             if about.as_ref().is_some_and(|about| !about.contains(&true)) {
                 return Ok(ControlFlow::Continue(()));
@@ -276,15 +294,7 @@ impl Shown<'_> {
             let is_wanted = self.has_wanted_turn(&conversation);
             let is_json = self.options.json.is_on;
             let numbers = if is_json { self.retain(&mut conversation, about.as_deref()) } else { Vec::new() };
-            // What others have removed is said in its place; the rest is as it should be.
-            let is_removed = conversation.summary.is_removed;
-            let is_flawed = !is_removed && conversation.lack.is_none() && !conversation.problems.is_empty();
-            self.is_hidden |= is_removed;
-            self.has_problems |= is_flawed;
-            // With '--raw', missing words are a failure.
-            self.has_problems |= self.options.raw && conversation.lack.is_some();
-            self.lacks_words |= conversation.lack == Some(MissingWords::NotFetched);
-            has_words |= !is_removed;
+            self.take_note_of_lack(&conversation);
             if let Some(group) = group.as_mut().filter(|group| group.has(&conversation)) {
                 group.sub_agents.push(SubAgent::new(conversation, self.options.depth().is_whole()));
                 return Ok(ControlFlow::Continue(()));
@@ -296,37 +306,30 @@ impl Shown<'_> {
                 return Ok(ControlFlow::Continue(()));
             }
             if let Some(group) = group.take() {
-                self.group(reader, &commit, group, !std::mem::replace(&mut has_shown, true))?;
+                self.group(reader, commit, group)?;
             }
             // Most sessions have no sub-agents, and are not kept until the next one is read.
             let is_alone = !parents.contains(&conversation.summary.key);
             let one = Group { numbers, about, origin, ..Group::of(conversation) };
             match is_alone {
-                true => self.group(reader, &commit, one, !std::mem::replace(&mut has_shown, true))?,
+                true => self.group(reader, commit, one)?,
                 false => group = Some(one),
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        if let Some(group) = group {
-            self.group(reader, &commit, group, !std::mem::replace(&mut has_shown, true))?;
-        }
-        if !has_shown && self.observed(&commit)? {
-            (has_shown, has_words) = (true, true);
-        }
-        let turn_problem = self.turn_problem.take();
-        if !has_shown && self.options.turn.is_some() {
-            let error = |message: String| Error::new(Kind::Missing, message);
-            return Err(match turn_problem {
-                Some(problem) => error(format!("cannot show turns of {revision}")).because(problem),
-                None => error(format!("the conversation of {revision} has no such turn")),
-            });
-        }
-        if !has_shown {
-            return Err(self.nothing_about(revision));
-        }
-        self.has_problems |= !has_words;
-        self.print_evidence(reader)?;
-        self.change(commit_id)
+        group.map_or(Ok(()), |group| self.group(reader, commit, group))
+    }
+
+    /// Takes note of what a conversation lacks, for the exit code and the hints. What others have removed is said in its place;
+    /// it is no problem.
+    fn take_note_of_lack(&mut self, conversation: &Conversation) {
+        let (is_removed, lack) = (conversation.summary.is_removed, conversation.lack);
+        self.is_hidden |= is_removed;
+        self.has_problems |= !is_removed && lack.is_none() && !conversation.problems.is_empty();
+        // With '--raw', missing words are a failure.
+        self.has_problems |= self.options.raw && lack.is_some();
+        self.lacks_words |= lack == Some(MissingWords::NotFetched);
+        self.has_words |= !is_removed;
     }
 
     /// Begins to show a commit that has evidence and no conversation. Says whether it is one, and evidence is wanted.
@@ -342,6 +345,7 @@ impl Shown<'_> {
             true => write!(out, "{}{end}", outside::json(&pretty::observed_object(commit, evidence))),
             false => pretty::write_commit(out, commit, style),
         })?;
+        (self.has_shown, self.has_words) = (true, true);
         Ok(true)
     }
 
@@ -349,7 +353,7 @@ impl Shown<'_> {
     fn print_evidence(&mut self, reader: &Reader<'_>) -> Result<()> {
         let Some(screen) = self.screen.as_mut().filter(|_| !self.options.json.is_on) else { return Ok(()) };
         let is_whole = self.options.evidence == Some(Amount::Full) || self.options.verbose > 0;
-        crate::command::observed::print(screen, reader, &self.evidence, is_whole)
+        observed::print(screen, reader, &self.evidence, is_whole)
     }
 
     /// Keeps the messages of turns that are wanted and, as `about` says, about a wanted path. Returns the number of each one's
@@ -376,11 +380,21 @@ impl Shown<'_> {
         Some(about(&conversation.messages, &self.paths, top.as_deref()))
     }
 
-    fn nothing_about(&self, revision: &str) -> Error {
-        let Some(path) = cli::split_at_dashes(&self.options.words).1.first() else { return nothing(revision) };
+    /// Returns the error for a commit of which nothing was shown.
+    fn nothing_shown(&mut self, revision: &str) -> Error {
+        let missing = |message: String| Error::new(Kind::Missing, message);
+        if self.options.turn.is_some() {
+            return match self.turn_problem.take() {
+                Some(problem) => missing(format!("cannot show turns of {revision}")).because(problem),
+                None => missing(format!("the conversation of {revision} has no such turn")),
+            };
+        }
+        let Some(path) = cli::split_at_dashes(&self.options.words).1.first() else {
+            return target::nothing_on(revision);
+        };
         let path = path.to_string_lossy();
         let message = format!("no turn about '{}' in the conversation of {revision}", outside::line(&path));
-        Error::new(Kind::Missing, message)
+        missing(message)
             .hint(format!("git shiftlog log -- {}    # lists the conversations about a file", outside::shell(&path)))
     }
 
@@ -402,7 +416,8 @@ impl Shown<'_> {
     }
 
     /// Shows a session; the first of a commit comes with the commit.
-    fn group(&mut self, reader: &Reader<'_>, commit: &Commit, mut group: Group, is_first: bool) -> Result<()> {
+    fn group(&mut self, reader: &Reader<'_>, commit: &Commit, mut group: Group) -> Result<()> {
+        let is_first = !std::mem::replace(&mut self.has_shown, true);
         let others = self.further_sub_agents(reader, commit.commit_id, &mut group)?;
         let (printing, repo, dates) = (&self.options.printing, self.repo, &self.dates);
         let screen = self.screen.get_or_insert_with(|| printing.priced_screen(repo, dates.clone()));
@@ -461,31 +476,4 @@ impl Shown<'_> {
         group.sub_agents.splice(0..0, sub_agents);
         Ok(others)
     }
-}
-
-fn nothing(revision: &str) -> Error {
-    Error::new(Kind::Missing, format!("no conversation recorded for {revision}"))
-        .hint("'git shiftlog log' lists the commits that have a conversation")
-}
-
-/// Finds the note of a commit.
-fn note_of(reader: &Reader<'_>, revision: &str) -> Result<(ObjectId, Note)> {
-    let commit_id = target::commit_of(reader.repo(), revision)?;
-    Ok((commit_id, reader.note(commit_id)?.ok_or_else(|| nothing(revision))?))
-}
-
-/// Finds the conversations of a commit.
-///
-/// # Errors
-///
-/// [`Kind::Missing`] if none is recorded; another kind if there is no such commit.
-pub(super) fn find(
-    reader: &Reader<'_>,
-    revision: &str,
-    session: Option<&str>,
-    is_full: bool,
-) -> Result<Vec<Conversation>> {
-    let (_, note) = note_of(reader, revision)?;
-    let conversations = reader.conversations(&note, session, is_full)?;
-    if conversations.is_empty() { Err(nothing(revision)) } else { Ok(conversations) }
 }

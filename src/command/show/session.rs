@@ -89,7 +89,7 @@ pub(super) fn print(
         if is_first {
             pretty::write_commit(out, commit, style)?;
             for each in &verified {
-                let line = format!("{}: {}", each.key, crate::command::verify::provenance(each));
+                let line = format!("{}: {}", each.key, pretty::provenance(each));
                 writeln!(out, "{}", style.paint(&style.strong, &outside::line(&line)))?;
             }
         }

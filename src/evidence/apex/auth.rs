@@ -12,7 +12,7 @@ use crate::evidence::process::{self, Ended};
 
 /// How long the CLI may take to answer.
 const LIMIT: Duration = Duration::from_secs(60);
-/// How much of a message of the CLI is told, in bytes.
+/// How much of a message of the CLI is reported, in bytes.
 const MAX_MESSAGE_BYTES: usize = 8 << 10;
 /// No notice of a new version, no telemetry, no log file.
 const VARIABLES: &[(&str, &str)] =
@@ -75,8 +75,8 @@ fn with_sf(directory: &Path, target: Option<&str>) -> Result<Login, Refusal> {
         ask(directory, "sf", &words)
     };
     let shown = ask(&["org", "display", "--json"])?;
-    let told = ask(&["org", "auth", "show-access-token", "--json", "--no-prompt"]);
-    let fields = match told.ok().and_then(|told| told.token).or(shown.token) {
+    let answer = ask(&["org", "auth", "show-access-token", "--json", "--no-prompt"]);
+    let fields = match answer.ok().and_then(|answer| answer.token).or(shown.token) {
         Some(token) => Fields { token: Some(token), ..shown },
         // An older CLI shows the token when it is asked for all.
         None => {
@@ -157,9 +157,9 @@ impl Fields {
 fn message(ended: &Ended) -> Option<String> {
     let in_json = |output: &String| json_in(output)?.get("message")?.as_str().map(str::to_owned);
     let words = || Some(ended.stderr.trim().to_owned());
-    let told = [&ended.stdout, &ended.stderr].into_iter().find_map(in_json).or_else(words);
-    let told = told.filter(|text| !text.trim().is_empty())?;
-    let safe = without_secrets(&crate::outside::text(&told));
+    let said = [&ended.stdout, &ended.stderr].into_iter().find_map(in_json).or_else(words);
+    let said = said.filter(|text| !text.trim().is_empty())?;
+    let safe = without_secrets(&crate::outside::text(&said));
     // Of a secret that is cut in two the redactor would not know the first half.
     let end = (0..=safe.len().min(MAX_MESSAGE_BYTES)).rev().find(|at| safe.is_char_boundary(*at)).unwrap_or_default();
     Some(safe[..end].trim().to_owned())

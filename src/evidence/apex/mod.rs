@@ -92,7 +92,7 @@ impl From<Lack> for Failure {
 }
 
 /// Fetches the newest logs of an org into `apexlogs/` of a directory, and returns the answer as programs read it. A log
-/// that cannot be fetched is told in the answer.
+/// that cannot be fetched is named in the answer.
 ///
 /// `limit` is brought into [`LIMITS`]. `target` names the org; the default one of the directory otherwise. Once
 /// `is_cancelled` says so, no further log is fetched.

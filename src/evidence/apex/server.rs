@@ -12,7 +12,7 @@ use crate::evidence::http::{Client, Failure};
 use crate::evidence::masked::{Masked, masked};
 use crate::outside;
 
-/// The columns of a log, in the order in which they are told.
+/// The columns of a log, in the order in which they are printed.
 const COLUMNS: &str =
     "Id, StartTime, Operation, Application, DurationMilliseconds, Status, Request, LogLength, LogUser.Name";
 /// The largest answer to a query, in bytes. 200 rows have some 60 kB.
@@ -66,7 +66,7 @@ pub struct Row {
     pub length: u64,
     /// The name of the user whose work was logged.
     pub user: Option<String>,
-    /// All columns, as they are told.
+    /// All columns, as they are printed.
     pub columns: Value,
 }
 

@@ -23,12 +23,12 @@ pub fn file_page(
     commit: &Commit,
     explained: &[(BlamedLines, Vec<Explanation>)],
     commits: &HashMap<ObjectId, Commit>,
-    told: &[String],
+    warnings: &[String],
     shape: &PageOptions,
 ) -> String {
     let body = html! {
         p.by { "as of " a href=(address::commit(commit.commit_id)) { code { (commit.commit_id.to_hex_with_len(7)) } " " (subject(commit)) } }
-        (problems(told))
+        (problems(warnings))
         div.blamed {
             @for (lines, found) in explained {
                 @let commit = commits.get(&lines.commit.commit_id);
@@ -66,7 +66,7 @@ fn block(lines: &BlamedLines, commit: Option<&Commit>, at: usize, run: &[Explana
     }
 }
 
-/// Returns what is told beside lines: the turn with its prompt, and the commit.
+/// Returns what stands beside lines: the turn with its prompt, and the commit.
 fn origin(commit: Option<&Commit>, found: &Explanation, is_one: bool) -> Markup {
     let turn = found.talk().zip(found.call());
     let recorded_on = found.recorded_on.or(commit.map(|commit| commit.commit_id));

@@ -20,7 +20,7 @@ use crate::stats::Cost;
 const MAX_SESSIONS: usize = 5;
 /// The longest prompt in a list, in characters.
 const PROMPT_CHARS: usize = 180;
-/// How many problems are told one by one.
+/// How many problems are listed one by one.
 const MAX_PROBLEMS: usize = 10;
 /// How many days the chart has.
 const MAX_DAYS: usize = 60;

@@ -326,7 +326,7 @@ pub(super) fn agent_name(name: &str) -> String {
         .collect()
 }
 
-/// Returns what is told of a session: the model, counts, tokens, the id.
+/// Returns what is printed of a session: the model, counts, tokens, the id.
 fn facts(summaries: &[Summary]) -> Vec<Markup> {
     let sum = |of: fn(&Summary) -> u64| summaries.iter().map(of).fold(0, u64::saturating_add);
     let model = summaries.iter().rev().find_map(|summary| summary.model.as_deref());

@@ -289,7 +289,7 @@ pub fn clock_html(seconds: i64, offset: i32) -> Markup {
     html! { time datetime=(Format::STRICT.show(time)) { (Format::default().day_and_clock(time).1) } }
 }
 
-/// Returns what is told of an answer without a call before it is opened: its length, or what it begins with.
+/// Returns what is printed of an answer without a call before it is opened: its length, or what it begins with.
 fn about_answer(result: &ToolResult) -> String {
     match result.text.trim().lines().count() {
         lines if lines > 1 && call::is_of_earlier_call(result) && !result.is_error => {

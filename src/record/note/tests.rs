@@ -97,7 +97,7 @@ fn without_a_look_at_the_archive_only_records_that_continue_others_are_joined() 
         Record { prompt: Some("forged".into()), ..record("s", None, "f", 99) },
     ];
     let text = lines.each_ref().map(|record| record.to_line()).join("\n");
-    let joined = Note::parse_lines(text.as_bytes()).with_continued_records();
+    let joined = Note::parse_unjoined(text.as_bytes()).with_continued_records();
     let ends: Vec<_> = joined.records().map(|record| (record.since.clone(), record.through.as_str())).collect();
     assert_eq!(ends, [(None, "b"), (None, "f")]);
 }

@@ -39,8 +39,9 @@ pub(super) struct Journal {
     pub(super) pending: Vec<PathBuf>,
     /// Remotes that had our refs.
     remotes: BTreeSet<String>,
-    /// Whether only objects that other refs reach are left, and the user was told.
-    is_told: bool,
+    /// Whether only objects that other refs reach are left, which was reported to the user.
+    #[serde(rename = "is_told")]
+    is_reported: bool,
 }
 
 /// The change of a note.
@@ -119,7 +120,7 @@ impl Journal {
 
 /// Says whether a purge was interrupted. An unreadable journal counts as one.
 pub fn is_unfinished(repo: &Repository) -> bool {
-    Journal::read(repo).map_or(true, |journal| journal.is_some_and(|journal| !journal.is_told))
+    Journal::read(repo).map_or(true, |journal| journal.is_some_and(|journal| !journal.is_reported))
 }
 
 /// Finishes a purge that was interrupted, or that left objects which other refs reach; `None` if there is none.
@@ -138,7 +139,7 @@ pub fn finish_interrupted(repo: &Repository) -> Result<Option<Purged>> {
 /// # Errors
 ///
 /// If a ref cannot be written, or Git cannot pack again.
-pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Removal) -> Result<Purged> {
+pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Removal<'_>) -> Result<Purged> {
     let hex = |id: ObjectId| id.to_string();
     let left_over = Journal::read(repo)?.unwrap_or_default();
     let mut journal = Journal {
@@ -173,7 +174,7 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Removal) -> Result<P
 }
 
 /// Redacts pending captures, and returns those that are to be removed.
-fn clean_pending(repo: &Repository, plan: &Removal) -> Result<Vec<PathBuf>> {
+fn clean_pending(repo: &Repository, plan: &Removal<'_>) -> Result<Vec<PathBuf>> {
     let state = State::new(&repo.common_dir());
     let mut gone = Vec::new();
     for path in pending::list(&state) {
@@ -185,7 +186,7 @@ fn clean_pending(repo: &Repository, plan: &Removal) -> Result<Vec<PathBuf>> {
         let is_of = |hex: &str| repo.parse_id(hex).is_some_and(|id| plan.earlier_commits.contains(&id));
         if is_barred || pending.commits().into_iter().any(is_of) {
             gone.push(path);
-        } else if let Some(redactor) = &plan.redactor {
+        } else if let Some(redactor) = plan.redactor {
             pending::redact(&state, &path, pending, &bytes, redactor)?;
         }
     }
@@ -228,11 +229,11 @@ fn finish(repo: &Repository, mut journal: Journal) -> Result<Purged> {
     let gone = repo.unneeded(&tips, |id, bytes| {
         let names_marked = |hex: &str| journal.segments.contains_key(hex);
         marks.segments.contains_key(&id)
-            || Note::parse_lines(bytes)
+            || Note::parse_unjoined(bytes)
                 .evidence()
                 .iter()
                 .any(|evidence| marks.bars(&evidence.key()) || evidence.blob.as_deref().is_some_and(names_marked))
-            || Note::parse_lines(bytes).records_of_all_versions().any(|record| {
+            || Note::parse_unjoined(bytes).records_of_all_versions().any(|record| {
                 let mut texts = record.rules.iter().flat_map(|rules| rules.texts());
                 names_marked(&record.through)
                     || record.since.as_deref().is_some_and(names_marked)
@@ -253,7 +254,7 @@ fn finish(repo: &Repository, mut journal: Journal) -> Result<Purged> {
         let file = Journal::file(repo);
         std::fs::remove_file(&file).map_err(|error| Error::io("remove", &file, error))?;
     } else {
-        journal.is_told = true;
+        journal.is_reported = true;
         journal.write(repo)?;
     }
     Ok(purged)
@@ -280,14 +281,14 @@ fn changed_note(
         }
     }
     // The note has changed since the journal was written.
-    let mut note = Note::parse_lines(bytes);
+    let mut note = Note::parse_unjoined(bytes);
     marks.apply(repo, &mut note).then(|| note.to_bytes())
 }
 
 /// Returns the lines of a note that are in another one as well.
 fn common_lines(before: &[u8], after: &[u8]) -> Vec<u8> {
-    let after = Note::parse_lines(after);
-    let mut common = Note::parse_lines(before);
+    let after = Note::parse_unjoined(after);
+    let mut common = Note::parse_unjoined(before);
     common.retain(|unit| after.units().contains(unit));
     common.to_bytes()
 }

@@ -63,7 +63,7 @@ pub struct Received {
 
 /// What a purge would do.
 #[derive(Default)]
-pub struct Removal {
+pub struct Removal<'t> {
     /// The number of segments that are removed.
     pub dropped: usize,
     /// The number of segments that are replaced: a part of them is purged, or they follow such a segment.
@@ -87,7 +87,7 @@ pub struct Removal {
     /// Commits whose documents of earlier tools are removed.
     earlier_commits: HashSet<ObjectId>,
     earlier_before: Option<i64>,
-    redactor: Option<Redactor>,
+    redactor: Option<&'t Redactor>,
 }
 
 /// The result of a purge.
@@ -105,7 +105,7 @@ pub struct Purged {
     pub remotes: Vec<String>,
 }
 
-impl Removal {
+impl Removal<'_> {
     /// Says whether there is nothing to purge.
     pub fn is_empty(&self) -> bool {
         self.dropped == 0 && self.changed == 0 && self.notes == 0 && !self.received.values().any(|from| from.is_taken)
@@ -126,10 +126,10 @@ pub(super) fn deadline() -> Instant {
 /// # Errors
 ///
 /// If a note or a segment cannot be read.
-pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) -> Result<Removal> {
+pub fn plan<'t>(repo: &Repository, notes_ref: &str, target: &'t Target, tell: Tell<'_>) -> Result<Removal<'t>> {
     let mut plan = Removal::default();
-    let wanted = plan.choose(repo, notes_ref, &target)?;
-    plan.rewrite(repo, &target, &wanted, tell)?;
+    let wanted = plan.choose(repo, notes_ref, target)?;
+    plan.rewrite(repo, target, &wanted, tell)?;
     if let Target::Received { .. } = target {
         // Segments that we lack may still be fetched.
         for segment_id in wanted {
@@ -156,7 +156,7 @@ fn stored(repo: &Repository) -> Result<HashSet<ObjectId>> {
     Ok(Archive::new(repo).listing(archive::REF)?.into_iter().map(|(_, id)| id).collect())
 }
 
-impl Removal {
+impl Removal<'_> {
     /// Marks what a target names in notes and among sessions, and returns the segments that it names.
     fn choose(&mut self, repo: &Repository, notes_ref: &str, target: &Target) -> Result<HashSet<ObjectId>> {
         match target {
@@ -321,7 +321,7 @@ fn is_before(evidence: &Evidence, time: i64) -> bool {
     Time::parse_rfc3339(&evidence.time).is_some_and(|at| at.seconds < time)
 }
 
-impl Removal {
+impl Removal<'_> {
     /// Marks evidence as purged: its lines go from all notes, and its text, if it is stored.
     fn bar_evidence(&mut self, evidence: &Evidence) {
         self.marks.sessions.insert(evidence.key().file_name());
@@ -375,7 +375,7 @@ impl Removal {
 
     /// Returns the new bytes of a note; `None` if it does not change.
     fn changed_note(&self, repo: &Repository, commit_id: ObjectId, bytes: &[u8]) -> Option<Vec<u8>> {
-        let mut note = Note::parse_lines(bytes);
+        let mut note = Note::parse_unjoined(bytes);
         let mut has_changed = false;
         let before: HashMap<(SessionKey, String), Record> =
             note.records().map(|record| ((record.key(), record.time.clone()), record.clone())).collect();
@@ -407,7 +407,7 @@ impl Removal {
         note.retain(is_kept);
         has_changed |= note.units().len() != count;
         let mut after = note.to_bytes();
-        if let Some(redactor) = &self.redactor {
+        if let Some(redactor) = self.redactor {
             let texts = note.units().iter().map(|unit| text_without_matches(unit, redactor));
             let clean: Vec<u8> = texts.flat_map(|text| [text, b"\n".to_vec()].concat()).collect();
             has_changed |= clean != after;
@@ -419,7 +419,7 @@ impl Removal {
 
 /// Adds the segments with texts of instruction files and of evidence that a note names.
 fn texts_named(repo: &Repository, note: &[u8], named: &mut HashSet<ObjectId>) {
-    let note = Note::parse_lines(note);
+    let note = Note::parse_unjoined(note);
     for record in note.records_of_all_versions() {
         named.extend(record.rules.iter().flat_map(Told::texts).filter_map(|hex| repo.parse_id(&hex)));
     }

@@ -387,7 +387,9 @@ impl<'r> Syncer<'r> {
         let mut is_hit = false;
         for annotated_id in notes::changed(self.repo, base, ours)? {
             let note = |tree_id| -> Result<Note> {
-                Ok(Note::read_lines(&notes::get_at(self.repo, tree_id, annotated_id)?.unwrap_or_default()))
+                Ok(Note::parse_unjoined_for_showing(
+                    &notes::get_at(self.repo, tree_id, annotated_id)?.unwrap_or_default(),
+                ))
             };
             let (theirs, mut ours) = (note(base)?, note(ours)?);
             // Marks cannot be applied to a note that is too large for readers; it is not pushed.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::{
-    come_back, fake_program, files_below, fixture, payload_tells, refuses_hostile_ids, set_up_and_back, survive_cuts,
+    come_back, fake_program, files_below, fixture, payload_tells, refuse_hostile_ids, set_up_and_back, survive_cuts,
     survive_payloads, told,
 };
 use crate::support::{Scratch, feed, skip};
@@ -296,7 +296,7 @@ fn what_is_known_of_a_thread_ends_when_something_else_is_stored_for_it() {
 
 #[test]
 fn a_hostile_thread_id_is_no_argument() {
-    refuses_hostile_ids(
+    refuse_hostile_ids(
         "amp",
         "{\"id\":\"x\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}]}\n",
     );

@@ -134,5 +134,5 @@ fn a_conversation_without_hooks_is_found_by_where_it_ran_commands() {
 
 #[test]
 fn a_hostile_id_is_no_file_name() {
-    refuse_hostile_ids("antigravity", "{\"source\":\"MODEL\",\"type\":\"PLANNER_RESPONSE\"}\n", ".gemini");
+    refuse_hostile_ids("antigravity", "{\"source\":\"MODEL\",\"type\":\"PLANNER_RESPONSE\"}\n");
 }

@@ -279,5 +279,5 @@ fn a_script_lets_cline_go_on_where_the_program_is_gone() {
 
 #[test]
 fn a_hostile_id_is_no_file_name() {
-    refuse_hostile_ids("cline", "[{\"role\":\"user\",\"content\":\"x\"}]\n", ".config");
+    refuse_hostile_ids("cline", "[{\"role\":\"user\",\"content\":\"x\"}]\n");
 }

@@ -122,7 +122,7 @@ fn a_session_that_was_written_after_its_commits_is_recorded_on_them_with_the_nex
 
 #[test]
 fn a_hostile_id_is_no_file_name() {
-    refuse_hostile_ids("continue", "{\"sessionId\":\"../../x\",\"history\":[]}\n", ".continue");
+    refuse_hostile_ids("continue", "{\"sessionId\":\"../../x\",\"history\":[]}\n");
 }
 
 #[test]

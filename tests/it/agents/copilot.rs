@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::{
-    come_back, fake_program, files_below, fixture, payload_tells, refuses_hostile_ids, run_hook, set_up_and_back,
+    come_back, fake_program, files_below, fixture, payload_tells, refuse_hostile_ids, run_hook, set_up_and_back,
     survive_cuts, survive_payloads, told,
 };
 use crate::support::Scratch;
@@ -322,5 +322,5 @@ fn a_repository_made_anew_at_the_same_place_does_not_get_the_sessions_of_the_old
 
 #[test]
 fn a_hostile_session_id_is_no_directory() {
-    refuses_hostile_ids("copilot", "{\"type\":\"user.message\",\"data\":{\"content\":\"x\"}}\n");
+    refuse_hostile_ids("copilot", "{\"type\":\"user.message\",\"data\":{\"content\":\"x\"}}\n");
 }

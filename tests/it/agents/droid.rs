@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::{
-    come_back, fake_program, files_below, fixture, payload_tells, refuses_hostile_ids, run_hook, set_up_and_back,
+    come_back, fake_program, files_below, fixture, payload_tells, refuse_hostile_ids, run_hook, set_up_and_back,
     survive_cuts, survive_payloads, told,
 };
 use crate::support::Scratch;
@@ -182,5 +182,5 @@ fn a_session_without_hooks_is_found_when_a_commit_is_made() {
 fn a_hostile_session_id_is_no_file_name() {
     let text =
         json!({ "type": "message", "message": { "role": "user", "content": [{ "type": "text", "text": "x" }] } });
-    refuses_hostile_ids("droid", &format!("{text}\n"));
+    refuse_hostile_ids("droid", &format!("{text}\n"));
 }

@@ -428,7 +428,7 @@ fn sub_agents_are_sessions_of_their_own() {
 fn hostile_names_get_nowhere() {
     for id in [ID, "../../x"] {
         let head = json!({ "sessionId": id, "startTime": "2026-01-02T03:04:20.000Z" });
-        refuse_hostile_ids("gemini", &format!("{head}\n"), ".gemini");
+        refuse_hostile_ids("gemini", &format!("{head}\n"));
     }
     let scratch = Scratch::new();
     let root = scratch.home().join(".gemini");

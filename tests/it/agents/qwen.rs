@@ -160,7 +160,7 @@ fn a_session_without_hooks_is_found_when_a_commit_is_made() {
 #[test]
 fn a_hostile_session_id_is_no_file_name() {
     let record = json!({ "type": "user", "message": { "role": "user", "parts": [{ "text": "x" }] } });
-    refuse_hostile_ids("qwen", &format!("{record}\n"), ".qwen");
+    refuse_hostile_ids("qwen", &format!("{record}\n"));
 }
 
 #[test]

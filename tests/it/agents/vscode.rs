@@ -9,7 +9,7 @@ use shiftlog::agent;
 use shiftlog::transcript::Part;
 
 use super::{
-    come_back, files_below, fixture, payload_tells, refuses_hostile_ids, run_hook, survive_cuts, survive_payloads, told,
+    come_back, files_below, fixture, payload_tells, refuse_hostile_ids, run_hook, survive_cuts, survive_payloads, told,
 };
 use crate::support::Scratch;
 
@@ -242,7 +242,7 @@ fn a_log_of_changes_is_played_again() {
 
 #[test]
 fn a_hostile_chat_id_is_no_file_name() {
-    refuses_hostile_ids(
+    refuse_hostile_ids(
         "vscode",
         "{\"kind\":0,\"v\":{\"requests\":[{\"requestId\":\"1\",\"message\":{\"text\":\"x\"}}]}}\n",
     );

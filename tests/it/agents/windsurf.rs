@@ -109,5 +109,5 @@ fn a_conversation_without_hooks_is_found_when_a_commit_is_made() {
 
 #[test]
 fn a_hostile_id_is_no_file_name() {
-    refuse_hostile_ids("windsurf", "{\"type\":\"planner_response\"}\n", ".windsurf");
+    refuse_hostile_ids("windsurf", "{\"type\":\"planner_response\"}\n");
 }

@@ -7,16 +7,16 @@ use crate::outside;
 use crate::transcript::SessionKey;
 
 /// How many sessions that ran in another worktree are remembered.
-const MAX_ELSEWHERE: usize = 1000;
+const MAX_SESSIONS: usize = 1000;
 
 /// A cache of sessions that ran in other worktrees, one line each: it saves reading their transcripts at every commit.
-pub(super) struct SessionsElsewhere {
+pub(super) struct SessionsOfOtherWorktrees {
     path: PathBuf,
     lines: String,
     worktree: String,
 }
 
-impl SessionsElsewhere {
+impl SessionsOfOtherWorktrees {
     fn line(&self, key: &SessionKey) -> String {
         format!("{key} {}", self.worktree)
     }
@@ -29,16 +29,16 @@ impl SessionsElsewhere {
 
     /// Adds a session. A failed write costs only time at the next commit.
     pub fn add(&mut self, key: &SessionKey) {
-        self.lines = with_line(&self.lines, &self.line(key), MAX_ELSEWHERE);
+        self.lines = with_line(&self.lines, &self.line(key), MAX_SESSIONS);
         let _ = write_private(&self.path, self.lines.as_bytes());
     }
 }
 
 impl State {
     /// Reads the cache of sessions that did not run in `worktree`.
-    pub(super) fn elsewhere(&self, worktree: &Path) -> SessionsElsewhere {
+    pub(super) fn sessions_of_other_worktrees(&self, worktree: &Path) -> SessionsOfOtherWorktrees {
         let path = self.root().join("elsewhere");
         let lines = std::fs::read_to_string(&path).unwrap_or_default();
-        SessionsElsewhere { path, lines, worktree: outside::line(&worktree.to_string_lossy()) }
+        SessionsOfOtherWorktrees { path, lines, worktree: outside::line(&worktree.to_string_lossy()) }
     }
 }

@@ -1,4 +1,4 @@
-//! Edits that the records of other commits have.
+//! Which commits have a record with edits of a file.
 //!
 //! A session that edits two files and commits one after the other has nothing new to say at the second commit, which gets no
 //! record, or one without these edits. They are recorded all the same: with the first one.
@@ -43,7 +43,7 @@ impl RecordedEdits {
 
 /// A commit whose record has edits of a file.
 #[derive(Clone, Copy)]
-pub struct Recorded {
+pub struct EditingCommit {
     /// The commit.
     pub commit_id: ObjectId,
     /// When it was written, in seconds since the epoch.
@@ -54,21 +54,21 @@ pub struct Recorded {
     pub is_change: bool,
 }
 
-/// What the records of other commits have.
+/// The commits whose records have edits of the files that were asked about.
 #[derive(Default)]
-pub struct Elsewhere {
+pub struct EditingCommits {
     /// Read when it is first needed.
     pub edits: Option<Rc<RecordedEdits>>,
     /// By the path in a commit and the path before.
-    recorded: HashMap<[BString; 2], Rc<[Recorded]>>,
+    of_files: HashMap<[BString; 2], Rc<[EditingCommit]>>,
 }
 
-impl Elsewhere {
+impl EditingCommits {
     /// Returns the commits whose records have edits of a file, newest first.
-    pub fn recorded(&mut self, reader: &Reader<'_>, of: &BlamedFile) -> Result<Rc<[Recorded]>> {
+    pub fn of_file(&mut self, reader: &Reader<'_>, of: &BlamedFile) -> Result<Rc<[EditingCommit]>> {
         let before = path_before(of);
         let key = [of.path.clone(), before.to_owned()];
-        if let Some(known) = self.recorded.get(&key) {
+        if let Some(known) = self.of_files.get(&key) {
             return Ok(Rc::clone(known));
         }
         let edits = match &self.edits {
@@ -85,12 +85,12 @@ impl Elsewhere {
             let commit = reader.repo().commit(commit_id).ok()?;
             let blob_id = blob_of(commit_id);
             let is_change = commit.parent_ids.first().copied().and_then(blob_of) != blob_id;
-            Some(Recorded { commit_id, time: commit.author.time.seconds, blob_id, is_change })
+            Some(EditingCommit { commit_id, time: commit.author.time.seconds, blob_id, is_change })
         });
-        let mut recorded: Vec<Recorded> = recorded.collect();
+        let mut recorded: Vec<EditingCommit> = recorded.collect();
         recorded.sort_by_key(|one| (Reverse(one.time), one.commit_id));
-        let recorded: Rc<[Recorded]> = recorded.into();
-        self.recorded.insert(key, Rc::clone(&recorded));
+        let recorded: Rc<[EditingCommit]> = recorded.into();
+        self.of_files.insert(key, Rc::clone(&recorded));
         Ok(recorded)
     }
 }

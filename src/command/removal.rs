@@ -1,0 +1,261 @@
+//! Removing what is recorded, after a question, and finishing a removal that was interrupted.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::archive::{self, Archive};
+use crate::capture::{self, Lock, State};
+use crate::cli::{self, Outcome, Progress};
+use crate::error::{Error, Kind, Result};
+use crate::git::Repository;
+use crate::progress::silent;
+use crate::record::{Reader, may_be_fetched};
+use crate::share::purge::{self, Purged, Target, carry_out, is_unfinished, plan};
+use crate::share::sync;
+use crate::transcript::SessionKey;
+use crate::{outside, pretty};
+
+/// How long to wait for hooks that are running.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What a command removes, and how.
+pub(super) struct RemovalRequest {
+    pub notes_ref: String,
+    pub target: Target,
+    pub refusal: Refusal,
+    /// Whether everything is gone of an interrupted purge that the command has finished; `None` if there was none.
+    pub finished: Option<bool>,
+    /// Whether nothing is removed.
+    pub is_dry_run: bool,
+    /// Whether the user has agreed already.
+    pub is_confirmed: bool,
+    pub is_json: bool,
+}
+
+/// When a removal is refused.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Refusal {
+    Never,
+    /// If nothing of what is recorded would be left.
+    OfEverything,
+    Always,
+}
+
+/// Removes what is wanted, and says what is gone and what is left.
+///
+/// # Errors
+///
+/// As [`plan`] and [`carry_out`]; also if it is refused, if words are still to be fetched, or if nobody can be asked.
+pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outcome> {
+    let notes_ref = wanted.notes_ref.as_str();
+    let is_received = matches!(wanted.target, Target::Received { .. });
+    if !wanted.is_dry_run {
+        // What waits, and what was fetched, may hold it too.
+        cli::tell(repo, &capture::recorder(repo, notes_ref).finish());
+        sync::join_fetched(repo, notes_ref)?;
+    }
+    let mut progress = Progress::new(!wanted.is_json);
+    let planned = plan(repo, notes_ref, &wanted.target, &mut |title, done, total| progress.tell(title, done, total))?;
+    progress.end();
+    if is_received && (!wanted.is_json || wanted.is_dry_run) {
+        list(wanted.is_json, &planned)?;
+    }
+    if planned.is_empty() {
+        if let Some(is_gone) = wanted.finished.filter(|_| is_received) {
+            return Ok(if is_gone { Outcome::Done } else { Outcome::No });
+        }
+        let what = if is_received {
+            "others have removed nothing that is recorded here"
+        } else {
+            "nothing that is recorded matches"
+        };
+        let error = Error::new(Kind::Missing, what);
+        // What is removed for good is named in full.
+        let whole = match &wanted.target {
+            Target::Session(id) => Reader::beside(repo, notes_ref).find_session(id).ok().flatten(),
+            _ => None,
+        };
+        cli::error(&match whole {
+            Some((key, _)) => error.hint(format!("the whole id is needed: --session={}", outside::shell(&key.id))),
+            None => error,
+        });
+        return Ok(Outcome::No);
+    }
+    // The segments that a record follows are known only where they are.
+    let may_come_back = planned.absent > 0 && may_be_fetched(repo);
+    let is_refused = match wanted.refusal {
+        Refusal::Never => false,
+        Refusal::Always => true,
+        Refusal::OfEverything => is_everything(repo, is_received, &planned)?,
+    };
+    if !wanted.is_json {
+        // Nothing is removed before somebody has agreed.
+        tell(&planned, wanted.is_dry_run || is_refused || may_come_back || !wanted.is_confirmed)?;
+    }
+    if wanted.is_dry_run {
+        if is_refused {
+            cli::warning("this is everything that is recorded here: it is removed only with --all");
+        }
+        if may_come_back {
+            cli::warning(&format!("{}; nothing is removed before they are", words_elsewhere(&planned)));
+        }
+        return Ok(Outcome::Done);
+    }
+    if is_refused {
+        return Err(Error::other("refusing to remove everything that is recorded here")
+            .hint("'git shiftlog purge --all' with the same options does it"));
+    }
+    if may_come_back {
+        return Err(Error::other(words_elsewhere(&planned))
+            .hint("'git shiftlog sync pull --all' fetches transcripts that others share"));
+    }
+    if !wanted.is_confirmed && !is_confirmed()? {
+        return Ok(Outcome::No);
+    }
+    // While somebody thought about it, a session may have gone on: look again, and let no hook in between.
+    let _lock = lock(repo)?;
+    let planned = plan(repo, notes_ref, &wanted.target, &mut silent())?;
+    let purged = carry_out(repo, notes_ref, &planned)?;
+    report(repo, wanted.is_json, &planned, &purged)?;
+    let is_gone = purged.left.is_empty() && purged.other_refs.is_empty();
+    Ok(if is_gone { Outcome::Done } else { Outcome::No })
+}
+
+/// Says of how many conversations words may still be fetched.
+fn words_elsewhere(plan: &purge::Removal<'_>) -> String {
+    format!("the words of {} are not here yet", count(plan.absent, "conversation"))
+}
+
+/// Says whether a plan leaves nothing of what is recorded.
+fn is_everything(repo: &Repository, is_received: bool, plan: &purge::Removal<'_>) -> Result<bool> {
+    let segments = Archive::new(repo).listing(archive::REF)?.len();
+    // Words that follow the last commit of a session are on no commit: a selection of all commits does not name them. What
+    // an earlier tool recorded has its words in the notes. What others have removed is listed by them.
+    let is_every_note = plan.notes > 0 && plan.notes_left == 0 && !is_received;
+    Ok(segments > 0 && plan.dropped == segments || is_every_note)
+}
+
+fn lock(repo: &Repository) -> Result<Lock> {
+    State::new(&repo.common_dir()).lock(Instant::now() + LOCK_TIMEOUT)
+}
+
+/// Finishes a purge that was interrupted, and says so. Returns whether everything is gone; `None` if there was none.
+///
+/// # Errors
+///
+/// As [`carry_out`].
+pub(super) fn finish_interrupted(repo: &Repository) -> Result<Option<bool>> {
+    let is_unfinished = is_unfinished(repo);
+    let finished = {
+        let _lock = lock(repo)?;
+        purge::finish_interrupted(repo)?
+    };
+    let Some(purged) = finished else { return Ok(None) };
+    if is_unfinished {
+        cli::warning(&format!(
+            "a purge was interrupted; it is finished now: {} gone from this repository",
+            count(purged.objects, "object")
+        ));
+    }
+    tell_what_is_left(&purged);
+    Ok(Some(purged.left.is_empty() && purged.other_refs.is_empty()))
+}
+
+/// Lists what others have removed, by who did.
+fn list(is_json: bool, plan: &purge::Removal<'_>) -> Result<()> {
+    if is_json {
+        let object = json!({"version": 1, "received": received(plan)});
+        return cli::print(&(outside::json(&object) + "\n"));
+    }
+    let mut text = String::new();
+    for (by, from) in &plan.received {
+        let mut parts = Vec::new();
+        parts.extend((from.segments > 0).then(|| count(from.segments, "segment")));
+        parts.extend(from.sessions.iter().map(|session| format!("session {session}")));
+        parts.extend((from.elsewhere > 0).then(|| format!("{} that is not here", from.elsewhere)));
+        let note = if from.is_taken { "" } else { " (left alone: shiftlog.trustPurges is 'signed')" };
+        text += &outside::line(&format!("{by}: {}{note}", parts.join(", ")));
+        text.push('\n');
+    }
+    cli::print(&text)
+}
+
+fn received(plan: &purge::Removal<'_>) -> Vec<serde_json::Value> {
+    let object = |(by, from): (&String, &purge::Received)| {
+        json!({"by": by, "segments": from.segments, "sessions": from.sessions, "elsewhere": from.elsewhere,
+            "taken": from.is_taken})
+    };
+    plan.received.iter().map(object).collect()
+}
+
+fn count(number: usize, noun: &str) -> String {
+    pretty::count(number as u64, noun)
+}
+
+fn tell(plan: &purge::Removal<'_>, is_dry_run: bool) -> Result<()> {
+    let (remove, change) = if is_dry_run { ("would remove", "change") } else { ("removing", "changing") };
+    let mut text = format!(
+        "{remove} {} and {change} {} and {}\n",
+        count(plan.dropped, "segment"),
+        count(plan.changed, "segment"),
+        count(plan.notes, "note"),
+    );
+    let is_of = |other: &SessionKey, session: &SessionKey| {
+        other.agent == session.agent && other.parent_id() == Some(&session.id)
+    };
+    let is_listed = |session: &&SessionKey| !plan.sessions.iter().any(|parent| is_of(session, parent));
+    for session in plan.sessions.iter().filter(is_listed) {
+        let sub_agents = plan.sessions.iter().filter(|other| is_of(other, session)).count();
+        let and = if sub_agents > 0 { format!(" and {}", count(sub_agents, "sub-agent")) } else { String::new() };
+        text += &format!("session {session}{and}\n");
+    }
+    plan.evidence.iter().for_each(|name| text += &format!("evidence {}\n", outside::line(name)));
+    cli::print(&text)
+}
+
+/// Asks on the terminal; without one, somebody must have said so before.
+fn is_confirmed() -> Result<bool> {
+    let answer = cli::confirm("This cannot be undone. Remove it?")?;
+    answer.ok_or_else(|| Error::other("refusing to purge without a terminal; use --yes"))
+}
+
+fn report(repo: &Repository, is_json: bool, plan: &purge::Removal<'_>, purged: &Purged) -> Result<()> {
+    if is_json {
+        let sessions: Vec<String> = plan.sessions.iter().map(ToString::to_string).collect();
+        let object = json!({"version": 1, "dropped": plan.dropped, "changed": plan.changed, "notes": plan.notes,
+            "sessions": sessions, "evidence": plan.evidence, "received": received(plan), "objects": purged.objects,
+            "left": purged.left.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "otherRefs": purged.other_refs, "agentFiles": purged.agent_files, "remotes": purged.remotes});
+        return cli::print(&(outside::json(&object) + "\n"));
+    }
+    let text = format!("{} gone from this repository\n", count(purged.objects, "object"));
+    cli::print(&text)?;
+    tell_what_is_left(purged);
+    for path in &purged.agent_files {
+        cli::warning(&format!("the agent's own file still has the words: '{}'", path.display()));
+    }
+    for remote in &purged.remotes {
+        cli::hint(repo, &format!("git shiftlog sync push {remote}    # replaces what '{remote}' has"));
+    }
+    if !purged.remotes.is_empty() {
+        cli::hint(repo, "colleagues then run 'git shiftlog sync pull' and 'git shiftlog purge --received'");
+        cli::hint(repo, "the server keeps unreachable objects until its own 'git gc' prunes them");
+    }
+    Ok(())
+}
+
+fn tell_what_is_left(purged: &Purged) {
+    if !purged.left.is_empty() {
+        let error = Error::other(format!(
+            "{} cannot be removed: kept packs or borrowed objects have them",
+            count(purged.left.len(), "object")
+        ));
+        cli::error(&error);
+    }
+    for name in &purged.other_refs {
+        cli::error(
+            &Error::other(format!("'{name}' still has the removed words")).hint(format!("git update-ref -d {name}")),
+        );
+    }
+}
