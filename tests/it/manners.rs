@@ -289,7 +289,9 @@ fn an_option_for_changes_that_only_git_has_is_answered_with_the_way_to_it() {
     let hint = |name: &str, option: &str| {
         let ran = scratch.shiftlog(name, [option]);
         assert_eq!(ran.code, 129, "{ran:?}");
-        ran.stderr.lines().find_map(|line| Some(line.strip_prefix("hint: '")?.split('\'').next()?.to_owned()))
+        assert!(ran.stderr.lines().count() <= 3, "the usage is one line: {ran:?}");
+        let way = |line: &str| Some(line.strip_prefix("hint: '")?.strip_suffix("' prints what Git has")?.to_owned());
+        ran.stderr.lines().find_map(way)
     };
     for option in ["--name-only", "--shortstat", "--name-status", "-b"] {
         for name in ["log", "show"] {

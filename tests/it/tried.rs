@@ -2,6 +2,7 @@
 
 mod found;
 mod purge;
+mod typed;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
