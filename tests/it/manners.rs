@@ -200,7 +200,7 @@ fn wrong_input_is_answered_with_what_helps() {
         ),
         ("why", &[], 129, "error: no file is named"),
         ("blame", &[], 129, "error: no file is named"),
-        ("purge", &["--match=("], 129, "error: '(' is not a regular expression: unclosed group"),
+        ("purge", &["--match=("], 128, "fatal: '(' is not a regular expression: unclosed group"),
         ("show", &["README"], 128, "fatal: bad revision 'README'"),
         ("show", &[""], 128, "fatal: bad revision ''"),
         ("add", &["--transcript=nosuch"], 128, "fatal: cannot read 'nosuch': No such file or directory"),
