@@ -28,3 +28,34 @@ fn every_command_answers_a_wrong_option_with_its_synopsis_alone() {
         assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr), (129, "", told), "{name}");
     }
 }
+
+#[test]
+fn files_are_scanned_outside_a_repository_too() {
+    let scratch = Scratch::new();
+    let outside = scratch.home();
+    fs::write(outside.join("a.log"), "one\nsee ghp_16C7e42F292c6912E7710c838347Ae178B4a\n").unwrap();
+    fs::write(outside.join("b.log"), "the password is PLUGH-1234\n").unwrap();
+    for args in [&["--", "a.log", "b.log"][..], &["a.log", "b.log"]] {
+        let ran = scratch.shiftlog_in(&outside, "scan", args);
+        assert_eq!(
+            (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
+            (1, "a.log:2: github-token\n", ""),
+            "{args:?}"
+        );
+    }
+    let found = scratch.shiftlog_in(&outside, "scan", ["--json", "--", "a.log"]).stdout;
+    assert_eq!(found, "{\"version\":1,\"file\":\"a.log\",\"line\":2,\"rule\":\"github-token\"}\n");
+    assert_eq!(scratch.shiftlog_in(&outside, "scan", ["--", "b.log"]).code, 0);
+    // The user's own settings hold there, too.
+    scratch.git(["config", "--global", "shiftlog.redact.pattern", "plugh=PLUGH-[0-9]+"]).ok();
+    assert_eq!(scratch.shiftlog_in(&outside, "scan", ["--", "b.log"]).stdout, "b.log:1: plugh\n");
+    told(
+        &scratch.shiftlog_in(&outside, "scan", ["--", "nosuch"]),
+        128,
+        "fatal: cannot read 'nosuch': No such file or directory\n",
+    );
+    for args in [&["--archive"][..], &["HEAD"], &["--fix", "--", "a.log"], &[]] {
+        let ran = scratch.shiftlog_in(&outside, "scan", args);
+        told(&ran, 128, "fatal: not a git repository (or any of the parent directories): .git\n");
+    }
+}
