@@ -59,3 +59,27 @@ fn files_are_scanned_outside_a_repository_too() {
         told(&ran, 128, "fatal: not a git repository (or any of the parent directories): .git\n");
     }
 }
+
+#[test]
+fn a_bad_value_of_the_config_is_fatal_as_in_git() {
+    let scratch = Scratch::new();
+    let why = |key: &str| format!("hint: git config --show-origin --get-all shiftlog.redact.{key}\n");
+    for (setting, words, told_of) in [
+        (
+            "shiftlog.redact.pattern=(",
+            "scan",
+            "bad pattern for 'custom': unclosed group\n".to_owned() + &why("pattern"),
+        ),
+        ("shiftlog.redact.allow=(", "scan", "bad pattern for 'allow': unclosed group\n".to_owned() + &why("allow")),
+        ("shiftlog.redact.personal=x", "scan", "bad value 'x' for 'shiftlog.redact.personal'\n".to_owned()),
+        ("shiftlog.redact=x", "scan", "bad value 'x' for 'shiftlog.redact'\n".to_owned()),
+        (
+            "shiftlog.trustPurges=x",
+            "purge --received",
+            "bad value 'x' for shiftlog.trustPurges\nhint: it is 'all' or 'signed'\n".to_owned(),
+        ),
+    ] {
+        let ran = scratch.git(["-c", setting, "shiftlog"].into_iter().chain(words.split(' ')));
+        told(&ran, 128, &format!("fatal: {told_of}"));
+    }
+}
