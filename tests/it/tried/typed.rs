@@ -83,3 +83,20 @@ fn a_bad_value_of_the_config_is_fatal_as_in_git() {
         told(&ran, 128, &format!("fatal: {told_of}"));
     }
 }
+
+#[test]
+fn status_fits_a_narrow_terminal() {
+    let mut scratch = Scratch::set_up();
+    scratch.env.insert("GIT_PAGER_IN_USE".into(), "true".into());
+    scratch.env.insert("COLUMNS".into(), "40".into());
+    let lines = |scratch: &Scratch| -> Vec<String> {
+        scratch.shiftlog("status", [""; 0]).ok().lines().map(str::to_owned).collect()
+    };
+    assert_eq!(lines(&scratch), ["no session is going on here,", "  and nothing is left to record"]);
+    let session = scratch.session("3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e");
+    session.prompt("make the reconnect loop back off, and say in the log how long it waits");
+    session.edits("a.txt", "a\n");
+    let listed = lines(&scratch);
+    assert!(listed.iter().all(|line| line.chars().count() <= 40), "{listed:#?}");
+    assert_eq!(listed[..2], ["claude", "  3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e,"], "the id is whole");
+}
