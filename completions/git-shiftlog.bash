@@ -316,7 +316,7 @@ _git_shiftlog ()
 		__git_shiftlog_one_of "list attach show drop pull"
 		;;
 	logs,--*)
-		__gitcomp "--limit= --target= --help"
+		__gitcomp "--limit= --target= --dry-run --help"
 		;;
 	logs,*)
 		__git_shiftlog_one_of "sync"
@@ -2209,7 +2209,7 @@ _git__shiftlog__logs() {
 
     case "${cmd}" in
         git__shiftlog__logs)
-            opts="-o -h --limit --target sync"
+            opts="-o -n -h --limit --target --dry-run sync"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
