@@ -88,6 +88,21 @@ pub(super) fn commit_of(repo: &Repository, revision: &str) -> Result<ObjectId> {
     })
 }
 
+/// Finds the commit that a word names, or else the session whose id it begins, and its last commit.
+///
+/// # Errors
+///
+/// If it is neither, or the beginning of several ids.
+pub(super) fn commit_or_session(reader: &Reader<'_>, word: &str) -> Result<(ObjectId, Option<SessionKey>)> {
+    match reader.repo().resolve(word) {
+        Err(error) if error.kind() == Kind::Missing => match reader.find_session(word)? {
+            Some((key, commit_id)) => Ok((commit_id, Some(key))),
+            None => Err(error),
+        },
+        resolved => Ok((resolved?, None)),
+    }
+}
+
 /// Returns the error that says that nothing is recorded for revisions, or not the session that is asked for.
 pub(super) fn nothing_recorded(session: Option<&str>, revisions: &str) -> Error {
     let what = session.map_or("conversation".to_owned(), |session| format!("session '{}'", outside::line(session)));

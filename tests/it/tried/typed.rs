@@ -85,6 +85,16 @@ fn a_bad_value_of_the_config_is_fatal_as_in_git() {
 }
 
 #[test]
+fn a_session_is_resumed_by_its_id_alone() {
+    let scratch = recorded();
+    let ran = |args: &[&str]| scratch.shiftlog("resume", args);
+    let named = ran(&["-n", "first-session"]).ok();
+    assert_eq!(named, ran(&["-n", "--session=first-session", "HEAD~1"]).ok());
+    assert_eq!(ran(&["-n", "first"]).ok(), named);
+    told(&ran(&["-n", "nosuch"]), 128, "fatal: bad revision 'nosuch'\n");
+}
+
+#[test]
 fn status_fits_a_narrow_terminal() {
     let mut scratch = Scratch::set_up();
     scratch.env.insert("GIT_PAGER_IN_USE".into(), "true".into());
