@@ -355,7 +355,9 @@ impl Shown<'_> {
     }
 
     fn nothing_about(&self, revision: &str) -> Error {
-        let Some(path) = cli::split_at_dashes(&self.options.words).1.first() else { return nothing(revision) };
+        let Some(path) = cli::split_at_dashes(&self.options.words).1.first() else {
+            return nothing(self.repo, revision);
+        };
         let path = path.to_string_lossy();
         let message = format!("no turn about '{}' in the conversation of {revision}", outside::line(&path));
         Error::new(Kind::Missing, message)
@@ -438,15 +440,22 @@ impl Shown<'_> {
     }
 }
 
-fn nothing(revision: &str) -> Error {
-    Error::new(Kind::Missing, format!("no conversation recorded for {revision}"))
-        .hint("'git shiftlog log' lists the commits that have a conversation")
+fn nothing(repo: &Repository, revision: &str) -> Error {
+    let commit = repo.resolve(revision).and_then(|commit_id| repo.commit(commit_id));
+    let is_merge = commit.is_ok_and(|commit| commit.parent_ids.len() > 1);
+    let hint = match is_merge {
+        true => {
+            format!("'git shiftlog show {revision}^..{revision}' shows the conversations of what this merge brought")
+        }
+        false => "'git shiftlog log' lists the commits that have a conversation".to_owned(),
+    };
+    Error::new(Kind::Missing, format!("no conversation recorded for {revision}")).hint(hint)
 }
 
 /// Finds the note of a commit.
 fn note_of(reader: &Reader<'_>, revision: &str) -> Result<(ObjectId, Note)> {
     let commit_id = target::commit_of(reader.repo(), revision)?;
-    Ok((commit_id, reader.note(commit_id)?.ok_or_else(|| nothing(revision))?))
+    Ok((commit_id, reader.note(commit_id)?.ok_or_else(|| nothing(reader.repo(), revision))?))
 }
 
 /// Finds the conversations of a commit.
@@ -462,5 +471,5 @@ pub(super) fn find(
 ) -> Result<Vec<Conversation>> {
     let (_, note) = note_of(reader, revision)?;
     let conversations = reader.conversations(&note, session, is_full)?;
-    if conversations.is_empty() { Err(nothing(revision)) } else { Ok(conversations) }
+    if conversations.is_empty() { Err(nothing(reader.repo(), revision)) } else { Ok(conversations) }
 }

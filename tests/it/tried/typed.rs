@@ -95,6 +95,17 @@ fn a_session_is_resumed_by_its_id_alone() {
 }
 
 #[test]
+fn a_merge_without_a_conversation_leads_to_what_it_brought() {
+    let scratch = recorded();
+    scratch.git(["switch", "-q", "-c", "side", "HEAD~1"]).ok();
+    scratch.git(["commit", "-q", "--allow-empty", "-m", "side"]).ok();
+    scratch.git(["merge", "-q", "--no-edit", "main"]).ok();
+    let hint = "hint: 'git shiftlog show HEAD^..HEAD' shows the conversations of what this merge brought\n";
+    told(&scratch.shiftlog("show", [""; 0]), 1, &format!("error: no conversation recorded for HEAD\n{hint}"));
+    assert!(scratch.shiftlog("show", ["HEAD^..HEAD"]).ok().contains("> prompt 2\n"));
+}
+
+#[test]
 fn status_fits_a_narrow_terminal() {
     let mut scratch = Scratch::set_up();
     scratch.env.insert("GIT_PAGER_IN_USE".into(), "true".into());
