@@ -61,6 +61,17 @@ fn files_are_scanned_outside_a_repository_too() {
 }
 
 #[test]
+fn a_value_is_asked_for_in_a_repository_alone() {
+    let scratch = Scratch::new();
+    for command in ["get", "keys"] {
+        for path in ["nosuch", "[conversation][HEAD]"] {
+            let ran = scratch.shiftlog_in(&scratch.home(), command, [path]);
+            told(&ran, 128, "fatal: not a git repository (or any of the parent directories): .git\n");
+        }
+    }
+}
+
+#[test]
 fn a_bad_value_of_the_config_is_fatal_as_in_git() {
     let scratch = Scratch::new();
     let why = |key: &str| format!("hint: git config --show-origin --get-all shiftlog.redact.{key}\n");
