@@ -106,11 +106,38 @@ __git_shiftlog_without_own_refs ()
 	COMPREPLY=("${words[@]}")
 }
 
+# What an alias of Git such as 'shiftlog log' has behind 'shiftlog'.
+__git_shiftlog_of_alias ()
+{
+	local word value
+	for word in "${COMP_WORDS[@]:1}"; do
+		if [ "$word" = shiftlog ]; then
+			return
+		fi
+		value=" $(git ${__git_dir:+--git-dir="$__git_dir"} config --get "alias.$word" 2>/dev/null) "
+		case "$value" in
+		*" shiftlog "*)
+			echo "${value#* shiftlog }"
+			return
+			;;
+		esac
+	done
+}
+
 _git_shiftlog ()
 {
 	local commands="init log list show why blame grep search status summarise tldr resume branches stats prices export web get keys index lsp mcp add import evidence logs sync remap migrate fsck verify scan purge rules doctor deinit install-docs"
 	# Other names of commands are understood, and not offered.
 	local command="$(__git_find_on_cmdline "$commands summarize mcp-server")"
+	if [ -z "$command" ]; then
+		local word
+		for word in $(__git_shiftlog_of_alias); do
+			case " $commands summarize mcp-server " in
+			*" $word "*) command="$word" ;;
+			esac
+			break
+		done
+	fi
 	case "$command" in
 	summarize) command=summarise ;;
 	mcp-server) command=mcp ;;
@@ -316,7 +343,7 @@ _git_shiftlog ()
 		__git_shiftlog_one_of "list attach show drop pull"
 		;;
 	logs,--*)
-		__gitcomp "--limit= --target= --help"
+		__gitcomp "--limit= --target= --dry-run --help"
 		;;
 	logs,*)
 		__git_shiftlog_one_of "sync"
@@ -2209,7 +2236,7 @@ _git__shiftlog__logs() {
 
     case "${cmd}" in
         git__shiftlog__logs)
-            opts="-o -h --limit --target sync"
+            opts="-o -n -h --limit --target --dry-run sync"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -576,6 +576,7 @@ complete -c git-shiftlog-evidence -s h -d 'Print this usage'
 
 complete -c git-shiftlog-logs -l limit -d 'Fetch this many of the newest logs, from 1 to 200' -r
 complete -c git-shiftlog-logs -s o -l target -d 'Ask this org, by its alias or the name of a user' -r
+complete -c git-shiftlog-logs -s n -l dry-run -d 'Print which logs would be fetched, and write nothing'
 complete -c git-shiftlog-logs -s h -d 'Print this usage'
 
 complete -c git-shiftlog-sync -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'

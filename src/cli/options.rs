@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::builder::TypedValueParser as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, FromArgMatches};
 
 use super::USAGE;
-use super::usage::{usage, way};
+use super::usage::{synopsis, usage, way};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 
@@ -28,17 +29,20 @@ pub(super) fn parse<O: CommandFactory + FromArgMatches>(command: Command, args: 
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return Err(print_usage(&usage));
     }
-    // Where one option is wrong, the list of all would hide what is wrong with it; Git leaves it out, too.
     let is_clear = matches!(
         error.kind(),
         ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::TooManyValues | ErrorKind::ArgumentConflict
     );
-    super::message::wrong_usage(&problem(&error), if is_clear { "" } else { &usage });
-    if let (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) =
-        (error.kind(), error.get(ContextKind::InvalidArg))
-        && let Some(way) = way(shown.get_name(), name_of(option))
-    {
-        super::message::tell_hint(&way);
+    // The list of all options would hide what is wrong with one; 'git log' leaves it out, too.
+    super::message::wrong_usage(&problem(&error), if is_clear { "" } else { synopsis(&usage) });
+    if !is_clear {
+        let way = match (error.kind(), error.get(ContextKind::InvalidArg)) {
+            (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) => way(shown.get_name(), name_of(option)),
+            _ => None,
+        };
+        let list =
+            || format!("'{} -h' lists the options", shown.get_name().replacen("git-shiftlog-", "git shiftlog ", 1));
+        super::message::tell_hint(&way.unwrap_or_else(list));
     }
     Err(ExitCode::from(USAGE))
 }
@@ -65,13 +69,26 @@ pub fn prepared(command: Command) -> Command {
         })
         .mut_args(|arg| match arg.get_long() {
             // An empty name would fit all.
-            Some("session" | "agent" | "as" | "ref") => {
-                arg.value_parser(clap::builder::NonEmptyStringValueParser::new())
+            Some("session" | "ref") => arg.value_parser(clap::builder::NonEmptyStringValueParser::new()),
+            Some("agent" | "as") => {
+                let takes_many = matches!(arg.get_action(), clap::ArgAction::Append);
+                let parser = clap::builder::NonEmptyStringValueParser::new();
+                arg.value_parser(parser.try_map(move |name| one_name(name, takes_many)))
             }
             _ => arg,
         });
     let usage = clap::Arg::new("usage").short('h').action(clap::ArgAction::HelpShort).help("Print this usage");
     if has_own { command } else { command.arg(usage) }
+}
+
+/// Refuses a list of names: each needs an option of its own, where several can be given.
+fn one_name(names: String, takes_many: bool) -> Result<String, String> {
+    let each = || names.split(',').map(|name| format!(" --agent={name}")).collect::<String>();
+    match (names.contains(','), takes_many) {
+        (false, _) => Ok(names),
+        (true, true) => Err(format!("give{}", each())),
+        (true, false) => Err("it takes one name".into()),
+    }
 }
 
 /// Says whether `-h` means something of a command's own, as for `git grep`; then it prints the usage only if it is alone.

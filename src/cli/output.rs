@@ -62,6 +62,11 @@ impl Screen {
         Screen { style: Style { top, columns, ..color::style(repo, is_colored, date) }, out, is_screen, columns }
     }
 
+    /// Starts the output of a command that runs outside a repository, without a pager and colours.
+    pub fn plain() -> Self {
+        Screen { out: Output::plain(), style: Style::default(), is_screen: Self::is_seen(), columns: Self::columns() }
+    }
+
     /// Says whether a person sees what is printed: at a terminal, or through a pager.
     pub fn is_seen() -> bool {
         io::stdout().is_terminal() || std::env::var_os("GIT_PAGER_IN_USE").is_some()

@@ -12,6 +12,11 @@ pub(super) fn usage(command: &mut Command) -> String {
     command.render_help().to_string().lines().map(|line| wrapped(line) + "\n").collect()
 }
 
+/// Returns the first line of a usage, which says how the command is called.
+pub(super) fn synopsis(usage: &str) -> &str {
+    usage.find("\n\n").map_or(usage, |end| &usage[..=end])
+}
+
 /// Wraps a line of a usage. What goes on in the next line stands below the help of the option, or below the first
 /// argument.
 fn wrapped(line: &str) -> String {

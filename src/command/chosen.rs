@@ -1,11 +1,14 @@
 //! The options that choose commits, as `log` has them, and what they and the words of a command line mean.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
+
+use bstr::ByteSlice as _;
 
 use crate::cli;
 use crate::error::{Error, Kind, Result};
 use crate::find;
-use crate::git::{Paths, Range, Repository};
+use crate::git::{ObjectId, Paths, Range, Repository, git};
 use crate::pretty;
 use crate::record::{Query, may_be_fetched};
 
@@ -91,6 +94,29 @@ impl Chosen {
             session: self.session.clone(),
             ..Query::default()
         })
+    }
+
+    /// Returns the name by which each commit is reached, as `git log --format=%S` tells it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Chosen::query`].
+    pub fn sources(&self, repo: &Repository, words: &[OsString]) -> Result<HashMap<ObjectId, String>> {
+        let words = cli::split_words(repo, words)?;
+        let mut args = vec!["log", "--format=%H %S"];
+        args.extend(self.first_parent.then_some("--first-parent"));
+        let all = ["--exclude=refs/notes/*", "--exclude=refs/shiftlog/*", "--exclude=refs/stash", "--all"];
+        args.extend(all.into_iter().filter(|_| self.all));
+        let named = [(self.branches, "--branches"), (self.tags, "--tags"), (self.remotes, "--remotes")];
+        args.extend(named.iter().filter(|(is_set, _)| *is_set).map(|(_, option)| *option));
+        args.extend(words.revisions.iter().map(String::as_str));
+        args.push("--");
+        let listed = git(args).repository(repo).capture()?;
+        let pair = |line: &[u8]| {
+            let (id, name) = line.split_once_str(" ")?;
+            Some((repo.parse_id(id.to_str().ok()?)?, name.to_str_lossy().into_owned()))
+        };
+        Ok(listed.lines().filter_map(pair).collect())
     }
 
     /// Says whether the options name refs to start from.

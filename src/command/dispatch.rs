@@ -29,12 +29,13 @@ pub fn run() -> ExitCode {
             let page = args.next().map_or_else(|| "git-shiftlog".into(), |name| page_name(&name));
             cli::finish(cli::show_page(&page).map(|()| Outcome::Done))
         }
-        "--version" | "-v" => {
+        "--version" | "-v" | "version" => {
             let version = format!("git-shiftlog version {}\n", env!("CARGO_PKG_VERSION"));
             cli::finish(cli::print(&version).map(|()| Outcome::Done))
         }
         option if option.starts_with('-') => {
-            cli::finish(Err(Error::new(Kind::Usage, format!("unknown option '{option}'")).hint("git shiftlog -h")))
+            cli::finish(Err(Error::new(Kind::Usage, format!("unknown option '{option}'"))
+                .hint("'git shiftlog -h' lists the commands")))
         }
         name => execute(name, args.collect()),
     }
@@ -121,7 +122,9 @@ fn nearest(word: &str) -> Option<&'static str> {
     let longer = names().find(|name| name.starts_with(word) && !word.is_empty());
     // A word of which much must be changed is no mistyped one.
     let limit = word.chars().count().div_ceil(3).min(2);
-    let near = || names().map(|name| (distance(word, name), name)).min().filter(|(distance, _)| *distance <= limit);
+    // 'prune' means no harm in Git: what removes words for good is named only if hardly anything else can be meant.
+    let limit_of = |name: &str| if name == "purge" { limit.min(1) } else { limit };
+    let near = || names().map(|name| (distance(word, name), name)).filter(|(far, name)| *far <= limit_of(name)).min();
     longer.or_else(|| near().map(|(_, name)| name))
 }
 
@@ -152,7 +155,8 @@ mod tests {
         assert_eq!(nearest("lgo"), Some("log"));
         assert_eq!(nearest("brnches"), Some("branches"));
         assert_eq!(nearest("doc"), Some("doctor"));
-        for word in ["frobnicate", "foo", "x", "diff", "annotate", ""] {
+        assert_eq!(nearest("pruge"), Some("purge"));
+        for word in ["frobnicate", "foo", "x", "diff", "annotate", "prune", ""] {
             assert_eq!(nearest(word), None, "{word:?}");
         }
         assert_eq!(called_as(OsStr::new("/usr/bin/git-shiftlog-show")).as_deref(), Some("show"));

@@ -1,6 +1,6 @@
 //! `git shiftlog log`: the commits that have a conversation or evidence, newest first.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
@@ -140,7 +140,12 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let of_merges = query.walk_options.iter().copied().filter(|option| *option == "--first-parent").collect();
         let change = ChangeOptions { of_merges: Some(of_merges), ..options.change.options(&screen, pathspecs) };
         let names = repo.names_with(options.digits());
-        let mut list = List { repo: &repo, options: &options, voice, screen, rows, change, names, is_first: true };
+        let sources = match &voice {
+            Voice::Format(format) if format.has_source() => options.chosen.sources(&repo, &options.words)?,
+            _ => HashMap::new(),
+        };
+        let mut list =
+            List { repo: &repo, options: &options, voice, sources, screen, rows, change, names, is_first: true };
         let mut outcome = Outcome::Done;
         let mut newer_notice = None;
         let mut has_listed = false;
@@ -265,6 +270,8 @@ struct List<'a> {
     repo: &'a Repository,
     options: &'a Options,
     voice: Voice,
+    /// The names by which commits were reached, if these are printed.
+    sources: HashMap<ObjectId, String>,
     screen: Screen,
     rows: Rows,
     change: ChangeOptions,
@@ -337,7 +344,9 @@ impl List<'_> {
         let ids: Vec<ObjectId> = commits.iter().map(|listed| listed.commit.commit_id).collect();
         let fields = format.git_fields();
         let printed = self.repo.printed(&ids, print_options, fields)?;
-        Ok(printed.chunks(fields).zip(commits).map(|(fields, listed)| format.expand(fields, listed, style)).collect())
+        let source = |listed: &Listed| self.sources.get(&listed.commit.commit_id).map_or("", String::as_str);
+        let pairs = printed.chunks(fields).zip(commits);
+        Ok(pairs.map(|(fields, listed)| format.expand(fields, listed, source(listed), style)).collect())
     }
 
     /// Prints a graph of commits.

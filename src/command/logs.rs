@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli::{self, Interruption, Outcome};
-use crate::evidence::apex;
+use crate::evidence::apex::{self, SyncOptions};
 use crate::outside;
 
 /// Fetch debug logs of a Salesforce org
@@ -20,6 +20,9 @@ pub struct Options {
     /// Ask this org, by its alias or the name of a user
     #[arg(short = 'o', long, value_name = "org")]
     target: Option<String>,
+    /// Print which logs would be fetched, and write nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
     /// What to do
     #[arg(value_name = "action", value_parser = ["sync"], required = true)]
     action: String,
@@ -32,7 +35,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             std::env::current_dir().map_err(|error| apex::Failure::no_directory(&error)).and_then(|directory| {
                 let logs_of = directory.clone();
                 let _interruption = Interruption::catch(move || apex::remove_unfinished(&logs_of)).ok();
-                apex::sync(&directory, options.limit, options.target.as_deref(), &|| false)
+                let (limit, target) = (options.limit, options.target.as_deref());
+                apex::sync(&directory, SyncOptions { limit, target, is_dry_run: options.dry_run }, &|| false)
             });
         let (answer, outcome) = match synced {
             Ok(answer) => (answer, Outcome::Done),

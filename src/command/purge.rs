@@ -174,7 +174,8 @@ fn only_signed(repo: &Repository) -> Result<bool> {
     match repo.config_string("shiftlog.trustPurges").as_deref() {
         None | Some("all") => Ok(false),
         Some("signed") => Ok(true),
-        Some(other) => Err(Error::new(Kind::Usage, format!("bad value '{other}' for shiftlog.trustPurges"))
-            .hint("it is 'all' or 'signed'")),
+        Some(other) => {
+            Err(Error::other(format!("bad value '{other}' for shiftlog.trustPurges")).hint("it is 'all' or 'signed'"))
+        }
     }
 }

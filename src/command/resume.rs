@@ -6,6 +6,7 @@ use std::process::{Command, ExitCode};
 
 use clap::Parser;
 
+use super::target::commit_or_session;
 use crate::agent::{self, Agent};
 use crate::cli::{self, NotesRef, Outcome};
 use crate::error::{Error, Kind, Result};
@@ -17,7 +18,7 @@ use crate::resume::{Chosen, Restore, Step};
 
 /// Resume the session of a commit
 #[derive(Debug, Parser)]
-#[command(name = "git-shiftlog-resume", override_usage = "git shiftlog resume [<options>] [<commit>]")]
+#[command(name = "git-shiftlog-resume", override_usage = "git shiftlog resume [<options>] [<commit> | <session id>]")]
 pub struct Options {
     /// Resume this session
     #[arg(long, value_name = "id")]
@@ -39,7 +40,7 @@ pub struct Options {
     force: bool,
     #[command(flatten)]
     notes_ref: NotesRef,
-    /// The commit; HEAD by default
+    /// The commit, HEAD by default, or a session, whose last commit is meant
     #[arg(value_name = "commit")]
     commit: Option<String>,
 }
@@ -62,10 +63,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         crate::command::open::store_missed(&repo);
         let other = options.other.as_deref().map(agent::named).transpose()?;
         let top = repo.worktree().ok_or_else(|| Error::other("this operation must be run in a work tree"))?.to_owned();
-        let commit_id = repo.resolve(options.commit.as_deref().unwrap_or("HEAD"))?;
-        let (place, directory) = place(&repo, &options, &top, commit_id)?;
         let reader = Reader::new(&repo, cli::notes_ref(&repo, options.notes_ref.name()).as_deref());
-        let (agent, session) = (options.agent.as_deref(), options.session.as_deref());
+        let (commit_id, named) = commit_or_session(&reader, options.commit.as_deref().unwrap_or("HEAD"))?;
+        let (place, directory) = place(&repo, &options, &top, commit_id)?;
+        let named = named.map(|key| key.id);
+        let (agent, session) = (options.agent.as_deref(), options.session.as_deref().or(named.as_deref()));
         let mut chosen = match Chosen::find(&reader, commit_id, agent, session) {
             Err(error) if error.kind() == Kind::Missing => {
                 // A colleague may have described an agent that is not known here, so what is recorded counts first.

@@ -72,7 +72,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if options.list_rules {
             return list_rules();
         }
-        let repo = cli::repository()?;
+        let repo = match cli::repository() {
+            Err(error) if error.kind() == Kind::Missing && options.names_files_alone() => return options.scan_files(),
+            repo => repo?,
+        };
         let screen = options.printing.screen(&repo, options.printing.dates(&repo, date::Format::default())?);
         let (redactor, texts) = (redaction::scanner(&repo)?, HashMap::new());
         let mut scanner = Scanner { redactor, options: &options, screen, count: 0, texts };
@@ -110,6 +113,25 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         Ok(if count > 0 { Outcome::No } else { Outcome::Done })
     })
+}
+
+impl Options {
+    /// Says whether nothing needs a repository if the words are files.
+    fn names_files_alone(&self) -> bool {
+        let is_fixed = self.archive || self.branches || self.fix;
+        !is_fixed
+            && !self.words.is_empty()
+            && cli::split_at_dashes(&self.words).0.iter().all(|word| Path::new(word).exists())
+    }
+
+    /// Looks at files outside a repository.
+    fn scan_files(&self) -> Result<Outcome> {
+        let redactor = redaction::scanner_outside()?;
+        let mut scanner = Scanner { redactor, options: self, screen: Screen::plain(), count: 0, texts: HashMap::new() };
+        self.words.iter().try_for_each(|word| scanner.file(Path::new(word)))?;
+        scanner.screen.out.finish()?;
+        Ok(if scanner.count > 0 { Outcome::No } else { Outcome::Done })
+    }
 }
 
 impl Scanner<'_> {

@@ -80,7 +80,8 @@ fn print_for_people(
         }
     }
     if sessions.is_empty() {
-        text.push_str("no session is going on here, and nothing is left to record\n");
+        let facts = ["no session is going on here".into(), "and nothing is left to record".into()];
+        let _ = writeln!(text, "{}", pretty::listed(0, &facts, columns));
     }
     let mut names = repo.names();
     for waiting in waiting {
@@ -88,7 +89,8 @@ fn print_for_people(
         let commits: Vec<String> = waiting.commits.iter().map(short).collect();
         let target = if commits.is_empty() { String::new() } else { format!(" on {}", commits.join(", ")) };
         let what = if waiting.sessions.is_empty() { "something".into() } else { waiting.sessions.join(", ") };
-        let _ = writeln!(text, "waits to be recorded: {what}{target}, in '{}'", waiting.path.display());
+        let facts = [format!("waits to be recorded: {what}{target}"), format!("in '{}'", waiting.path.display())];
+        let _ = writeln!(text, "{}", pretty::listed(0, &facts, columns));
     }
     cli::print(&text)?;
     if !waiting.is_empty() {

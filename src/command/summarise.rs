@@ -69,6 +69,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         // Nobody is asked before all that was typed is known to be right.
         options.revisions.iter().try_for_each(|revision| repo.resolve(revision).map(drop))?;
+        redaction::redactor(&repo)?;
         let mut outcome = Outcome::Done;
         let mut has_printed = false;
         for revision in &options.revisions {

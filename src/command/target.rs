@@ -8,7 +8,7 @@ use crate::cli;
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Range, Repository};
 use crate::outside;
-use crate::record::{Conversation, Note, Query, Reader};
+use crate::record::{Conversation, Query, Reader};
 use crate::transcript::SessionKey;
 
 /// A commit or a session that the command line names.
@@ -89,15 +89,38 @@ pub(super) fn commit_of(repo: &Repository, revision: &str) -> Result<ObjectId> {
     })
 }
 
+/// Finds the commit that a word names, or else the session whose id it begins, and its last commit.
+///
+/// # Errors
+///
+/// If it is neither, or the beginning of several ids.
+pub(super) fn commit_or_session(reader: &Reader<'_>, word: &str) -> Result<(ObjectId, Option<SessionKey>)> {
+    match reader.repo().resolve(word) {
+        Err(error) if error.kind() == Kind::Missing => match reader.find_session(word)? {
+            Some((key, commit_id)) => Ok((commit_id, Some(key))),
+            None => Err(error),
+        },
+        resolved => Ok((resolved?, None)),
+    }
+}
+
 /// Returns the error that says that nothing is recorded for revisions, or not the session that is asked for.
 pub(super) fn nothing_recorded(session: Option<&str>, revisions: &str) -> Error {
     let what = session.map_or("conversation".to_owned(), |session| format!("session '{}'", outside::line(session)));
     Error::new(Kind::Missing, format!("no {what} recorded for {revisions}"))
 }
 
-/// Returns the error that says that nothing is recorded for a commit, and what lists the commits that have something.
-pub(super) fn nothing_on(revision: &str) -> Error {
-    nothing_recorded(None, revision).hint("'git shiftlog log' lists the commits that have a conversation")
+/// Returns the error that says that nothing is recorded for a commit, and what shows or lists the commits that have something.
+pub(super) fn nothing_on(repo: &Repository, revision: &str) -> Error {
+    let commit = repo.resolve(revision).and_then(|commit_id| repo.commit(commit_id));
+    let is_merge = commit.is_ok_and(|commit| commit.parent_ids.len() > 1);
+    let hint = match is_merge {
+        true => {
+            format!("'git shiftlog show {revision}^..{revision}' shows the conversations of what this merge brought")
+        }
+        false => "'git shiftlog log' lists the commits that have a conversation".to_owned(),
+    };
+    nothing_recorded(None, revision).hint(hint)
 }
 
 /// Finds the conversations of a commit.
@@ -107,9 +130,9 @@ pub(super) fn nothing_on(revision: &str) -> Error {
 /// [`Kind::Missing`] if nothing is recorded for the commit; another kind if there is no such commit.
 pub(super) fn conversations_of(reader: &Reader<'_>, revision: &str) -> Result<Vec<Conversation>> {
     let commit_id = commit_of(reader.repo(), revision)?;
-    let note = reader.note(commit_id)?.ok_or_else(|| nothing_on(revision))?;
+    let note = reader.note(commit_id)?.ok_or_else(|| nothing_on(reader.repo(), revision))?;
     let conversations = reader.conversations(&note, None, false)?;
-    if conversations.is_empty() { Err(nothing_on(revision)) } else { Ok(conversations) }
+    if conversations.is_empty() { Err(nothing_on(reader.repo(), revision)) } else { Ok(conversations) }
 }
 
 /// Returns paths as they are from the top of the working tree, with `/` between components.

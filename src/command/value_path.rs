@@ -5,6 +5,9 @@ use crate::{outside, path};
 
 /// Returns the error for a path at which nothing was found; if it is no path, the error says how paths are written.
 pub(super) fn about(path: &str, error: Error) -> Error {
+    if error.kind() != Kind::Missing {
+        return error;
+    }
     let is_path = path::parse(path, &["conversation", "commit"]).is_ok_and(|path| path[0].index().is_none());
     if is_path {
         // What a client of the server calls, somebody at a shell types.

@@ -9,17 +9,17 @@ use regex_syntax::ParserBuilder;
 use super::literal;
 use super::needles::Needles;
 use crate::agent::JOINED_MARKS;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::outside;
 
 /// Makes a regular expression. Letters beyond ASCII match themselves; classes are those of ASCII, as in Git.
 ///
 /// # Errors
 ///
-/// [`Kind::Usage`] with the reason if it is none.
+/// The pattern and the reason if it is none.
 pub fn expression(text: &str) -> Result<Regex> {
     let built = RegexBuilder::new(text).unicode(false).build();
-    let bad = || Error::new(Kind::Usage, format!("'{}' is not a regular expression", outside::line(text)));
+    let bad = || Error::other(format!("'{}' is not a regular expression", outside::line(text)));
     built.map_err(|error| bad().because(last_line(&error)))
 }
 
@@ -52,9 +52,9 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// [`Kind::Usage`] if one is no regular expression, or too large.
+    /// If one is no regular expression, or too large.
     pub fn new(patterns: &[String], options: PatternOptions) -> Result<Self> {
-        let bad = |pattern: &str| Error::new(Kind::Usage, format!("'{pattern}' is not a regular expression"));
+        let bad = |pattern: &str| Error::other(format!("'{}' is not a regular expression", outside::line(pattern)));
         let mut branches = Vec::new();
         let each = |pattern: &'_ String| match options.is_across_lines {
             true => vec![pattern.clone()],
@@ -153,6 +153,7 @@ fn last_line(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Kind;
 
     /// A line: its number, its text, and the places of its matches.
     type FoundLine = (usize, String, Vec<(usize, usize)>);
@@ -189,6 +190,6 @@ mod tests {
         }
         assert!(Pattern::new(&["(a*)*b".to_owned()], PatternOptions::default()).is_ok());
         let huge = "(?:a{1000}){1000}".to_owned();
-        assert_eq!(Pattern::new(&[huge], PatternOptions::default()).expect_err("too large").kind(), Kind::Usage);
+        assert_eq!(Pattern::new(&[huge], PatternOptions::default()).expect_err("too large").kind(), Kind::Other);
     }
 }

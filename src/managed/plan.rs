@@ -52,7 +52,8 @@ pub struct Plan {
 pub struct Left {
     /// Where it is.
     pub path: PathBuf,
-    /// The path in the repository that leads there by a link; `None` for a hook, or for settings of the user's own.
+    /// The path in the repository that leads there by a link; `None` for a hook in a directory outside, or for settings of
+    /// the user's own.
     pub link: Option<PathBuf>,
 }
 
@@ -143,11 +144,16 @@ impl Plan {
     /// Says whether a file is left alone since it is outside the repository. `path` is the file, `named` how it was named.
     /// Settings of the user's own are edited only when that is asked for.
     fn leaves(&mut self, path: &Path, named: &Path, kind: FileKind) -> bool {
-        let is_linked = kind != FileKind::Hook && self.places.have(named);
+        let is_linked = match kind {
+            // Of a directory with hooks that is outside, one cause is told for all.
+            FileKind::Hook => path.is_symlink() && path.parent().is_some_and(|hooks| !self.places.is_outside(hooks)),
+            _ => self.places.have(named),
+        };
         let needs_consent = kind == FileKind::Hook || is_linked || self.is_removal;
         let is_left = needs_consent && !self.is_for_all && self.places.is_outside(path);
         if is_left && !self.is_left(named) {
-            self.left.push(Left { path: path.to_owned(), link: is_linked.then(|| named.to_owned()) });
+            let target = if is_linked { self.places.settled(path) } else { path.to_owned() };
+            self.left.push(Left { path: target, link: is_linked.then(|| named.to_owned()) });
         }
         is_left
     }

@@ -63,10 +63,11 @@ pub fn sync(context: &Context<'_>, arguments: &Map<String, Value>) -> Result<Ans
     // `check` has let through whole numbers only.
     let limit = arguments.get("limit").and_then(Value::as_f64).map_or(apex::DEFAULT_LIMIT, |limit| limit as i64);
     let target = arguments.get("target").and_then(Value::as_str);
+    let wanted = apex::SyncOptions { limit, target, is_dry_run: false };
     let synced = std::env::current_dir()
         .map_err(|error| apex::Failure::no_directory(&error))
         .map(|here| context.server.directory.as_ref().map_or_else(|| here.clone(), |directory| here.join(directory)))
-        .and_then(|directory| apex::sync(&directory, limit, target, context.is_cancelled));
+        .and_then(|directory| apex::sync(&directory, wanted, context.is_cancelled));
     let structured = synced.unwrap_or_else(|failure| failure.to_json());
     Ok(Answer { text: structured.clone(), structured })
 }

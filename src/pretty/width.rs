@@ -16,23 +16,30 @@ pub fn padded(text: &str, columns: usize) -> String {
 }
 
 /// Returns facts with commas between them. Where the next one does not fit, a line begins, two columns further in than the
-/// first.
+/// first. A fact that is wider than a line goes on in the next one.
 pub fn listed(indent: usize, facts: &[String], columns: Option<usize>) -> String {
     let mut text = " ".repeat(indent);
     let mut column = indent;
     for (number, fact) in facts.iter().enumerate() {
         // A comma follows all but the last one.
-        let needed = width(fact) + usize::from(number + 1 < facts.len());
-        if number > 0 && columns.is_some_and(|columns| column + 1 + needed > columns) {
-            text.push_str(",\n");
-            text.push_str(&" ".repeat(indent + 2));
-            column = indent + 2;
-        } else if number > 0 {
-            text.push_str(", ");
-            column += 1;
+        let comma = usize::from(number + 1 < facts.len());
+        let is_wide = |columns: usize| indent + 2 + width(fact) + comma > columns;
+        let words: Vec<&str> = if columns.is_some_and(is_wide) { fact.split(' ').collect() } else { vec![fact] };
+        for (at, word) in words.iter().enumerate() {
+            let needed = width(word) + if at + 1 == words.len() { comma } else { 0 };
+            let is_first = number == 0 && at == 0;
+            text.push_str(if is_first || at > 0 { "" } else { "," });
+            if !is_first && columns.is_some_and(|columns| column + 1 + needed > columns) {
+                text.push('\n');
+                text.push_str(&" ".repeat(indent + 2));
+                column = indent + 2;
+            } else if !is_first {
+                text.push(' ');
+                column += 1;
+            }
+            text.push_str(word);
+            column += needed;
         }
-        text.push_str(fact);
-        column += needed;
     }
     text
 }
@@ -87,6 +94,9 @@ mod tests {
         assert_eq!(listed(2, &facts, Some(16)), "  one, two,\n    three");
         assert_eq!(listed(0, &facts, Some(8)), "one,\n  two,\n  three");
         assert_eq!(listed(0, &facts, Some(1)), "one,\n  two,\n  three", "a fact is never cut");
+        let facts = ["claude 3f6b1c9e", "going on"].map(str::to_owned);
+        assert_eq!(listed(0, &facts, Some(12)), "claude\n  3f6b1c9e,\n  going on", "nor is a word of it");
+        assert_eq!(listed(0, &facts, Some(16)), "claude 3f6b1c9e,\n  going on");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The configuration of redaction: `shiftlog.redact` and `shiftlog.redact.*`.
 
-use crate::error::{Error, Kind, Result};
-use crate::git::Repository;
+use crate::error::{Error, Result};
+use crate::git::{Repository, git};
 use crate::redact::{Redactor, Settings};
 
 /// Makes the redactor that the repository's configuration describes.
@@ -22,29 +22,47 @@ pub fn scanner(repo: &Repository) -> Result<Redactor> {
     Redactor::new(&Settings { is_off: false, ..settings(repo)? })
 }
 
+/// Makes a redactor for scanning files outside a repository, with the user's own configuration.
+///
+/// # Errors
+///
+/// As [`redactor`].
+pub fn scanner_outside() -> Result<Redactor> {
+    let values = |key: &str| git(["config", "-z", "--get-all", key]).capture().unwrap_or_default();
+    let strings = |key: &str| {
+        let values = values(key);
+        let values = values.split(|byte| *byte == 0).filter(|value| !value.is_empty());
+        values.map(|value| String::from_utf8_lossy(value).into_owned()).collect()
+    };
+    Redactor::new(&settings_of(&strings)?)
+}
+
 /// Makes a redactor that removes the matches of a regular expression, and nothing else.
 ///
 /// # Errors
 ///
-/// [`Kind::Usage`] if `pattern` is not a regular expression.
+/// If `pattern` is not a regular expression.
 pub fn of_pattern(pattern: &str) -> Result<Redactor> {
     let patterns = vec![("purged".to_owned(), pattern.to_owned())];
     Redactor::new(&Settings { patterns, has_patterns_alone: true, ..Settings::default() })
 }
 
 fn settings(repo: &Repository) -> Result<Settings> {
-    let mut settings = Settings {
-        is_off: repo.config_bool("shiftlog.redact") == Some(false),
-        allowed: repo.config_strings("shiftlog.redact.allow"),
-        allowed_sha256: repo.config_strings("shiftlog.redact.allowSha256"),
-        ..Settings::default()
-    };
-    if let Some(value) = repo.config_string("shiftlog.redact")
-        && repo.config_bool("shiftlog.redact").is_none()
-    {
+    let is_on = repo.config_bool("shiftlog.redact");
+    if let Some(value) = repo.config_string("shiftlog.redact").filter(|_| is_on.is_none()) {
         return Err(bad("shiftlog.redact", &value));
     }
-    for value in repo.config_strings("shiftlog.redact.pattern") {
+    Ok(Settings { is_off: is_on == Some(false), ..settings_of(&|key| repo.config_strings(key))? })
+}
+
+/// Returns what the config says that is read by `strings`, which returns all values of a key.
+fn settings_of(strings: &dyn Fn(&str) -> Vec<String>) -> Result<Settings> {
+    let mut settings = Settings {
+        allowed: strings("shiftlog.redact.allow"),
+        allowed_sha256: strings("shiftlog.redact.allowSha256"),
+        ..Settings::default()
+    };
+    for value in strings("shiftlog.redact.pattern") {
         // `name=pattern`, or a pattern alone.
         let (name, pattern) = match value.split_once('=') {
             Some((name, pattern)) if !name.is_empty() && name.bytes().all(is_name) => (name.to_owned(), pattern),
@@ -57,7 +75,7 @@ fn settings(repo: &Repository) -> Result<Settings> {
             return Err(bad("shiftlog.redact.allowSha256", digest));
         }
     }
-    let personal = repo.config_strings("shiftlog.redact.personal");
+    let personal = strings("shiftlog.redact.personal");
     for word in personal.iter().flat_map(|value| value.split([',', ' '])).filter(|word| !word.is_empty()) {
         match word {
             "email" => settings.has_email = true,
@@ -79,5 +97,5 @@ fn is_name(byte: u8) -> bool {
 }
 
 fn bad(key: &str, value: &str) -> Error {
-    Error::new(Kind::Usage, format!("bad value '{value}' for '{key}'"))
+    Error::other(format!("bad value '{value}' for '{key}'"))
 }

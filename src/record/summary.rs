@@ -25,7 +25,7 @@ pub fn saved_summary(reader: &Reader<'_>, commit_id: ObjectId) -> Result<Option<
 ///
 /// # Errors
 ///
-/// [`Kind::Missing`] if the commit has no record of this version, [`Kind::Usage`] if the redactor cannot run; otherwise
+/// [`Kind::Missing`] if the commit has no record of this version, [`Kind::Other`] if the redactor cannot run; otherwise
 /// as [`notes::edit`].
 pub fn save_summary(
     reader: &Reader<'_>,

@@ -43,7 +43,7 @@ pub use self::table::RULES;
 use self::text::Text;
 use self::view::{View, next_hidden};
 use self::watch::Watch;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::hex::hex;
 
 /// Lines longer than this are examined in pieces, so that memory is bounded.
@@ -117,13 +117,16 @@ impl Redactor {
     ///
     /// # Errors
     ///
-    /// [`Kind::Usage`] if a pattern is no regular expression. Then nothing may be stored.
+    /// If a pattern is no regular expression. Then nothing may be stored.
     pub fn new(settings: &Settings) -> Result<Self> {
         let compile = |name: &str, pattern: &str| {
             RegexBuilder::new(pattern).unicode(false).build().map_err(|error| {
                 let reason =
                     error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-                Error::new(Kind::Usage, format!("bad pattern for '{name}'")).because(reason)
+                let key = if name == "allow" { "allow" } else { "pattern" };
+                Error::other(format!("bad pattern for '{name}'"))
+                    .because(reason)
+                    .hint(format!("git config --show-origin --get-all shiftlog.redact.{key}"))
             })
         };
         let mut patterns = Vec::new();

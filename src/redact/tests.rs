@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::lines::is_json;
 use super::*;
+use crate::error::Kind;
 
 /// Hostile texts that a rule could read again and again.
 fn shapes() -> Vec<String> {

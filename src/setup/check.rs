@@ -60,6 +60,7 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
         let text = std::fs::read(hooks.join(event)).unwrap_or_default();
         let chmod = format!("chmod +x {}", outside::shell(&hooks.join(event).to_string_lossy()));
         let obstacle = git_hooks::obstacle(repo, &hooks, event)?;
+        let others = git_hooks::others(&places, &hooks.join(event));
         let problem = if git_hooks::are_in_config() {
             let key = format!("hook.shiftlog-{event}.command");
             repo.config_string(&key).is_none().then_some(("not declared", init))
@@ -67,8 +68,8 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
             // A program or a script of another language can run ours itself.
             let runs_ours = text.contains_str(format!("{HOOK_PROGRAM} git {event}"));
             (!runs_ours).then_some((what.as_str(), fix.as_str()))
-        } else if !hook::has_block(&text) && places.is_outside(&hooks.join(event)) {
-            Some(("not installed, since it would run in other repositories too", "git shiftlog init --yes"))
+        } else if let Some(others) = others.as_deref().filter(|_| !hook::has_block(&text)) {
+            Some((others, "git shiftlog init --yes"))
         } else if !hook::has_block(&text) {
             Some(("not installed", init))
         } else if git_hooks::is_disabled(&hooks.join(event)) {

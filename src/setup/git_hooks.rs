@@ -10,6 +10,7 @@ use bstr::ByteSlice as _;
 use super::{guard, guarded};
 use crate::error::Result;
 use crate::git::{Repository, git};
+use crate::managed::place::Places;
 use crate::managed::{FileKind, Plan, file, hook};
 use crate::outside;
 
@@ -71,7 +72,7 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
         let path = hooks.join(event);
         if let Some(tracked) = tracked_target(repo, &path).filter(|_| !is_committed) {
             plan.remark(format!(
-                "'{}' leads to '{}', which is tracked, and is left alone; have it run: {}",
+                "'{}' leads to the tracked file '{}' and is left alone; add this line to that file: {}",
                 path.display(),
                 tracked.display(),
                 guarded(program, true, &format!("git {event}"))
@@ -115,8 +116,9 @@ pub(super) fn obstacle(repo: &Repository, hooks: &Path, event: &str) -> Result<O
         Ok(format!("have it run: {}", guarded(&super::program()?, is_bare_name, &format!("git {event}"))))
     };
     if let Some(tracked) = tracked_target(repo, &path).filter(|_| !is_committed) {
-        let what = format!("it leads to '{}', which is tracked, so init leaves it alone", tracked.display());
-        return Ok(Some((what, run(true)?)));
+        let what = format!("it leads to the tracked file '{}', so init leaves it alone", tracked.display());
+        let line = guarded(&super::program()?, true, &format!("git {event}"));
+        return Ok(Some((what, format!("add this line to that file: {line}"))));
     }
     let text = file::read(&path)?.unwrap_or_default();
     if !hook::is_shell_script(&text) {
@@ -127,6 +129,17 @@ pub(super) fn obstacle(repo: &Repository, hooks: &Path, event: &str) -> Result<O
         return Ok(Some(("it is not executable, so Git does not run it and init leaves it alone".into(), fix)));
     }
     Ok(None)
+}
+
+/// Returns why a hook is not edited unasked: it is outside the repository, or leads there.
+pub(super) fn others(places: &Places, path: &Path) -> Option<String> {
+    let leads_out = path.is_symlink() && path.parent().is_some_and(|hooks| !places.is_outside(hooks));
+    places.is_outside(path).then(|| match leads_out {
+        true => {
+            format!("not installed, since it leads to '{}' outside this repository", places.settled(path).display())
+        }
+        false => "not installed, since it would run in other repositories too".into(),
+    })
 }
 
 /// Returns the directory with hooks below the top of the working tree, if that is where it is: then a team commits it.

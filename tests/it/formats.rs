@@ -98,6 +98,29 @@ fn placeholders_of_git_are_those_of_git() {
 }
 
 #[test]
+fn the_name_by_which_a_commit_was_reached_is_that_of_git() {
+    let scratch = repository();
+    for range in [
+        &[][..],
+        &["main"],
+        &["HEAD~1", "main"],
+        &["main~1..main"],
+        &["--branches"],
+        &["--tags"],
+        &["--branches", "--tags"],
+        &["--first-parent", "main"],
+        &["main", "--", "file.txt"],
+    ] {
+        for format in ["--format=%h %S", "--format=%C(auto)%h %<(12,trunc)%S|%>(30)%S %s", "--format=format:%S"] {
+            assert_as_git(&scratch, &[&[format], range].concat());
+        }
+    }
+    assert_as_git(&scratch, &["--graph", "--format=%S %s", "--branches"]);
+    let ours = scratch.shiftlog("log", ["--format=%S %(agent)", "-1", "main"]).ok();
+    assert!(ours.starts_with("main "), "{ours}");
+}
+
+#[test]
 fn our_placeholders_are_padded_and_wrapped_as_those_of_git() {
     let scratch = repository();
     let formats = [

@@ -179,10 +179,22 @@ fn a_link_in_the_hooks_directory_that_leads_out_of_the_repository_is_not_edited_
     fs::create_dir_all(&hooks).unwrap();
     std::os::unix::fs::symlink(&shared, hooks.join("post-commit")).unwrap();
     let ran = scratch.shiftlog("init", ["--agent=claude", "-q"]);
-    assert!(ran.stderr.contains("run in other repositories too, and are left alone"), "{ran:?}");
+    let (hook, place) = (hooks.join("post-commit"), shared.display());
+    let leads = format!("'{}' leads to '{place}' outside this repository", hook.display());
+    let told = |command: &str| {
+        format!("warning: {leads}, and is left alone\nhint: 'git shiftlog {command} --yes' edits it there\n")
+    };
+    assert_eq!(ran.stderr, told("init"));
     assert_eq!(fs::read_to_string(&shared).unwrap(), "#!/bin/sh\necho shared\n");
     assert!(hooks.join("pre-push").exists(), "the others are this repository's own");
-    scratch.shiftlog("deinit", ["-q"]).ok();
+    let doctor = scratch.shiftlog("doctor", ["--no-rehearsal"]).stdout;
+    let problem = format!("Git hook post-commit: not installed, since it leads to '{place}' outside this repository\n");
+    assert!(doctor.contains(&problem), "{doctor}");
+    scratch.shiftlog("init", ["--agent=claude", "-q", "--yes"]).ok();
+    assert!(fs::read_to_string(&shared).unwrap().contains("git-shiftlog--hook"));
+    assert!(hook.is_symlink());
+    assert_eq!(scratch.shiftlog("deinit", ["-q"]).stderr, told("deinit"));
+    scratch.shiftlog("deinit", ["-q", "--yes"]).ok();
     assert_eq!(fs::read_to_string(&shared).unwrap(), "#!/bin/sh\necho shared\n");
     assert!(!hooks.join("pre-push").exists());
 }

@@ -76,6 +76,13 @@ const CASES: &[(&str, &str)] = &[
     ("git shiftlog rules show feat", "git shiftlog rules show feature-one "),
     ("git shiftlog rules diff v1", "git shiftlog rules diff v1.0 "),
     ("git shiftlog log --abbrev-c", "git shiftlog log --abbrev-commit "),
+    // Aliases of Git, also those with more than our name.
+    ("git sl statu", "git sl status "),
+    ("git sl log --agent=dro", "git sl log --agent=droid "),
+    ("git sl show feat", "git sl show feature-one "),
+    ("git slog --rev", "git slog --reverse "),
+    ("git slog v1", "git slog v1.0 "),
+    ("git bang show --show", "git bang show --show-signature "),
     // Revisions of ours are none for the user.
     ("git shiftlog show refs/sh", "git shiftlog show refs/sh"),
     ("git shiftlog show refs/no", "git shiftlog show refs/no"),
@@ -100,6 +107,9 @@ fn complete(shell: &str, line_for_zsh: bool) {
     scratch.git(["branch", "feature-one"]).ok();
     scratch.git(["tag", "v1.0"]).ok();
     scratch.git(["remote", "add", "upstream", "/nowhere"]).ok();
+    for (alias, value) in [("sl", "shiftlog"), ("slog", "shiftlog log"), ("bang", "!git shiftlog")] {
+        scratch.git(["config", &format!("alias.{alias}"), value]).ok();
+    }
     assert_eq!(scratch.git(["rev-parse", "--verify", "-q", "refs/shiftlog/sessions"]).code, 0);
     let home = scratch.home();
     for variable in ["XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CONFIG_HOME", "ZDOTDIR"] {

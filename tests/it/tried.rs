@@ -2,6 +2,7 @@
 
 mod found;
 mod purge;
+mod typed;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -381,7 +382,7 @@ fn a_wrong_range_pattern_or_path_is_told_in_our_words() {
     }
     let why = "'(' is not a regular expression: unclosed group";
     for (command, option) in [("log", "--author=("), ("stats", "--grep=("), ("purge", "--match=("), ("log", "-G(")] {
-        told(&scratch.shiftlog(command, [option]), 129, &format!("error: {why}\n"));
+        told(&scratch.shiftlog(command, [option]), 128, &format!("fatal: {why}\n"));
     }
     told(&scratch.shiftlog("purge", ["--match=", "--yes"]), 129, "error: option '--match' requires a value\n");
     let paths = "hint: git shiftlog get '[conversation][HEAD][messages][0][text]'\n\

@@ -261,7 +261,7 @@ impl Shown<'_> {
         self.sub_agents =
             if self.options.wants_sub_agents() { reader.sub_agents_until(commit_id)? } else { SubAgents::new() };
         self.looked_back = 0;
-        let note = reader.note(commit_id)?.ok_or_else(|| target::nothing_on(revision))?;
+        let note = reader.note(commit_id)?.ok_or_else(|| target::nothing_on(self.repo, revision))?;
         for problem in note.problems() {
             cli::warning(problem);
             self.has_problems = true;
@@ -390,7 +390,7 @@ impl Shown<'_> {
             };
         }
         let Some(path) = cli::split_at_dashes(&self.options.words).1.first() else {
-            return target::nothing_on(revision);
+            return target::nothing_on(self.repo, revision);
         };
         let path = path.to_string_lossy();
         let message = format!("no turn about '{}' in the conversation of {revision}", outside::line(&path));

@@ -64,6 +64,12 @@ pub fn file_of(row: &Row) -> String {
     format!("{APEX_LOGS}/{user}_{}.log", row.id)
 }
 
+/// Says whether the file of a log is there, with the length of the log.
+pub fn is_there(directory: &Path, row: &Row) -> bool {
+    let found = directory.join(file_of(row)).symlink_metadata();
+    row.length > 0 && found.is_ok_and(|metadata| metadata.is_file() && metadata.len() == row.length)
+}
+
 /// Fetches logs into `apexlogs/` of a directory. Returns what became of each, in the same order. Once `is_cancelled` says
 /// so, no further log is fetched.
 pub fn fetch(
@@ -101,9 +107,8 @@ fn fetch_one(org: &Org, version: &str, directory: &Path, row: &Row) -> Kept {
     }
     let file = file_of(row);
     let path = directory.join(&file);
-    let there = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
-    if let Some(size) = there.filter(|size| *size > 0 && *size == row.length) {
-        return Kept::Saved { file, size, is_new: false };
+    if is_there(directory, row) {
+        return Kept::Saved { file, size: row.length, is_new: false };
     }
     let failed = |error: io::Error| Kept::Failed(error.to_string());
     let made = tempfile::Builder::new().prefix(&unfinished_prefix()).tempfile_in(directory.join(APEX_LOGS));

@@ -91,30 +91,43 @@ impl From<Lack> for Failure {
     }
 }
 
+/// What is asked of [`sync`].
+#[derive(Clone, Copy, Debug)]
+pub struct SyncOptions<'a> {
+    /// How many of the newest logs; brought into [`LIMITS`].
+    pub limit: i64,
+    /// The name of the org; the default one of the directory otherwise.
+    pub target: Option<&'a str>,
+    /// Whether logs are listed only, and those told that would be fetched.
+    pub is_dry_run: bool,
+}
+
 /// Fetches the newest logs of an org into `apexlogs/` of a directory, and returns the answer as programs read it. A log
 /// that cannot be fetched is named in the answer.
 ///
-/// `limit` is brought into [`LIMITS`]. `target` names the org; the default one of the directory otherwise. Once
-/// `is_cancelled` says so, no further log is fetched.
+/// Once `is_cancelled` says so, no further log is fetched.
 ///
 /// # Errors
 ///
 /// [`Failure`] if nothing can be fetched.
 pub fn sync(
     directory: &Path,
-    limit: i64,
-    target: Option<&str>,
+    wanted: SyncOptions<'_>,
     is_cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Result<Value, Failure> {
-    let limit = limit.clamp(*LIMITS.start(), *LIMITS.end());
+    let limit = wanted.limit.clamp(*LIMITS.start(), *LIMITS.end());
     let version = project::api_version(directory)?;
-    let target = checked(target)?;
+    let target = checked(wanted.target)?;
     let org = Org::new(directory, target).map_err(Failure::auth)?;
     let filter = Filter { limit: limit.unsigned_abs(), conditions: Vec::new() };
     let (rows, version) = org.logs(&version, &filter).map_err(|failure| Failure::query(failure.words()))?;
-    files::make_directory(directory).map_err(Failure::io)?;
-    exclude::apex_logs(directory);
-    let kept = files::fetch(&org, &version, directory, &rows, is_cancelled);
+    let kept = if wanted.is_dry_run {
+        Vec::new()
+    } else {
+        files::make_directory(directory).map_err(Failure::io)?;
+        exclude::apex_logs(directory);
+        files::fetch(&org, &version, directory, &rows, is_cancelled)
+    };
     let (mut saved, mut skipped, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     for (row, kept) in rows.iter().zip(kept) {
         match kept {
@@ -124,7 +137,11 @@ pub fn sync(
         }
     }
     let (username, instance_url) = org.whose();
-    Ok(json!({
+    let planned = wanted.is_dry_run.then(|| {
+        let missing = rows.iter().filter(|row| is_log_id(&row.id) && !files::is_there(directory, row));
+        missing.map(|row| json!({ "id": row.id, "file": files::file_of(row), "size": row.length })).collect::<Vec<_>>()
+    });
+    let mut answer = json!({
         "ok": true,
         "org": { "username": username, "instanceUrl": instance_url },
         "apiVersion": version,
@@ -134,7 +151,11 @@ pub fn sync(
         "saved": saved,
         "skipped": skipped,
         "errors": errors,
-    }))
+    });
+    if let Some(planned) = planned {
+        answer["planned"] = planned.into();
+    }
+    Ok(answer)
 }
 
 /// Returns words of other programs without secrets: they are printed, and can be stored by whoever called.

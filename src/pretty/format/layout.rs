@@ -25,6 +25,8 @@ enum Element {
         is_color: bool,
     },
     Own(String),
+    /// The name by which the commit was reached. Git prints commits of which it does not know that.
+    Source,
     Pad(Pad),
     Wrap(Wrap),
     Modify(u8),
@@ -78,7 +80,7 @@ impl Template {
         }
         layout.literal(rest.as_bytes());
         let is_ours = |piece: &Element| match piece {
-            Element::Own(_) => true,
+            Element::Own(_) | Element::Source => true,
             Element::Literal(bytes) => bytes.iter().any(|byte| byte.is_ascii_control() && !b"\n\t".contains(byte)),
             _ => false,
         };
@@ -88,6 +90,11 @@ impl Template {
             layout.git_placeholders.push("%H".into());
         }
         has_ours.then_some(layout)
+    }
+
+    /// Says whether the name is wanted by which a commit was reached.
+    pub fn has_source(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Element::Source))
     }
 
     /// Returns what is asked of Git.
@@ -111,6 +118,7 @@ impl Template {
         match first {
             b'%' => self.literal(b"%"),
             b'n' => self.literal(b"\n"),
+            b'S' => self.pieces.push(Element::Source),
             b'x' if hex().is_some() => {
                 self.literal(&[hex().unwrap_or_default()]);
                 return 3;
@@ -165,8 +173,15 @@ impl Template {
         1
     }
 
-    /// Returns what a commit with this author date looks like.
-    pub fn expand(&self, fields: &[String], summaries: &[Summary], authored: Time, prices: &Prices) -> Vec<u8> {
+    /// Returns what a commit with this author date looks like, which was reached by the name `source`.
+    pub fn expand(
+        &self,
+        fields: &[String],
+        source: &str,
+        summaries: &[Summary],
+        authored: Time,
+        prices: &Prices,
+    ) -> Vec<u8> {
         let mut line = Line::default();
         for piece in &self.pieces {
             match piece {
@@ -179,6 +194,7 @@ impl Template {
                 // Git pads a value with the colours before it.
                 Element::Git { number, is_color: true } if line.pad.is_some() => line.held.push_str(&fields[*number]),
                 Element::Git { number, .. } => line.put(&fields[*number]),
+                Element::Source => line.put(&outside::line(source)),
                 Element::Own(name) => line.put(&own::value(name, summaries, authored, prices)),
                 Element::Pad(pad) => line.pad = Some(*pad),
                 Element::Wrap(wrap) => line.wrap_as(*wrap),
@@ -412,7 +428,7 @@ mod tests {
     fn what_git_does_not_know_stands_as_it_is() {
         let layout = Template::of("%z %(nope) %% %n %x41 %<(x)%(agent) 100%").expect("the agent is ours");
         assert_eq!(layout.git_placeholders(), ["%z", "%(nope)"]);
-        let out = layout.expand(&["%z".into(), "%(nope)".into()], &[], Time::now(), &Prices::default());
+        let out = layout.expand(&["%z".into(), "%(nope)".into()], "", &[], Time::now(), &Prices::default());
         assert_eq!(String::from_utf8_lossy(&out), "%z %(nope) % \n A %<(x) 100%");
         assert!(Template::of("%h %s").is_none() && Template::of("%h%x00").is_some());
     }

@@ -121,8 +121,14 @@ impl Format {
         self.is_empty
     }
 
-    /// Returns what a commit looks like in this format. `fields` is what Git printed of it.
-    pub fn expand(&self, fields: &[Vec<u8>], listed: &Listed, style: &Style) -> Vec<u8> {
+    /// Says whether the name is printed by which a commit was reached.
+    pub fn has_source(&self) -> bool {
+        self.layout.as_ref().is_some_and(Template::has_source)
+    }
+
+    /// Returns what a commit looks like in this format. `fields` is what Git printed of it, `source` the name by which it was
+    /// reached.
+    pub fn expand(&self, fields: &[Vec<u8>], listed: &Listed, source: &str, style: &Style) -> Vec<u8> {
         let is_colored = style.is_colored() || self.option.contains("%C(always,");
         let mut shown = fields.iter().map(|field| {
             let text = String::from_utf8_lossy(field);
@@ -132,7 +138,7 @@ impl Format {
         match &self.layout {
             Some(layout) => {
                 let authored = listed.commit.author.time;
-                layout.expand(&shown.collect::<Vec<_>>(), &listed.summaries, authored, &style.prices)
+                layout.expand(&shown.collect::<Vec<_>>(), source, &listed.summaries, authored, &style.prices)
             }
             None => shown.next().unwrap_or_default().into_bytes(),
         }

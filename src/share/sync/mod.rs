@@ -83,14 +83,13 @@ impl Level {
     ///
     /// # Errors
     ///
-    /// [`Kind::Usage`] for an unknown value.
+    /// For an unknown value.
     pub fn of(repo: &Repository, remote: &str) -> Result<Self> {
         let own = format!("shiftlog.{remote}.push");
         let value = repo.config_string(&own).or_else(|| repo.config_string("shiftlog.push"));
         let Some(value) = value else { return Ok(Level::None) };
         Level::parse(&value).ok_or_else(|| {
-            Error::new(Kind::Usage, format!("bad value '{value}' for shiftlog.push"))
-                .hint("the value is 'none', 'notes' or 'all'")
+            Error::other(format!("bad value '{value}' for shiftlog.push")).hint("the value is 'none', 'notes' or 'all'")
         })
     }
 

@@ -73,6 +73,28 @@ fn logs_are_saved_and_the_answer_is_the_one_that_is_promised() {
 }
 
 #[test]
+fn a_dry_run_tells_which_logs_are_missing_and_writes_nothing() {
+    let scratch = Scratch::new();
+    scratch.project();
+    let org = Server::org(vec![row(FIRST, "Ada Lovelace"), row(SECOND, "bob@example.com")]);
+    scratch.logged_in(&org.url);
+    let planned = |id: &str, user: &str| json!({ "id": id, "file": format!("apexlogs/{user}_{id}.log"), "size": text_of(id).len() });
+    let (one, two) = (planned(FIRST, "Ada_Lovelace"), planned(SECOND, "bob@example.com"));
+    let exclude = fs::read(scratch.top.join(".git/info/exclude")).unwrap();
+    for option in ["-n", "--dry-run"] {
+        let (code, answer) = scratch.synced(&[option]);
+        assert_eq!((code, &answer["planned"]), (0, &json!([one, two])));
+        assert_eq!((&answer["saved"], answer["logs"].as_array().unwrap().len()), (&json!([]), 2));
+    }
+    assert!(!scratch.top.join("apexlogs").exists());
+    assert_eq!(fs::read(scratch.top.join(".git/info/exclude")).unwrap(), exclude);
+    assert_eq!(org.fetched(), [""; 0]);
+    assert_eq!(scratch.synced(&[]).1.get("planned"), None);
+    fs::write(scratch.top.join(two["file"].as_str().unwrap()), "shorter").unwrap();
+    assert_eq!(scratch.synced(&["-n"]).1["planned"], json!([two]), "what is there is not fetched again");
+}
+
+#[test]
 fn a_limit_is_brought_into_its_range() {
     let scratch = Scratch::new();
     scratch.project();

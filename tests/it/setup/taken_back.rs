@@ -57,7 +57,13 @@ fn a_tracked_file_is_not_edited_through_a_hook_that_is_a_link() {
         scratch.shiftlog("init", ["--agent=claude"]).ok();
     } else {
         let said = scratch.shiftlog("init", ["--agent=claude"]).stderr;
-        assert!(said.contains("leads to 'tools/hook', which is tracked, and is left alone"), "{said}");
+        let hook = hooks.join("post-commit");
+        let line = "command -v git-shiftlog--hook >/dev/null 2>&1 && git-shiftlog--hook git post-commit || :";
+        let expected = format!(
+            "warning: '{}' leads to the tracked file 'tools/hook' and is left alone; add this line to that file: {line}\n",
+            hook.display()
+        );
+        assert!(said.contains(&expected), "{said}");
     }
     assert_eq!(scratch.git(["status", "--porcelain", "tools"]).ok(), "", "the tracked file is as it was");
 }
