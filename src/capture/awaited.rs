@@ -9,7 +9,7 @@ use super::recorder::Recorder;
 use super::sessions::save_changed;
 use super::state::{Patience, State, TrackedSession};
 use crate::agent;
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::git::date::Time;
 use crate::notes;
@@ -88,9 +88,13 @@ pub(super) fn extend_awaited_record<'r>(
 ///
 /// # Errors
 ///
-/// If the notes cannot be read.
+/// [`Kind::Busy`] if the notes ref is damaged: words wait until it is repaired. Another kind if the note cannot be read.
 pub(super) fn has_record(recorder: &Recorder<'_>, commit_id: ObjectId, key: &SessionKey) -> Result<bool> {
-    let note = notes::get(recorder.repo, &recorder.notes_ref, commit_id)?;
+    let (repo, notes_ref) = (recorder.repo, &recorder.notes_ref);
+    let waits = |error: Error| Error::new(Kind::Busy, format!("'{notes_ref}' cannot be read now")).because(error);
+    let Some(tip) = repo.tip(notes_ref).map_err(waits)? else { return Ok(false) };
+    notes::blobs_at(repo, tip.tree_id, commit_id).map_err(waits)?;
+    let note = notes::get_at(repo, tip.tree_id, commit_id)?;
     Ok(note.is_some_and(|note| Note::parse_unjoined(&note).has_session(key)))
 }
 

@@ -1,5 +1,6 @@
 //! Removing what is recorded, after a question, and finishing a removal that was interrupted.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -8,12 +9,14 @@ use crate::archive::{self, Archive};
 use crate::capture::{self, Lock, State};
 use crate::cli::{self, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
-use crate::git::Repository;
+use crate::git::sign::State as Signed;
+use crate::git::{ObjectId, Repository};
 use crate::progress::silent;
 use crate::record::{Reader, may_be_fetched};
 use crate::share::purge::{self, Purged, Target, carry_out, is_unfinished, plan};
 use crate::share::sync;
 use crate::transcript::SessionKey;
+use crate::upkeep::verify::{Verified, verify};
 use crate::{outside, pretty};
 
 /// How long to wait for hooks that are running.
@@ -115,11 +118,25 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
     }
     // While somebody thought about it, a session may have gone on: look again, and let no hook in between.
     let _lock = lock(repo)?;
-    let planned = plan(repo, notes_ref, &wanted.target, &mut silent())?;
+    let mut planned = plan(repo, notes_ref, &wanted.target, &mut silent())?;
+    planned.signed = signed(repo, notes_ref, &planned.noted);
     let purged = carry_out(repo, notes_ref, &planned)?;
     report(repo, wanted.is_json, &planned, &purged)?;
     let is_gone = purged.left.is_empty() && purged.other_refs.is_empty();
     Ok(if is_gone { Outcome::Done } else { Outcome::No })
+}
+
+/// Returns the records of some commits that have a good signature, if records are signed here.
+fn signed(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> HashSet<(ObjectId, SessionKey)> {
+    if !repo.signs(notes_ref) {
+        return HashSet::new();
+    }
+    let verified = verify(repo, notes_ref, commit_ids).unwrap_or_default();
+    let (good, other): (Vec<_>, Vec<_>) = verified.iter().partition(|each| each.signature.state == Signed::Good);
+    let keys = |verified: Vec<&Verified>| -> HashSet<(ObjectId, SessionKey)> {
+        verified.into_iter().map(|each| (each.commit_id, each.key.clone())).collect()
+    };
+    &keys(good) - &keys(other)
 }
 
 /// Says of how many conversations words may still be fetched.

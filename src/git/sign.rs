@@ -62,7 +62,7 @@ impl Repository {
     ///
     /// Commits of the archive are never signed. A record has the digest of the whole transcript, so the signature of the
     /// notes commit covers the words too, and the user is asked for a passphrase once.
-    pub(super) fn signs(&self, ref_name: &str) -> bool {
+    pub fn signs(&self, ref_name: &str) -> bool {
         ref_name != ARCHIVE_REF
             && self.config_bool("shiftlog.sign").or_else(|| self.config_bool("commit.gpgSign")).unwrap_or(false)
     }
@@ -98,7 +98,8 @@ impl Repository {
         self.parse_id(&hex).ok_or_else(|| crate::error::Error::other("'git commit-tree' printed no commit"))
     }
 
-    /// Returns what Git says of the signatures of commits.
+    /// Returns what Git says of the signatures of commits on refs with notes or purge marks. That of a commit of the project
+    /// counts as none; see `is_root_of_ours`.
     ///
     /// # Errors
     ///
@@ -124,6 +125,10 @@ impl Repository {
                 Some("E") => State::Unchecked,
                 _ => State::None,
             };
+            let is_ours = || self.commit(id).is_ok_and(|commit| self.is_root_of_ours(commit.tree_id));
+            if state != State::None && !is_ours() {
+                return Some((id, Signature::none()));
+            }
             let signer = parts.next().unwrap_or_default();
             Some((id, Signature { state, signer, key: parts.next().unwrap_or_default() }))
         };

@@ -218,6 +218,28 @@ fn where_gits_hooks_do_not_run_words_wait_for_their_commit_too() {
     assert_eq!(scratch.waiting(), 0);
 }
 
+#[test]
+fn each_commit_behind_a_damaged_notes_ref_has_its_own_words_once_the_ref_is_repaired() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    let turn = |word: &str| {
+        session.prompt(word);
+        session.edits(&format!("{word}.txt"), word);
+        session.commits(word)
+    };
+    let mut commits = vec![turn("before")];
+    fs::write(scratch.top.join(".git/refs/notes/shiftlog"), format!("{}\n", "f".repeat(40))).unwrap();
+    commits.extend(["one", "two", "three"].map(turn));
+    // The command that finds the damage, and the one that stores what waited.
+    scratch.shiftlog("fsck", ["--repair"]);
+    scratch.shiftlog("fsck", ["--repair"]).ok();
+    commits.push(turn("after"));
+    let prompts: Vec<_> = commits.iter().map(|commit| scratch.record(commit)["prompt"].clone()).collect();
+    assert_eq!(prompts, ["before", "one", "two", "three", "after"], "{}", scratch.log());
+    assert_eq!(scratch.raw("HEAD", &["--full"]), session.text());
+    scratch.assert_sound();
+}
+
 /// Starts a hook of Git's; its standard input stays open as long as somebody has it.
 fn start_hook(scratch: &Scratch, args: &[&str]) -> (std::process::Child, std::process::ChildStdin) {
     let mut command = scratch.command("git-shiftlog--hook", &scratch.top);
