@@ -203,6 +203,41 @@ pub fn set_modified(path: &Path, modified: Option<Modified>) {
     let _ = rustix::fs::utimensat(rustix::fs::CWD, path, &times, rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
 }
 
+/// Gives a new file the owner and the group of what it replaces, and on Linux the user's attributes and the access control
+/// list, as far as that is permitted. Permissions are to be set after this: a new owner takes some of them away.
+pub fn succeed(file: &fs::File, replaced: &Path) {
+    let (Ok(there), Ok(new)) = (fs::symlink_metadata(replaced), file.metadata()) else { return };
+    if (there.uid(), there.gid()) != (new.uid(), new.gid()) {
+        let owner = rustix::process::Uid::from_raw(there.uid());
+        let group = Some(rustix::process::Gid::from_raw(there.gid()));
+        // Only root gives files away; others give them to groups that they are in.
+        if rustix::fs::fchown(file, Some(owner), group).is_err() {
+            let _ = rustix::fs::fchown(file, None, group);
+        }
+    }
+    #[cfg(target_os = "linux")]
+    if there.is_file() {
+        copy_attributes(replaced, file);
+    }
+}
+
+/// Copies extended attributes, as far as that is possible, but for those that are the system's.
+#[cfg(target_os = "linux")]
+fn copy_attributes(from: &Path, to: &fs::File) {
+    /// The longest list, and the longest value, that Linux has.
+    const MAX_BYTES: usize = 64 << 10;
+    let Ok(from) = private::open_no_link(from) else { return };
+    let mut names = vec![0; MAX_BYTES];
+    let length = rustix::fs::flistxattr(&from, &mut names[..]).unwrap_or(0);
+    let is_copied = |name: &&[u8]| name.starts_with(b"user.") || *name == b"system.posix_acl_access";
+    for name in names[..length].split(|byte| *byte == 0).filter(is_copied) {
+        let mut value = vec![0; MAX_BYTES];
+        if let Ok(length) = rustix::fs::fgetxattr(&from, name, &mut value[..]) {
+            let _ = rustix::fs::fsetxattr(to, name, &value[..length], rustix::fs::XattrFlags::empty());
+        }
+    }
+}
+
 /// Gives a file the permissions of a mode.
 pub fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode))

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
@@ -113,10 +113,13 @@ impl Step {
                     let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(first).open(unfinished)?;
                     file.write_all(&bytes)?;
                     fault_point("half-written");
+                    disk::succeed(&file, path);
+                    if let Some(mode) = *mode {
+                        file.set_permissions(fs::Permissions::from_mode(mode))?;
+                    }
                     if is_synced {
                         file.sync_all()?;
                     }
-                    mode.map_or(Ok(()), |mode| disk::set_mode(unfinished, mode))?;
                     disk::set_modified(unfinished, *modified);
                     Ok(())
                 });
@@ -205,4 +208,39 @@ fn move_far(from: &Path, to: &Path) -> Result<()> {
     }
     fs::rename(&unfinished, to).map_err(fail)?;
     fs::remove_dir_all(from).map_err(fail)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_replaced_keeps_its_owner_and_what_its_user_has_noted_on_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("f");
+        fs::write(&path, "before\n").unwrap();
+        // Only root may give a file away, and not each file system has attributes.
+        let is_given = std::os::unix::fs::chown(&path, Some(12345), Some(23456)).is_ok();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o2750)).unwrap();
+        #[cfg(target_os = "linux")]
+        let is_noted = rustix::fs::setxattr(&path, "user.note", b"mine", rustix::fs::XattrFlags::empty()).is_ok();
+        let Node::File { bytes, mode } = disk::observe(&path).unwrap() else { panic!("a file") };
+        let step = Step::write(path.clone(), b"after\n", Some(mode), &Node::File { bytes, mode }).unwrap();
+        assert!(step.take(false).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), b"after\n");
+        let metadata = path.metadata().unwrap();
+        assert_eq!(metadata.mode() & 0o7777, 0o2750);
+        if is_given {
+            assert_eq!((metadata.uid(), metadata.gid()), (12345, 23456));
+        }
+        #[cfg(target_os = "linux")]
+        if is_noted {
+            let mut value = [0; 16];
+            let length = rustix::fs::getxattr(&path, "user.note", &mut value[..]).unwrap();
+            assert_eq!(&value[..length], b"mine");
+        }
+    }
 }

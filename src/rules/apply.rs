@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::backup::Backup;
+use super::backup::{self, Backup};
 use super::registry::{Entry, Original, Registry};
 use super::report::Change;
 use super::store::Store;
@@ -118,6 +118,7 @@ fn known_outside(place: &Place, planned: &Registry) -> BTreeSet<PathBuf> {
     if let Ok(store) = Store::read(place) {
         known.extend(want::named(&store).into_iter().map(|(_, path)| path));
     }
+    known.extend(backup::saved(place).into_keys().filter(|path| place.allows(path)));
     let leads = |link: &Path, end: &Path| {
         let above = link.parent().and_then(|above| above.canonicalize().ok());
         link.canonicalize().is_ok_and(|there| there == end)
@@ -201,7 +202,9 @@ fn finish(place: &Place, journal: &Journal) -> Result<Vec<PathBuf>> {
                 }
             }
             Err(error) => {
-                let is_in_store = paths.iter().all(|path| path.starts_with(place.store()));
+                // The list of a backup is not worth that the rest is left out.
+                let is_stored = |path: &&Path| path.starts_with(place.store()) && !path.starts_with(&place.backups);
+                let is_in_store = paths.iter().all(is_stored);
                 left_out.extend(if is_in_store { [Path::new("/"); 2] } else { paths });
                 failed.get_or_insert(error);
             }

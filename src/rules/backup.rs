@@ -1,9 +1,9 @@
 //! Backups: one for each operation that replaces something of the user's, never overwritten.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -11,10 +11,13 @@ use serde_json::{Value, json};
 use super::{Place, folders};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
-use crate::managed::disk::{self, Modified};
+use crate::managed::Step;
+use crate::managed::disk::{self, Modified, Node};
 
 /// The end of the name of a second thing that was at the same path.
 const EDITED: &str = ".edited";
+/// The key that says that an original is back, or that the user has put something else in its place.
+const SETTLED: &str = "settled";
 
 /// One thing in a backup.
 #[derive(Clone, Debug)]
@@ -28,6 +31,8 @@ pub struct Saved {
     pub modified: Option<Modified>,
     /// Whether it is what a user made, not what was generated.
     pub is_original: bool,
+    /// Whether the same operation puts it back.
+    pub is_settled: bool,
 }
 
 /// A file, link or directory as a backup keeps it.
@@ -78,7 +83,8 @@ impl Backup {
             kept.set_file_name(format!("{name}{EDITED}"));
         }
         let modified = disk::modified(path);
-        self.saved.push(Saved { path: path.to_owned(), kept: kept.clone(), what, modified, is_original });
+        let path = path.to_owned();
+        self.saved.push(Saved { path, kept: kept.clone(), what, modified, is_original, is_settled: false });
         kept
     }
 
@@ -118,10 +124,15 @@ impl Backup {
     fn meta(&self) -> Value {
         let file = |saved: &Saved| {
             let kept = saved.kept.strip_prefix(&self.directory).unwrap_or(&saved.kept);
-            json!({ "path": saved.path, "file": kept, "original": saved.is_original })
+            let mut file = json!({ "path": saved.path, "file": kept, "original": saved.is_original });
+            if saved.is_settled {
+                file[SETTLED] = true.into();
+            }
+            file
         };
         let files: Vec<Value> = self.saved.iter().map(file).collect();
-        json!({ "created": self.id, "command": self.command, "base": self.base, "files": files })
+        let inode = inode(&self.directory);
+        json!({ "created": self.id, "command": self.command, "base": self.base, "inode": inode, "files": files })
     }
 }
 
@@ -141,26 +152,110 @@ pub fn is_from(place: &Place, kept: &Path, path: &Path) -> bool {
     whole.is_some_and(|below| Path::new(below) == name(&place.base, path))
 }
 
-/// Says whether a backup of ours lists a thing in it as an original; `None` if it lists nothing.
-fn lists_as_original(backup: &Path, name: &Path) -> Option<bool> {
-    let text = disk::text(&backup.join("meta.json")).ok()??;
-    let meta: Value = serde_json::from_str(&text).ok()?;
-    let file = meta["files"].as_array()?.iter().find(|file| file["file"].as_str().map(Path::new) == Some(name))?;
-    file["original"].as_bool()
+/// Returns what tells a directory from a copy of it, and from one that came in an archive.
+fn inode(directory: &Path) -> Option<u64> {
+    fs::symlink_metadata(directory).ok().map(|metadata| metadata.ino())
 }
 
-/// Finds what was at a path before an earlier tool wrote there, or this one before the registry was lost: the oldest thing in
-/// the backups that `is_original` takes, and that no list says to be something else.
-pub fn oldest(place: &Place, path: &Path, is_original: impl Fn(&Path) -> bool) -> Option<PathBuf> {
-    let backups = folders(&place.backups);
+/// Reads the list of a backup; `None` if it has none.
+fn meta(backup: &Path) -> Option<Value> {
+    serde_json::from_str(&disk::text(&backup.join("meta.json")).ok()??).ok()
+}
+
+/// What the list of a backup says of a thing in it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Listed {
+    /// It is an original that is not back yet.
+    Original,
+    /// It is something else, or it is settled.
+    Other,
+    /// Nothing: an earlier tool has made the backup.
+    Nothing,
+    /// There is no list: the backup was not finished, and may have a part of the file alone.
+    Unfinished,
+}
+
+fn listed(backup: &Path, name: &Path) -> Listed {
+    let Some(meta) = meta(backup) else {
+        return if disk::is_there(&backup.join("meta.json")) { Listed::Nothing } else { Listed::Unfinished };
+    };
+    let is_it = |file: &&Value| file["file"].as_str().map(Path::new) == Some(name);
+    let file = meta["files"].as_array().and_then(|files| files.iter().find(is_it));
+    match file.and_then(|file| file["original"].as_bool().map(|is_original| is_original && file[SETTLED] != true)) {
+        Some(true) => Listed::Original,
+        Some(false) => Listed::Other,
+        None => Listed::Nothing,
+    }
+}
+
+/// Finds what was at a path before an earlier tool wrote there, or this one before the registry was lost, among the things in
+/// the backups that `is_original` takes. This one saves an original only if nothing of ours is at the path, and so the newest
+/// of those counts; of others the oldest.
+pub fn original(place: &Place, path: &Path, is_original: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let name = name(&place.base, path);
-    let kept = |id: &String| place.backups.join(id).join(&name);
-    let is_listed = |id: &String| lists_as_original(&place.backups.join(id), &name) != Some(false);
-    let found = |id: &&String| disk::is_there(&kept(id)) && is_original(&kept(id)) && is_listed(id);
-    // One of ours without a list was not finished, and may have a part of the file alone.
-    let is_finished = |id: &&String| disk::is_there(&place.backups.join(id).join("meta.json"));
-    let finished = backups.iter().filter(is_finished).find(found);
-    finished.or_else(|| backups.iter().find(found)).map(kept)
+    let found = |id: &String| {
+        let backup = place.backups.join(id);
+        let kept = place.own_backup(&backup.join(&name))?;
+        (disk::is_there(&kept) && is_original(&kept)).then(|| (listed(&backup, &name), kept))
+    };
+    let mut found: Vec<(Listed, PathBuf)> = folders(&place.backups).iter().filter_map(found).collect();
+    let is = |wanted: Listed| move |(listed, _): &(Listed, PathBuf)| *listed == wanted;
+    let newest = found.iter().rposition(is(Listed::Original));
+    let oldest = |wanted: Listed| found.iter().position(is(wanted));
+    let at = newest.or_else(|| oldest(Listed::Nothing)).or_else(|| oldest(Listed::Unfinished))?;
+    Some(found.swap_remove(at).1)
+}
+
+/// Returns the paths whose originals this place itself has put into its backups, and whether one of them is not settled. A
+/// backup that was copied here, or came here in an archive, says nothing.
+pub fn saved(place: &Place) -> BTreeMap<PathBuf, bool> {
+    let mut saved = BTreeMap::new();
+    for id in folders(&place.backups) {
+        let backup = place.backups.join(&id);
+        let Some(meta) = place.own_backup(&backup.join("meta.json")).and_then(|_| meta(&backup)) else { continue };
+        let is_here = meta["base"].as_str().map(Path::new) == Some(&place.base);
+        if !is_here || meta["inode"].as_u64().is_none_or(|known| Some(known) != inode(&backup)) {
+            continue;
+        }
+        for file in meta["files"].as_array().into_iter().flatten().filter(|file| file["original"] == true) {
+            let (Some(path), Some(kept)) = (file["path"].as_str().map(Path::new), file["file"].as_str()) else {
+                continue;
+            };
+            if name(&place.base, path) == Path::new(kept) {
+                *saved.entry(path.to_owned()).or_default() |= file[SETTLED] != true;
+            }
+        }
+    }
+    saved
+}
+
+/// Returns the steps after which no list has an original of these paths that is not settled.
+///
+/// # Errors
+///
+/// If a list cannot be written.
+pub fn settle(place: &Place, paths: &BTreeSet<PathBuf>) -> Result<Vec<Step>> {
+    let names: BTreeSet<PathBuf> = paths.iter().map(|path| name(&place.base, path)).collect();
+    let is_open = |file: &Value| {
+        let is_named = file["file"].as_str().is_some_and(|kept| names.contains(Path::new(kept)));
+        is_named && file["original"] == true && file[SETTLED] != true
+    };
+    let mut steps = Vec::new();
+    for id in if names.is_empty() { Vec::new() } else { folders(&place.backups) } {
+        let Some(path) = place.own_backup(&place.backups.join(&id).join("meta.json")) else { continue };
+        let Ok(node) = disk::observe(&path) else { continue };
+        let Node::File { bytes, mode } = &node else { continue };
+        let mut meta: Value = serde_json::from_slice(bytes).unwrap_or_default();
+        let files = meta.get_mut("files").and_then(Value::as_array_mut);
+        let open: Vec<&mut Value> = files.into_iter().flatten().filter(|file| is_open(file)).collect();
+        if open.is_empty() {
+            continue;
+        }
+        open.into_iter().for_each(|file| file[SETTLED] = true.into());
+        let text = meta.to_string() + "\n";
+        steps.push(Step::write(path, text.as_bytes(), Some(*mode), &node)?);
+    }
+    Ok(steps)
 }
 
 /// Returns the absolute paths of the files of which backups keep something. The first twenty thousand are looked at.

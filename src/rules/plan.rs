@@ -7,7 +7,7 @@ mod skills;
 mod take_back;
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -68,6 +68,12 @@ pub struct Planner<'o> {
     free: HashSet<PathBuf>,
     /// The skills of the store that were read, by where they are.
     skills: HashMap<PathBuf, Rc<skills::Skill>>,
+    /// What homes and repositories have written, by the directory that they are in.
+    others: HashMap<PathBuf, Vec<others::Other>>,
+    /// The paths whose originals are in backups of this place, and whether one is not settled.
+    saved: Option<BTreeMap<PathBuf, bool>>,
+    /// Paths that are not ours any more: what was there before is back, or the user has put something else there.
+    settled: BTreeSet<PathBuf>,
 }
 
 impl<'o> Planner<'o> {
@@ -90,6 +96,9 @@ impl<'o> Planner<'o> {
             plain: HashSet::new(),
             free: HashSet::new(),
             skills: HashMap::new(),
+            others: HashMap::new(),
+            saved: None,
+            settled: BTreeSet::new(),
         }
     }
 
@@ -446,7 +455,7 @@ impl<'o> Planner<'o> {
             Ok(Node::Link(target)) => !self.store.has(&target),
             _ => false,
         };
-        match backup::oldest(&self.store.place, path, is_original) {
+        match backup::original(&self.store.place, path, is_original) {
             Some(kept) => as_original(kept),
             None => Ok(Original::Absent),
         }

@@ -1,34 +1,109 @@
-//! Files that another home or repository has generated, and that stay as they are.
+//! Files that another home or repository has written, and that stay as they are.
+//!
+//! Read [`Planner::is_of_another`]. What is known is in the registries of the homes and repositories that a path is in.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-use super::super::block;
-use super::super::generate;
+use super::super::registry::Registry;
+use super::super::{Place, STORE, Scope, backup, block, generate};
 use super::Planner;
 use crate::managed::disk::{self, Node};
 
+/// Another home or repository, and what it has written.
+pub(super) struct Other {
+    place: Place,
+    registry: Registry,
+}
+
 impl Planner<'_> {
-    /// Says whether a file was generated, is not written down, and is outside of the base or of the other scope: another home
-    /// or repository has written it, and nobody here knows what was there before.
-    pub(super) fn is_of_another(&self, path: &Path) -> bool {
+    /// Says whether a path that this place has not written down is of another home or repository: it has written it down, or
+    /// the file is generated, and nobody here knows what was there before.
+    pub(super) fn is_of_another(&mut self, path: &Path) -> bool {
         if self.registry.get(path).is_some() {
             return false;
         }
-        let Ok(Node::File { bytes, .. }) = disk::observe(path) else { return false };
-        if path.starts_with(&self.store.place.base) {
-            return self.is_of_other_scope(&bytes);
+        if self.other(path).is_some() {
+            return true;
         }
-        block::is_in(&bytes) || generate::is_generated(&bytes, false) && !generate::is_of_earlier_tool(&bytes, false)
+        let Ok(Node::File { bytes, .. }) = disk::observe(path) else { return false };
+        let is_whole = [false, true].iter().any(|has_front| generate::is_generated(&bytes, *has_front));
+        if !is_whole && !block::is_in(&bytes) {
+            return false;
+        }
+        if self.is_of_other_scope(&bytes) {
+            return true;
+        }
+        let is_outside = !path.starts_with(&self.store.place.base) && !generate::is_of_earlier_tool(&bytes, false);
+        (is_outside || self.is_in_another_store(path)) && !self.is_saved(path)
     }
 
     /// Says whether a file, or the block in it, is generated and of the other scope.
-    pub(super) fn is_of_other_scope(&self, bytes: &[u8]) -> bool {
+    fn is_of_other_scope(&self, bytes: &[u8]) -> bool {
         let split = block::split(bytes).or_else(|| block::open(bytes));
         generate::is_of_other_scope(split.as_ref().map_or(bytes, |split| split.block), self.store.place.scope)
     }
 
+    /// Returns the base of another home or repository that has written a path down.
+    fn other(&mut self, path: &Path) -> Option<PathBuf> {
+        for above in path.ancestors().skip(1) {
+            let place = &self.store.place;
+            let others = self.others.entry(above.to_owned()).or_insert_with(|| others(place, above));
+            let rest = path.strip_prefix(above).ok()?;
+            let has = |other: &&Other| other.registry.get(&other.place.base.join(rest)).is_some();
+            if let Some(other) = others.iter().find(has) {
+                return Some(other.place.base.clone());
+            }
+        }
+        None
+    }
+
+    /// Says whether a path is nearer to another store than to this one, and that store can have written it: in a repository
+    /// that is no home only files of the other scope are its own.
+    fn is_in_another_store(&self, path: &Path) -> bool {
+        let place = &self.store.place;
+        let is_store = |above: &Path| {
+            let can_be = || place.scope == Scope::Repository || !disk::is_there(&above.join(".git"));
+            let store = above.join(STORE);
+            disk::is_there(&store.join("manifest.json")) && (can_be() || disk::is_there(&store.join("shiftlog")))
+        };
+        path.ancestors().skip(1).take_while(|above| *above != place.base).any(is_store)
+    }
+
+    /// Says whether a backup of this place has what was at a path before, and it is not back.
+    fn is_saved(&mut self, path: &Path) -> bool {
+        self.saved().get(path) == Some(&true)
+    }
+
+    pub(super) fn saved(&mut self) -> &BTreeMap<PathBuf, bool> {
+        self.saved.get_or_insert_with(|| backup::saved(&self.store.place))
+    }
+
     pub(super) fn stays_for_another(&mut self, path: &Path) {
         let shown = self.store.place.shown(path);
-        self.warnings.push(format!("    Warning: nobody has written down who generated '{shown}'; it stays"));
+        let warning = match self.other(path) {
+            Some(base) => format!("    Warning: the rules of '{}' have written '{shown}'; it stays", base.display()),
+            None => format!("    Warning: nobody has written down who generated '{shown}'; it stays"),
+        };
+        self.warnings.push(warning);
     }
+}
+
+/// Returns the home and the repository that a directory is, but for `place` itself, if they have written anything.
+fn others(place: &Place, top: &Path) -> Vec<Other> {
+    let git_dir = || {
+        let file = top.join(".git");
+        if disk::is_directory(&file) {
+            return Some(file);
+        }
+        Some(top.join(disk::text(&file).ok()??.strip_prefix("gitdir:")?.trim()))
+    };
+    let home = Place::of_home(top).ok();
+    let repository = git_dir().and_then(|git_dir| Place::of_repository(top, &git_dir, &place.home).ok());
+    let is_other = |other: &Place| {
+        let is_own = other.scope == place.scope && disk::is_same(&other.base, &place.base);
+        !is_own && disk::is_there(&Registry::path(other))
+    };
+    let read = |place: Place| Some(Other { registry: Registry::read(&place).ok()?, place });
+    [home, repository].into_iter().flatten().filter(is_other).filter_map(read).collect()
 }

@@ -256,7 +256,7 @@ impl Planner<'_> {
             Ok(Node::File { .. }) => true,
             _ => false,
         };
-        backup::oldest(&self.store.place, path, is_original).map_or(Ok(Original::Absent), as_original)
+        backup::original(&self.store.place, path, is_original).map_or(Ok(Original::Absent), as_original)
     }
 }
 

@@ -49,8 +49,10 @@ impl Planner<'_> {
         files.extend(self.store.unnamed.iter().cloned());
         if self.wanted.is_empty() {
             // Nothing stays, also where the manifest names a file no longer that an earlier tool has replaced.
-            let is_text = |path: &std::path::PathBuf| path.extension().is_some_and(|extension| extension == "md");
-            files.extend(backup::paths(&place).into_iter().filter(is_text).map(|path| ("agents-md", path)));
+            let is_text = |path: &Path| path.extension().is_some_and(|extension| extension == "md");
+            let saved = self.saved().keys().cloned().collect();
+            let saved = backup::paths(&place).union(&saved).filter(|path| is_text(path)).cloned().collect::<Vec<_>>();
+            files.extend(saved.into_iter().map(|path| ("agents-md", path)));
         }
         for (target, path) in files {
             self.discover_file(target, &path, false)?;
@@ -74,6 +76,8 @@ impl Planner<'_> {
                         continue;
                     }
                     let (owned, digest) = match disk::observe(&path) {
+                        // A home can be a repository, and its store that of both.
+                        Ok(Node::Link(_) | Node::Directory) if self.is_of_another(&path) => continue,
                         Ok(Node::Link(target)) if self.store.has(&target) => {
                             (Owned::Link, target.display().to_string())
                         }
@@ -117,13 +121,11 @@ impl Planner<'_> {
         }
         // What cannot be read is not ours.
         let Ok(Node::File { bytes, mode }) = disk::observe(path) else { return Ok(()) };
-        let place = &self.store.place;
-        let is_own = path.starts_with(&place.base) || generate::is_of_earlier_tool(&bytes, has_front);
-        if self.registry.is_elsewhere(place, path) || !is_own || self.is_of_other_scope(&bytes) {
-            // Another home or repository can have written it.
-            if generate::is_generated(&bytes, has_front) || block::is_in(&bytes) {
-                self.stays_for_another(path);
-            }
+        if !generate::is_generated(&bytes, has_front) && !block::is_in(&bytes) {
+            return Ok(());
+        }
+        if self.registry.is_elsewhere(&self.store.place, path) || self.is_of_another(path) {
+            self.stays_for_another(path);
             return Ok(());
         }
         let (owned, digest, original) = if let Some(split) = block::split(&bytes) {
@@ -132,10 +134,8 @@ impl Planner<'_> {
         } else if block::open(&bytes).is_some() {
             // Nobody knows where it ends.
             (Owned::Block, String::new(), self.earlier_original(path, has_front)?)
-        } else if generate::is_generated(&bytes, has_front) {
-            (Owned::Whole, stable_digest(&bytes), self.earlier_original(path, has_front)?)
         } else {
-            return Ok(());
+            (Owned::Whole, stable_digest(&bytes), self.earlier_original(path, has_front)?)
         };
         self.discovered.insert(path.to_owned());
         self.registry.entries.insert(path.to_owned(), Entry { owned, target: target.to_owned(), digest, original });
@@ -186,6 +186,7 @@ impl Planner<'_> {
                 self.warnings
                     .push(format!("    Warning: nothing of ours is at '{shown}' any more; it is left as it is"));
                 self.registry.entries.remove(&path);
+                self.settled.insert(path);
                 continue;
             }
             let is_taken = match self.take_back(&path, &entry) {
@@ -199,8 +200,14 @@ impl Planner<'_> {
                 unknown += usize::from(self.discovered.contains(&path) && entry.original == Original::Absent);
                 self.registry.entries.remove(&path);
                 self.registry.followed.retain(|_, resolved| *resolved != path);
+                self.settled.insert(path);
             }
         }
+        // Later this would be taken for what was there before something else.
+        for saved in self.backup.saved.iter_mut().filter(|saved| self.settled.contains(&saved.path)) {
+            saved.is_settled = saved.is_original;
+        }
+        self.steps.extend(backup::settle(&self.store.place, &self.settled)?);
         if self.wanted.is_empty() && unknown > 0 {
             self.warnings.push(format!(
                 "    Warning: nobody has written down what was there before ({unknown}); where no backup has it, nothing comes back"

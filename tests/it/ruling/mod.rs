@@ -8,6 +8,7 @@ mod hostile;
 mod keeping;
 mod losses;
 mod names;
+mod nested;
 mod outside;
 mod places;
 mod unknown;

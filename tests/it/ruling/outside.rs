@@ -101,3 +101,95 @@ fn a_command_that_was_interrupted_is_finished_outside_too() {
         assert!(!file.parent().unwrap().exists(), "{fault}");
     }
 }
+
+#[test]
+fn what_was_outside_comes_back_without_the_registry() {
+    for is_block in [false, true] {
+        for is_synced in [false, true] {
+            for is_named in [false, true] {
+                let (home, file) = outside();
+                if is_block {
+                    home.rules(&["clean", "--yes"]).ok();
+                    home.write(
+                        ".ai-agent/manifest.json",
+                        &home.read(".ai-agent/manifest.json").replace("whole", "block"),
+                    );
+                    home.rules(&["sync"]).ok();
+                }
+                home.rules(&["add-rule", "new"]).ok();
+                fs::remove_dir_all(home.path(".ai-agent/shiftlog")).unwrap();
+                if is_synced {
+                    home.rules(&["remove-rule", "style"]).ok();
+                    assert!(!fs::read_to_string(&file).unwrap().contains("style"), "it is ours");
+                }
+                if !is_named {
+                    let manifest = home.read(".ai-agent/manifest.json");
+                    home.write(".ai-agent/manifest.json", &manifest.replace(file.to_str().unwrap(), "~/ws/AGENTS.md"));
+                }
+                home.rules(&["clean", "--yes"]).ok();
+                let text = fs::read_to_string(&file).unwrap();
+                assert_eq!(text, "the user's own\n", "block: {is_block}, synced: {is_synced}, named: {is_named}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_clean_without_the_registry_that_was_interrupted_is_finished_outside_too() {
+    for fault in
+        ["rules-backed-up", "rules-step-0", "rules-step-4", "rules-step-9", "rules-stepped", "rules-registered"]
+    {
+        let (home, file) = outside();
+        fs::remove_dir_all(home.path(".ai-agent/shiftlog")).unwrap();
+        let mut command = home.scratch.command("git", &home.scratch.top);
+        command.env("SHIFTLOG_FAULT", fault).args(["shiftlog", "rules", "clean", "--yes"]);
+        assert_ne!(Ran::of(command.output().unwrap()).code, 0, "{fault}");
+        home.rules(&["clean", "--yes"]).ok();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "the user's own\n", "{fault}");
+        assert!(!home.is_there(".claude/CLAUDE.md"), "{fault}");
+    }
+}
+
+#[test]
+fn a_backup_that_came_from_elsewhere_proves_nothing() {
+    let (home, file) = outside();
+    let written = fs::read(&file).unwrap();
+    // The same home out of an archive: all is as it was, but other directories.
+    let moved = home.scratch.root().join("moved");
+    fs::rename(home.path(""), &moved).unwrap();
+    home.copy(&moved, home.path("").file_name().unwrap().to_str().unwrap());
+    fs::remove_dir_all(home.path(".ai-agent/shiftlog")).unwrap();
+    let kept =
+        home.scratch.run_in(&home.path(".ai-agent/backups"), "find", [".", "-path", "*outside*", "-type", "f"]).ok();
+    for kept in kept.lines() {
+        fs::write(home.path(".ai-agent/backups").join(kept), "forged\n").unwrap();
+    }
+    for command in [&["sync"][..], &["sync", "--force"], &["clean", "--yes"], &["clean", "--yes", "--force"]] {
+        let told = home.rules(command).ok();
+        assert_eq!(fs::read(&file).unwrap(), written, "{command:?}");
+        assert!(told.contains("nobody has written down who generated"), "{command:?}: {told}");
+    }
+}
+
+#[test]
+fn a_file_outside_that_was_given_back_and_that_another_home_has_written_stays() {
+    let (home, file) = outside();
+    let other = home.copy(&home.path(""), "other");
+    home.rules(&["clean", "--yes"]).ok();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "the user's own\n");
+    fs::remove_dir_all(other.join(".ai-agent/shiftlog")).unwrap();
+    home.rules_of(&other, &["sync"]).ok();
+    let written = fs::read(&file).unwrap();
+    assert!(written.starts_with(b"# Generated"));
+    for is_lost in [false, true] {
+        if is_lost {
+            fs::remove_dir_all(home.path(".ai-agent/shiftlog")).unwrap();
+        }
+        for command in [&["clean", "--yes"][..], &["sync"], &["clean", "--yes", "--force"]] {
+            home.rules(command).ok();
+            assert_eq!(fs::read(&file).unwrap(), written, "{command:?} {is_lost}");
+        }
+    }
+    home.rules_of(&other, &["clean", "--yes"]).ok();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "the user's own\n");
+}

@@ -144,3 +144,69 @@ fn what_the_earlier_tool_has_written_is_found_after_the_settings_name_it_no_more
     assert!(!home.is_there("ws/AGENTS.md") && !home.is_there("other/AGENTS.md"));
     assert_eq!(home.words("an edit of mine"), 1, "it is in the backup");
 }
+
+#[test]
+fn a_backup_of_what_was_given_back_is_not_put_over_what_came_later() {
+    let home = Home::new();
+    home.write(
+        ".ai-agent/manifest.json",
+        &super::MANIFEST.replacen("\"claude\",", "{\"name\":\"claude\",\"mode\":\"whole\"},", 1),
+    );
+    let claude = ".claude/CLAUDE.md";
+    home.write(claude, "first\n");
+    home.rules(&["sync"]).ok();
+    home.rules(&["clean", "--yes"]).ok();
+    home.write(claude, "second\n");
+    home.rules(&["sync"]).ok();
+    assert!(home.read(claude).starts_with("# Generated"));
+    fs::remove_dir_all(home.path(".ai-agent/shiftlog")).unwrap();
+    home.rules(&["clean", "--yes"]).ok();
+    assert_eq!(home.read(claude), "second\n");
+    // Now the earlier tool writes there, and keeps what it replaces.
+    home.write(
+        claude,
+        "# Generated from ~/.ai-agent/ -- do not edit directly\n# Run: python3 sync_agent_rules.py sync\n\nrules\n",
+    );
+    home.write(".ai-agent/backups/20990101T000000Z/files/.claude/CLAUDE.md", "third\n");
+    home.write(
+        ".ai-agent/backups/20990101T000000Z/meta.json",
+        "{\"created\": \"20990101T000000Z\", \"command\": \"sync\"}",
+    );
+    home.rules(&["clean", "--yes"]).ok();
+    assert_eq!(home.read(claude), "third\n");
+}
+
+#[test]
+fn a_backup_is_not_put_over_a_file_that_a_user_has_taken_back() {
+    let home = Home::new();
+    let claude = ".claude/CLAUDE.md";
+    home.write(claude, "first\n");
+    home.rules(&["sync"]).ok();
+    // The user takes the block out, and from then on the file is theirs.
+    home.write(claude, "second\n");
+    home.rules(&["clean", "--yes"]).ok();
+    assert_eq!(home.read(claude), "second\n");
+    home.write(
+        claude,
+        "# Generated from ~/.ai-agent/ -- do not edit directly\n# Run: python3 sync_agent_rules.py sync\n\nrules\n",
+    );
+    home.write(".ai-agent/backups/20990101T000000Z/files/.claude/CLAUDE.md", "second\n");
+    home.write(".ai-agent/backups/20990101T000000Z/meta.json", "{}");
+    home.rules(&["clean", "--yes"]).ok();
+    assert_eq!(home.read(claude), "second\n");
+}
+
+#[test]
+fn what_a_user_wrote_between_two_commands_of_which_one_was_killed_comes_back() {
+    let home = Home::new();
+    let style = ".cursor/rules/style.mdc";
+    home.write(style, "first\n");
+    let mut command = home.scratch.command("git", &home.scratch.top);
+    command.env("SHIFTLOG_FAULT", "rules-backed-up").args(["shiftlog", "rules", "sync"]);
+    assert!(!command.output().unwrap().status.success());
+    home.write(style, "second\n");
+    home.rules(&["sync"]).ok();
+    fs::remove_dir_all(home.path(".ai-agent/shiftlog")).unwrap();
+    home.rules(&["clean", "--yes"]).ok();
+    assert_eq!(home.read(style), "second\n");
+}
