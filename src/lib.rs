@@ -5,7 +5,7 @@
 //! | room | what it is about |
 //! | --- | --- |
 //! | [`compare`], [`error`], [`hex`], [`outside`], [`path`], [`progress`] | how two texts differ; errors with hints; bytes as hex digits; cleaning text of other people; paths to values in JSON; how far long work has come |
-//! | [`git`], [`transcript`], [`redact`] | a Git repository; a parsed conversation; removing secrets from text |
+//! | [`git`], [`transcript`], [`redact`] | a Git repository; a parsed conversation, and the shell lines in it; removing secrets from text |
 //! | [`notes`], [`archive`], [`agent`] | notes as bytes; stored transcripts; each agent's files, hooks and transcripts |
 //! | [`managed`], [`told`] | editing files of other programs so that the edit can be undone; the instruction files that an agent reads |
 //! | [`record`] | records of sessions on commits, and reading them |

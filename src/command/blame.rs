@@ -60,7 +60,8 @@ pub struct Options {
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(blamed::with_stuck_numbers(args), |options: Options| {
-        let repo = super::open::repository(options.printing.source())?;
+        let mut repo = super::open::repository(options.printing.source())?;
+        repo.keep_bases();
         let asked = asked::asked(&repo, &options.words, "git shiftlog blame <file>")?;
         let reader = options.printing.reader(&repo);
         if let Some(format) = options.machine.format() {

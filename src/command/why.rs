@@ -54,7 +54,8 @@ pub struct Options {
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(blamed::with_stuck_numbers(args), |options: Options| {
-        let repo = super::open::repository(options.printing.source())?;
+        let mut repo = super::open::repository(options.printing.source())?;
+        repo.keep_bases();
         let asked = asked::asked(&repo, &options.words, "git shiftlog why <file>:<line>")?;
         if asked.range.is_none() && !options.blaming.has_lines() {
             return Err(Error::new(Kind::Usage, "no line is named").hint("git shiftlog why <file>:<line>"));

@@ -5,12 +5,22 @@ use std::ops::Range;
 use bstr::ByteSlice as _;
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Hir, HirKind};
 
 use super::literal;
 use super::needles::Needles;
 use crate::agent::JOINED_MARKS;
 use crate::error::{Error, Result};
 use crate::outside;
+
+/// How deep groups within groups of a pattern may be.
+const MAX_DEPTH: u32 = 100;
+/// The largest compiled pattern, in bytes; words that stand for themselves may take more.
+const MAX_COMPILED_BYTES: usize = 1 << 20;
+const MAX_FIXED_BYTES: usize = 10 << 20;
+/// How many parts of a pattern may be repeated, each counted as often as it may follow itself. Every one of them can be in
+/// progress at every character of a text, and each takes time there.
+const MAX_REPEATED: usize = 500;
 
 /// Makes a regular expression. Letters beyond ASCII match themselves; classes are those of ASCII, as in Git.
 ///
@@ -52,7 +62,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// If one is no regular expression, or too large.
+    /// If one is no regular expression, or if to look for it could take very long.
     pub fn new(patterns: &[String], options: PatternOptions) -> Result<Self> {
         let bad = |pattern: &str| Error::other(format!("'{}' is not a regular expression", outside::line(pattern)));
         let mut branches = Vec::new();
@@ -62,9 +72,8 @@ impl Pattern {
         };
         for pattern in &patterns.iter().flat_map(each).collect::<Vec<String>>() {
             let branch = if options.is_fixed { regex::escape(pattern) } else { pattern.clone() };
-            let syntax = ParserBuilder::new().unicode(false).utf8(false).build().parse(&branch);
             // By itself: a parenthesis too many must not close ours.
-            syntax.map_err(|error| bad(pattern).because(last_line(&error)))?;
+            parsed(&branch, || bad(pattern))?;
             branches.push(match options.is_word {
                 true => format!(r"\b{{start-half}}(?:{branch})\b{{end-half}}"),
                 false => format!("(?:{branch})"),
@@ -72,9 +81,17 @@ impl Pattern {
         }
         let whole = branches.join("|");
         let bad_whole = || bad(&patterns.join("|"));
-        let build = RegexBuilder::new(&whole).unicode(false).case_insensitive(options.is_folded).build();
-        let regex = build.map_err(|error| bad_whole().because(last_line(&error)))?;
-        let syntax = ParserBuilder::new().unicode(false).utf8(false).build().parse(&whole).map_err(|_| bad_whole())?;
+        let syntax = parsed(&whole, bad_whole)?;
+        if repeated(&syntax) > MAX_REPEATED {
+            return Err(too_large());
+        }
+        let max_bytes = if options.is_fixed { MAX_FIXED_BYTES } else { MAX_COMPILED_BYTES };
+        let mut builder = RegexBuilder::new(&whole);
+        let build = builder.unicode(false).case_insensitive(options.is_folded).size_limit(max_bytes).build();
+        let regex = build.map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => too_large(),
+            error => bad_whole().because(last_line(&error)),
+        })?;
         let required =
             literal::required(&syntax).filter(|all| !all.is_empty() && all.iter().all(|one| !one.is_empty()));
         let needles = |literals: Vec<Vec<u8>>| Needles::new(&literals, options.is_folded);
@@ -146,6 +163,44 @@ impl Pattern {
     }
 }
 
+/// Parses a pattern; `bad` is the error of one that is no regular expression.
+fn parsed(pattern: &str, bad: impl FnOnce() -> Error) -> Result<Hir> {
+    use regex_syntax::ast::ErrorKind::NestLimitExceeded;
+    let mut parser = ParserBuilder::new();
+    let parsed = parser.unicode(false).utf8(false).nest_limit(MAX_DEPTH).build().parse(pattern);
+    parsed.map_err(|error| match &error {
+        regex_syntax::Error::Parse(inner) if matches!(inner.kind(), NestLimitExceeded(_)) => too_large(),
+        error => bad().because(last_line(error)),
+    })
+}
+
+fn too_large() -> Error {
+    Error::other("pattern too large")
+}
+
+/// Returns how many parts of a pattern are repeated, each as often as it may follow itself.
+fn repeated(pattern: &Hir) -> usize {
+    match pattern.kind() {
+        HirKind::Repetition(_) => parts(pattern),
+        HirKind::Capture(capture) => repeated(&capture.sub),
+        HirKind::Concat(all) | HirKind::Alternation(all) => all.iter().map(repeated).fold(0, usize::saturating_add),
+        HirKind::Empty | HirKind::Literal(_) | HirKind::Class(_) | HirKind::Look(_) => 0,
+    }
+}
+
+/// Returns how many parts a pattern has where repetitions are written out.
+fn parts(pattern: &Hir) -> usize {
+    match pattern.kind() {
+        HirKind::Repetition(repetition) => {
+            let times = repetition.max.unwrap_or(repetition.min).max(1);
+            parts(&repetition.sub).saturating_mul(usize::try_from(times).unwrap_or(usize::MAX))
+        }
+        HirKind::Capture(capture) => parts(&capture.sub),
+        HirKind::Concat(all) | HirKind::Alternation(all) => all.iter().map(parts).fold(0, usize::saturating_add),
+        HirKind::Empty | HirKind::Literal(_) | HirKind::Class(_) | HirKind::Look(_) => 1,
+    }
+}
+
 fn last_line(error: &dyn std::error::Error) -> String {
     error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
@@ -189,7 +244,28 @@ mod tests {
             assert!(Pattern::new(&[bad.to_owned()], PatternOptions::default()).is_err() || bad == "a{,", "{bad}");
         }
         assert!(Pattern::new(&["(a*)*b".to_owned()], PatternOptions::default()).is_ok());
-        let huge = "(?:a{1000}){1000}".to_owned();
-        assert_eq!(Pattern::new(&[huge], PatternOptions::default()).expect_err("too large").kind(), Kind::Other);
+    }
+
+    #[test]
+    fn a_pattern_that_would_take_minutes_is_refused() {
+        let made = |pattern: String, is_fixed: bool| {
+            let options = PatternOptions { is_fixed, ..PatternOptions::default() };
+            Pattern::new(&[pattern], options).map(drop).map_err(|error| error.to_string())
+        };
+        let deep = |depth: usize| "(".repeat(depth) + "a" + &")".repeat(depth);
+        let words = vec!["reconnect"; 2000].join("|");
+        for (pattern, is_fixed) in [
+            ("x*".repeat(2000), false),
+            ("(?:a{1000}){1000}".to_owned(), false),
+            ("(?:x*y?){300}".to_owned(), false),
+            (deep(200), false),
+            ("ab".repeat(1 << 20), true),
+        ] {
+            assert_eq!(made(pattern, is_fixed), Err("pattern too large".to_owned()));
+        }
+        for pattern in ["x*".repeat(100), ".{0,300}end".to_owned(), deep(90), words, "(a|b)*c+\\d{4}".to_owned()] {
+            assert_eq!(made(pattern, false), Ok(()));
+        }
+        assert_eq!(made("x*".repeat(2000), true), Ok(()), "each character stands for itself");
     }
 }

@@ -314,12 +314,17 @@ impl Repository {
     /// As [`Repository::open`].
     pub fn reopened_for_many(&self) -> Result<Self> {
         let mut repo = Self::open_git_dir(self.git_dir())?;
-        repo.inner
-            .objects
-            .set_pack_cache(|| Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(BASES_BYTES)));
+        repo.keep_bases();
         repo.inner.objects.unset_object_cache();
         repo.is_offline.set(self.is_offline.get());
         Ok(repo)
+    }
+
+    /// Keeps delta bases in memory from now on, for reading many versions of a few files.
+    pub fn keep_bases(&mut self) {
+        self.inner
+            .objects
+            .set_pack_cache(|| Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(BASES_BYTES)));
     }
 
     /// Returns the bytes of many blobs, in the order asked for. `None` for a blob that does not fit into `max_bytes` with

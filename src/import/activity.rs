@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::shell::{CommitCommand, Named, commits_in, named_in};
+use crate::transcript::shell::{CommitCommand, Named, commits_in, named_in};
 use crate::transcript::{Message, Part};
 
 /// A tool call that ran `git commit`.

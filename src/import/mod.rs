@@ -9,7 +9,6 @@ mod content;
 mod find;
 mod load;
 mod noted;
-pub(crate) mod shell;
 mod store;
 mod texts;
 

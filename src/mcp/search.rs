@@ -54,8 +54,10 @@ pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Re
         None => {
             let is_fixed = !flag(arguments, "regex");
             let options = PatternOptions { is_fixed, is_folded: case == Case::Folded, ..PatternOptions::default() };
-            let pattern = Pattern::new(&[query.to_owned()], options)
-                .map_err(|_| format!("invalid arguments: '{}' is not a regular expression", quoted(query)))?;
+            let pattern = Pattern::new(&[query.to_owned()], options).map_err(|error| match error.kind() {
+                Kind::Usage => format!("invalid arguments: '{}' is not a regular expression", quoted(query)),
+                _ => format!("invalid arguments: {error}"),
+            })?;
             search.by_pattern(pattern, page)?
         }
     };

@@ -13,7 +13,7 @@ use crate::git::{BlameRequest, FileSince, ObjectId, Repository, date};
 use crate::outside;
 use crate::pretty::{has_passed, runs_checks};
 use crate::record::{Reader, redaction};
-use crate::replay::{Block, Call, Certainty, Explainer, Talk, blocks};
+use crate::replay::{Block, Call, Certainty, Change, Explainer, Talk, blocks};
 
 /// The longest answer, in tokens.
 const MAX_TOKENS: usize = 500;
@@ -371,8 +371,10 @@ fn is_correction(prompt: &str) -> bool {
 
 /// Returns lines that the same session had written before and that the edit took away.
 fn replaced(block: &Block, talk: &Talk, call: &Call) -> Vec<String> {
-    let Some(change) = block.change() else { return Vec::new() };
-    let (old, new) = (change.edit.old.as_deref().unwrap_or_default(), change.edit.new.as_deref().unwrap_or_default());
+    let changes: Vec<&Change> = block.changes().into_iter().map(|(change, _)| change).collect();
+    let Some(change) = changes.first() else { return Vec::new() };
+    let own = || changes.iter().filter(|own| own.edit.path == change.edit.path).map(|own| &own.edit);
+    let new: Vec<&str> = own().filter_map(|edit| edit.new.as_deref()).flat_map(str::lines).map(str::trim).collect();
     let earlier: Vec<&str> = talk
         .calls
         .iter()
@@ -382,9 +384,9 @@ fn replaced(block: &Block, talk: &Talk, call: &Call) -> Vec<String> {
         .flat_map(|earlier| earlier.edit.new.as_deref().unwrap_or_default().lines())
         .map(str::trim)
         .collect();
-    let is_gone = |line: &&str| line.len() > 3 && !new.lines().any(|other| other.trim() == *line);
-    let gone =
-        old.lines().map(str::trim).filter(is_gone).filter(|line| earlier.iter().any(|earlier| earlier.contains(line)));
+    let is_gone = |line: &&str| line.len() > 3 && !new.contains(line);
+    let old = own().filter_map(|edit| edit.old.as_deref()).flat_map(str::lines);
+    let gone = old.map(str::trim).filter(is_gone).filter(|line| earlier.iter().any(|earlier| earlier.contains(line)));
     gone.take(MAX_REPLACED).map(|line| short(line, EXCERPT_TOKENS)).collect()
 }
 

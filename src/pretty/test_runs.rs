@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use super::count;
 use super::html::beginning;
 use crate::evidence::counts::{has_count, has_failures};
-use crate::import::shell::commands_in;
 use crate::outside;
+use crate::transcript::shell::commands_in;
 use crate::transcript::{Message, Part, ToolResult};
 
 /// The longest beginning of a command that is printed, in characters.

@@ -11,7 +11,7 @@ use crate::compare::Lines;
 use crate::git::{Commit, date};
 use crate::outside;
 use crate::redact::Redactor;
-use crate::replay::{Block, Certainty, Change};
+use crate::replay::{Block, BlockLine, Certainty, Change};
 use crate::transcript::{SessionKey, short_ids};
 
 /// How many lines of a prompt, and of what was said before an edit, are shown unless all are wanted.
@@ -20,6 +20,9 @@ const MAX_WORDS_LINES: usize = 20;
 const CONTEXT: usize = 3;
 /// An edit of at most so many lines is shown whole.
 const MAX_EDIT_LINES: usize = 20;
+
+/// So many edits of one call are shown unless all are wanted.
+const MAX_EDITS: usize = 5;
 
 /// A line has at most so many characters unless all is wanted.
 const MAX_LINE_CHARS: usize = 2000;
@@ -122,10 +125,16 @@ pub fn write_why(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: 
         }
     }
     write_words(out, block, view, style)?;
-    if let Some(change) = block.change() {
+    let changes = block.changes();
+    let shown = if view.is_whole { changes.len() } else { changes.len().min(MAX_EDITS) };
+    for (change, lines) in &changes[..shown] {
         writeln!(out)?;
-        rows_of(change, block, view).iter().try_for_each(|row| writeln!(out, "{}", row.shown(block, view, style)))?;
-    } else if let Some(command) = found.call().and_then(|call| call.command.as_deref()) {
+        rows_of(change, lines, view).iter().try_for_each(|row| writeln!(out, "{}", row.shown(block, view, style)))?;
+    }
+    if changes.len() > shown {
+        writeln!(out, "\n[{} more]", count((changes.len() - shown) as u64, "edit"))?;
+    }
+    if let Some(command) = found.call().and_then(|call| call.command.as_deref()).filter(|_| changes.is_empty()) {
         writeln!(out)?;
         let shown = lines_of(&view.clean(command), view.is_whole);
         shown.iter().try_for_each(|line| writeln!(out, "    {}", view.line(line)))?;
@@ -216,15 +225,15 @@ impl Row {
 }
 
 /// Returns the lines of an edit, with the numbers of those that were asked about.
-fn rows_of(change: &Change, block: &Block, view: &WhyView<'_>) -> Vec<Row> {
+fn rows_of(change: &Change, lines: &[&BlockLine], view: &WhyView<'_>) -> Vec<Row> {
     let [old, new] = [&change.edit.old, &change.edit.new].map(|text| view.clean(text.as_deref().unwrap_or_default()));
-    let lines = Lines::of(&old, &new, None);
+    let compared = Lines::of(&old, &new, None);
     let mut rows: Vec<Row> =
-        lines.all().map(|(sign, line)| Row { sign, text: line.to_owned(), number: None }).collect();
+        compared.all().map(|(sign, line)| Row { sign, text: line.to_owned(), number: None }).collect();
     let visible = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     let shown: Vec<String> = rows.iter().map(|row| visible(&row.text)).collect();
     let mut next = 0;
-    for line in &block.lines {
+    for line in lines {
         let text = visible(&line.text.to_str_lossy());
         let is_free = |at: &usize| rows[*at].sign == '+' && rows[*at].number.is_none();
         let is_it = |at: &usize| is_free(at) && shown[*at] == text;
@@ -299,9 +308,21 @@ pub fn why_object(block: &Block, view: &WhyView<'_>) -> Value {
     if let Some(commit_id) = found.recorded_on {
         put("via", json!([commit_id.to_string()]));
     }
-    if let Some(change) = block.change() {
+    let shown = |change: &Change| {
         let [old, new] = [&change.edit.old, &change.edit.new].map(|text| text.as_deref().map(|text| view.clean(text)));
-        put("edit", json!({ "old": old, "new": new }));
+        json!({ "old": old, "new": new })
+    };
+    let changes = block.changes();
+    if let Some(change) = block.change() {
+        put("edit", shown(change));
+    }
+    if changes.len() > 1 {
+        let with_lines = |(change, lines): &(&Change, Vec<&BlockLine>)| {
+            let mut edit = shown(change);
+            edit["lines"] = lines.iter().map(|line| line.number).collect();
+            edit
+        };
+        put("edits", changes.iter().map(with_lines).collect());
     }
     put("problems", found.problems().into());
     Value::Object(object)

@@ -52,7 +52,7 @@ pub use self::newer::Newer;
 pub use self::note::{Hidden, Note};
 pub use self::overview::Summary;
 pub(crate) use self::read::EARLIER_REF;
-pub use self::read::Reader;
+pub use self::read::{NoteTrees, Reader};
 pub use self::remark::Remark;
 pub use self::sessions::{Sessions, SubAgents};
 pub use self::summary::{save_summary, saved_summary};

@@ -34,6 +34,9 @@ pub struct Reader<'r> {
     unlisted: OnceLock<Vec<String>>,
 }
 
+/// The trees of the notes refs at one moment.
+pub struct NoteTrees(Vec<Option<ObjectId>>);
+
 impl<'r> Reader<'r> {
     /// Makes a reader of all notes refs, or of `notes_ref` alone.
     pub fn new(repo: &'r Repository, notes_ref: Option<&str>) -> Self {
@@ -84,9 +87,32 @@ impl<'r> Reader<'r> {
     ///
     /// If a notes tree or a note cannot be read.
     pub fn note(&self, commit_id: ObjectId) -> Result<Option<Note>> {
+        self.merged_note(commit_id, |number| notes::get(self.repo, &self.refs[number], commit_id))
+    }
+
+    /// Returns the trees of the notes refs, for reading the notes of many commits; `None` if one of them cannot be read.
+    pub fn trees(&self) -> Option<NoteTrees> {
+        let tips: Result<Vec<_>> = self.refs.iter().map(|name| self.repo.tip(name)).collect();
+        Some(NoteTrees(tips.ok()?.into_iter().map(|tip| tip.map(|tip| tip.tree_id)).collect()))
+    }
+
+    /// Returns the note of a commit as [`Reader::note`] does, from trees that were read before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::note`].
+    pub fn note_in(&self, trees: &NoteTrees, commit_id: ObjectId) -> Result<Option<Note>> {
+        self.merged_note(commit_id, |number| match trees.0[number] {
+            Some(tree_id) => notes::get_at(self.repo, tree_id, commit_id),
+            None => Ok(None),
+        })
+    }
+
+    /// Merges the notes of a commit; `get` returns the one under the ref with a number.
+    fn merged_note(&self, commit_id: ObjectId, get: impl Fn(usize) -> Result<Option<Vec<u8>>>) -> Result<Option<Note>> {
         let mut merged: Option<Note> = None;
-        for name in &self.refs {
-            let note = match notes::get(self.repo, name, commit_id) {
+        for (number, name) in self.refs.iter().enumerate() {
+            let note = match get(number) {
                 Ok(None) => continue,
                 Ok(Some(bytes)) => self.parsed(&bytes),
                 // A damaged ref of a remote must not hide the notes of the other refs.

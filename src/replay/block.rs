@@ -1,5 +1,6 @@
 //! Runs of lines that one call wrote.
 
+use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
 use bstr::{BString, ByteSlice as _};
@@ -60,18 +61,44 @@ pub fn blocks(explained: &[(BlamedLines, Vec<Explanation>)]) -> Vec<Block> {
 }
 
 impl Block {
-    /// Returns the edit of the call that has the most of the lines. One that changes a part of a line has none of them whole.
+    /// Returns the edits of the call that have some of the lines, each with those lines, in the order of the call. A line that
+    /// several edits have is with the one that has most of the lines.
+    pub fn changes(&self) -> Vec<(&Change, Vec<&BlockLine>)> {
+        let Some(call) = self.found.call() else { return Vec::new() };
+        let lines_of = |change: &Change| keys(change.edit.new.as_deref().unwrap_or_default().as_bytes());
+        let there: Vec<HashSet<Vec<u8>>> =
+            call.changes.iter().map(|change| lines_of(change).into_iter().collect()).collect();
+        let wanted: Vec<Vec<u8>> = self.lines.iter().map(|line| keys(&line.text).concat()).collect();
+        let is_whole = |change: usize, key: &Vec<u8>| !key.is_empty() && there[change].contains(key);
+        // An edit that changes a part of a line has none of them whole.
+        let is_part =
+            |change: usize, key: &Vec<u8>| there[change].iter().any(|part| !part.is_empty() && key.contains_str(part));
+        let count =
+            |change: usize, has: &dyn Fn(usize, &Vec<u8>) -> bool| wanted.iter().filter(|key| has(change, key)).count();
+        let all = 0..there.len();
+        let counts: Vec<_> = all.clone().map(|at| (count(at, &is_whole), count(at, &is_part))).collect();
+        let mut found: BTreeMap<usize, Vec<&BlockLine>> = BTreeMap::new();
+        // Lines that were replayed are of one of the edits in any case. Blank ones are with the lines before them.
+        let mut last = None;
+        let mut first = Vec::new();
+        for (line, key) in self.lines.iter().zip(&wanted) {
+            let best = |has: &dyn Fn(usize, &Vec<u8>) -> bool| {
+                all.clone().rev().filter(|change| has(*change, key)).max_by_key(|change| counts[*change])
+            };
+            last = best(&is_whole).or_else(|| best(&is_part)).or(last);
+            last.map_or(&mut first, |change| found.entry(change).or_default()).push(line);
+        }
+        let is_known = !found.is_empty() || (self.found.evidence == Certainty::Replay && !there.is_empty());
+        if let Some(change) = found.keys().next().copied().or(Some(0)).filter(|_| is_known) {
+            found.entry(change).or_default().splice(0..0, first);
+        }
+        found.into_iter().map(|(change, lines)| (&call.changes[change], lines)).collect()
+    }
+
+    /// Returns the edit of the call that has most of the lines.
     pub fn change(&self) -> Option<&Change> {
-        let wanted: Vec<Vec<u8>> = self.lines.iter().flat_map(|line| keys(&line.text)).collect();
-        let count = |change: &&Change| {
-            let there = keys(change.edit.new.as_deref().unwrap_or_default().as_bytes());
-            let is_part = |key: &&Vec<u8>| there.iter().any(|part| !part.is_empty() && key.contains_str(part));
-            let whole = wanted.iter().filter(|key| !key.is_empty() && there.contains(key)).count();
-            (whole, wanted.iter().filter(is_part).count())
-        };
-        let change = self.found.call()?.changes.iter().rev().max_by_key(count)?;
-        // Lines that were replayed are of one of the edits in any case.
-        (self.found.evidence == Certainty::Replay || count(&change).0 > 0).then_some(change)
+        let changes = self.changes();
+        changes.into_iter().rev().max_by_key(|(_, lines)| lines.len()).map(|(change, _)| change)
     }
 
     /// Returns the numbers of the lines as ranges: `12-13,15`.

@@ -20,7 +20,7 @@ use super::talk::{Befores, CallIndex};
 use super::texts::{Texts, is_trivial};
 use crate::error::Result;
 use crate::git::{BlamedFile, BlamedLines, ObjectId, Repository};
-use crate::record::{Reader, redaction};
+use crate::record::{NoteTrees, Reader, redaction};
 use crate::redact::Redactor;
 use crate::transcript::SessionKey;
 
@@ -46,6 +46,8 @@ pub struct Explainer<'a, 'r> {
     redactor: Option<Redactor>,
     /// What the file that was asked about is, where no commit has it.
     content: Option<Vec<u8>>,
+    /// The notes, from when they are first needed.
+    trees: Option<Option<NoteTrees>>,
     sources: HashMap<Key, Rc<Source>>,
     /// The files as edits have found them, until the edits are done again.
     befores: HashMap<Key, Befores>,
@@ -79,6 +81,7 @@ impl<'a, 'r> Explainer<'a, 'r> {
             repo,
             redactor,
             content,
+            trees: None,
             sources: HashMap::new(),
             befores: HashMap::new(),
             files: HashMap::new(),
@@ -236,9 +239,10 @@ impl<'a, 'r> Explainer<'a, 'r> {
         }
         let (path, before) = (of.path.to_str_lossy(), path_before(of).to_str_lossy());
         let names = [&*path, &*before].map(|path| path.rsplit('/').next().unwrap_or(path));
+        let trees = self.trees.get_or_insert_with(|| self.reader.trees()).as_ref();
         let (source, befores) = match commit_id.is_null() {
             true => Source::of_worktree(self.repo, Instant::now() + LIVE_TIME, names),
-            false => Source::of_commit(self.reader, commit_id, is_whole, self.redactor.as_ref(), names)?,
+            false => Source::of_commit(self.reader, trees, commit_id, is_whole, self.redactor.as_ref(), names)?,
         };
         let source = Rc::new(source);
         self.befores.insert(key.clone(), befores);

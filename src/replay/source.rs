@@ -9,7 +9,7 @@ use crate::agent;
 use crate::capture::{self, Spoken};
 use crate::error::Result;
 use crate::git::{ObjectId, Repository};
-use crate::record::{MissingWords, Reader, Words};
+use crate::record::{MissingWords, NoteTrees, Reader, Words};
 use crate::redact::Redactor;
 use crate::transcript::SessionKey;
 
@@ -32,21 +32,23 @@ pub struct Source {
 }
 
 impl Source {
-    /// Reads the sessions of a commit: what it recorded, or with `is_whole` all of them up to the commit. Also returns files
-    /// as edits have found them, of those that are called by one of the `names`.
+    /// Reads the sessions of a commit, whose note is in one of the `trees`: what it recorded, or with `is_whole` all of them up
+    /// to the commit. Also returns files as edits have found them, of those that are called by one of the `names`.
     ///
     /// # Errors
     ///
     /// If the note cannot be read.
     pub fn of_commit(
         reader: &Reader<'_>,
+        trees: Option<&NoteTrees>,
         commit_id: ObjectId,
         is_whole: bool,
         redactor: Option<&Redactor>,
         names: [&str; 2],
     ) -> Result<(Self, Befores)> {
         let (mut source, mut befores) = (Source::default(), Befores::new());
-        let Some(note) = reader.note(commit_id)? else { return Ok((source, befores)) };
+        let note = trees.map_or_else(|| reader.note(commit_id), |trees| reader.note_in(trees, commit_id))?;
+        let Some(note) = note else { return Ok((source, befores)) };
         source.problems.extend_from_slice(note.problems());
         reader.each_conversation(&note, None, is_whole, Words::Shown, |mut conversation| {
             if let Some(redactor) = redactor {

@@ -7,6 +7,7 @@ mod about;
 mod edited;
 mod picture;
 mod session;
+pub(crate) mod shell;
 mod tally;
 mod tokens;
 mod turn;

@@ -87,6 +87,7 @@ mod web;
 mod why;
 mod why_claims;
 mod why_edges;
+mod why_hunks;
 mod why_lines;
 mod why_truth;
 mod why_world;

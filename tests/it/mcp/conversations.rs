@@ -125,6 +125,11 @@ fn the_tools_list_read_and_search_what_was_recorded() {
                 json!({ "query": "(", "regex": true }),
                 "invalid arguments: '(' is not a regular expression",
             ),
+            (
+                "shiftlog_search",
+                json!({ "query": "x*".repeat(2000), "regex": true }),
+                "invalid arguments: pattern too large",
+            ),
             ("shiftlog_search", json!({ "query": "" }), "invalid arguments: query must not be empty"),
         ] {
             assert_eq!(client.refused(tool, arguments.clone()), expected, "{tool} {arguments}");

@@ -45,10 +45,7 @@ fn nested(text: &str) -> (Home, PathBuf) {
         ".ai-agent/manifest.json",
         &manifest("~/ws ~/sub/AGENTS.md ~/sub/.claude/CLAUDE.md ~/*/.gemini/*.md".into()),
     );
-    home.write(
-        "sub/.ai-agent/manifest.json",
-        &manifest("~/AGENTS.md ~/ws/AGENTS.md".into()),
-    );
+    home.write("sub/.ai-agent/manifest.json", &manifest("~/AGENTS.md ~/ws/AGENTS.md".into()));
     for rule in ["style", "tests"] {
         home.write(&format!("sub/.ai-agent/rules/{rule}.md"), "of the home within\n");
     }
