@@ -6,6 +6,7 @@
 
 use std::time::Instant;
 
+use bstr::ByteSlice as _;
 use gix::refs::transaction::{PreviousValue, RefEdit};
 
 use super::ref_name::{Tip, full_name};
@@ -123,7 +124,7 @@ impl Repository {
         let Some(name) = kept_name(ref_name) else { return Ok(None) };
         let kept = self.kept_tree(ref_name);
         let stays = match keep {
-            Keep::IfFollowed => kept.is_some_and(|kept| !self.follows(tip, kept)),
+            Keep::IfFollowed => self.lost_of(ref_name, tip).is_some(),
             Keep::IfThere => kept.is_none(),
             Keep::Always => false,
         };
@@ -134,7 +135,20 @@ impl Repository {
     }
 
     fn lost_of(&self, ref_name: &str, tip: Option<Tip>) -> Option<ObjectId> {
-        self.kept_tree(ref_name).filter(|kept| !self.follows(tip, *kept))
+        let written = self.kept_tree(ref_name).or_else(|| self.logged_tree(ref_name));
+        written.filter(|written| !self.follows(tip, *written))
+    }
+
+    /// Returns the tree after our last write as the reflog of the ref tells it, if there is no second ref: a fetch that prunes
+    /// deletes it where our refs are fetched onto themselves.
+    fn logged_tree(&self, ref_name: &str) -> Option<ObjectId> {
+        if self.gix().try_find_reference(kept_name(ref_name)?.as_str()).ok()?.is_some() {
+            return None;
+        }
+        let log = std::fs::read(self.common_dir().join("logs").join(ref_name)).ok()?;
+        let is_ours = |line: &&[u8]| line.contains_str("\tshiftlog: ");
+        let commit_id = self.parse_id(&log.lines().rfind(is_ours)?.fields().nth(1)?.to_str_lossy())?;
+        self.commit(commit_id).ok().map(|commit| commit.tree_id)
     }
 
     /// Returns the tree that the second ref names, if the repository has it.

@@ -202,6 +202,38 @@ fn a_forced_fetch_of_all_notes_drops_no_record() {
 }
 
 #[test]
+fn a_forced_fetch_that_prunes_our_second_refs_drops_no_record() {
+    let (scratch, commits, _) = recorded(&["one"]);
+    let server = scratch.root().join("server.git");
+    scratch.git(["clone", "-q", "--bare", ".", server.to_str().unwrap()]).ok();
+    scratch.git(["push", "-q", "--no-verify", server.to_str().unwrap(), NOTES, ARCHIVE]).ok();
+    let session = scratch.session("s2");
+    let turn = |word: &str| {
+        session.prompt(word);
+        session.edits(&format!("{word}.txt"), word);
+        session.commits(word)
+    };
+    let second = turn("two");
+    let fetch = || {
+        let refspecs = ["+refs/notes/*:refs/notes/*", "+refs/shiftlog/*:refs/shiftlog/*"];
+        scratch.git([&["fetch", "-q", "--prune", server.to_str().unwrap()], &refspecs[..]].concat()).ok();
+        assert_eq!(scratch.git(["for-each-ref", "refs/shiftlog/kept"]).ok(), "", "the fetch has pruned them");
+    };
+    fetch();
+    assert_eq!(scratch.records(&second).len(), 0, "the fetch has replaced our notes");
+    assert!(scratch.raw(&second, &[]).contains("two"), "the next command joins them again");
+    // So does a commit's hook.
+    fetch();
+    let third = turn("three");
+    fetch();
+    assert!(!scratch.raw(&commits[0], &[]).is_empty());
+    collect_garbage(&scratch);
+    assert!(scratch.raw(&second, &[]).contains("two"));
+    assert_eq!(scratch.raw(&third, &["--full"]), session.text());
+    scratch.assert_sound();
+}
+
+#[test]
 fn doctor_warns_of_a_fetch_that_replaces_our_notes() {
     let scratch = Scratch::set_up();
     scratch.git(["remote", "add", "origin", "../nowhere"]).ok();

@@ -121,6 +121,7 @@ fn an_archive_that_was_set_back_gets_its_segments_again() {
     team.git(&a, &["update-ref", "refs/shiftlog/sessions", &old]).ok();
     // An archive of an earlier version is kept nowhere else.
     team.git(&a, &["update-ref", "-d", "refs/shiftlog/kept/sessions"]).ok();
+    team.git(&a, &["reflog", "expire", "--expire=all", "refs/shiftlog/sessions"]).ok();
     let ran = team.shiftlog(&a, "fsck", &["-q"]);
     assert!(ran.stdout.starts_with("unarchived-segment ") && ran.stdout.lines().count() == 1, "{ran:?}");
     team.shiftlog(&a, "fsck", &["--repair", "-q"]).ok();
@@ -205,6 +206,7 @@ fn a_segment_under_a_foreign_name_gets_its_own() {
     let commit = git(&["commit-tree", &tree, "-m", "x"]);
     team.git(&a, &["update-ref", "refs/shiftlog/sessions", &commit]).ok();
     team.git(&a, &["update-ref", "-d", "refs/shiftlog/kept/sessions"]).ok();
+    team.git(&a, &["reflog", "expire", "--expire=all", "refs/shiftlog/sessions"]).ok();
     let ran = team.shiftlog(&a, "fsck", &["-q"]);
     assert_eq!((ran.code, ran.stdout), (1, format!("wrong-path {id} claude/words: {name}\n")));
     team.shiftlog(&a, "fsck", &["--repair", "-q"]).ok();
