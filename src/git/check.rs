@@ -45,6 +45,9 @@ pub struct Allowed {
     pub max_paths: usize,
     /// Whether missing and damaged objects are accepted. 'fsck' reports them, and a remote may still have them.
     pub missing: bool,
+    /// Whether the root may have nothing but notes. Git keeps other files beside them, and with these, what is signed next
+    /// would look like a commit of the project; see `is_root_of_ours`.
+    pub notes_only: bool,
 }
 
 /// Counts the entries of the trees that one listing reads, up to [`MAX_ENTRIES`].
@@ -145,6 +148,27 @@ impl Repository {
         let message = format!("shiftlog: what may be here of {}\n", commit_id.to_hex_with_len(12));
         self.write_commit(&gix::actor::Signature { name, email, time }, &message, tree_id, &[])
     }
+
+    /// Says whether a tree can be that of a ref with notes or purge marks: its root has nothing else.
+    ///
+    /// A commit of the project fails this. Whoever has a patch merged can put our files into the project, and then push the
+    /// commit to one of our refs, with the signature of the person who merged it.
+    pub(super) fn is_root_of_ours(&self, tree_id: ObjectId) -> bool {
+        let is_marks =
+            |entry: &Entry| entry.mode.is_tree() && ["segments", "sessions"].iter().any(|name| entry.filename == *name);
+        let entries = self.tree_entries(tree_id);
+        entries.is_some_and(|entries| entries.iter().all(|entry| is_note(entry) || is_marks(entry)))
+    }
+
+    /// Returns the entries of a tree, in their order; `None` if it cannot be read.
+    fn tree_entries(&self, tree_id: ObjectId) -> Option<Vec<Entry>> {
+        let tree = self.gix().find_object(tree_id).ok()?;
+        if tree.kind != gix::object::Kind::Tree {
+            return None;
+        }
+        let entries = gix::objs::TreeRefIter::from_bytes(&tree.data, tree_id.kind());
+        entries.map(|entry| entry.ok().map(Entry::from)).collect()
+    }
 }
 
 impl Checker<'_> {
@@ -185,7 +209,7 @@ impl Checker<'_> {
             return *paths;
         }
         let mut paths = 0_usize;
-        for entry in self.entries(tree_id).unwrap_or_default() {
+        for entry in self.repo.tree_entries(tree_id).unwrap_or_default() {
             let is_below = entry.mode.is_tree() && depth < MAX_DEPTH;
             let below = if is_below { self.count(entry.oid, depth + 1, counted) } else { 0 };
             paths = paths.saturating_add(1).saturating_add(below);
@@ -226,7 +250,7 @@ impl Checker<'_> {
         path: &mut BString,
         depth: usize,
     ) -> Result<CheckedTree> {
-        let Some(before) = self.entries(tree_id) else {
+        let Some(before) = self.repo.tree_entries(tree_id) else {
             if self.allowed.missing {
                 return Ok(CheckedTree { tree_id: Some(tree_id), paths: 0 });
             }
@@ -234,7 +258,7 @@ impl Checker<'_> {
             return Ok(CheckedTree { tree_id: None, paths: 0 });
         };
         let mut paths = 0_usize;
-        let sound = sound.and_then(|sound| self.entries(sound)).unwrap_or_default();
+        let sound = sound.and_then(|sound| self.repo.tree_entries(sound)).unwrap_or_default();
         let sound: HashMap<&BString, &Entry> = sound.iter().map(|entry| (&entry.filename, entry)).collect();
         let mut after: Vec<Entry> = Vec::new();
         let mut names = HashSet::new();
@@ -245,6 +269,7 @@ impl Checker<'_> {
             }
             path.extend_from_slice(&entry.filename);
             let same = sound.get(&entry.filename).copied();
+            let is_foreign = depth == 0 && self.allowed.notes_only && !is_note(entry);
             paths = paths.saturating_add(usize::from(same != Some(entry)));
             if !names.insert(&entry.filename) {
                 self.misfit("a name twice", path);
@@ -252,13 +277,15 @@ impl Checker<'_> {
                 after.push(entry.clone());
             } else if !is_name(&entry.filename) {
                 self.misfit("a name that no file should have", path);
-            } else if entry.mode.is_tree() {
+            } else if entry.mode.is_tree() && !is_foreign {
                 let same = same.filter(|same| same.mode.is_tree()).map(|same| same.oid);
                 let subtree = self.tree(entry.oid, same, path, depth + 1)?;
                 paths = paths.saturating_add(subtree.paths);
                 after.extend(subtree.tree_id.map(|oid| Entry { oid, ..entry.clone() }));
             } else if let Some(what) = self.misfit_of(entry) {
                 self.misfit(&what, path);
+            } else if is_foreign {
+                self.misfit("a file that is no note", path);
             } else {
                 after.push(entry.clone());
             }
@@ -303,15 +330,13 @@ impl Checker<'_> {
             Err(_) => Some("a file that cannot be read".into()),
         }
     }
+}
 
-    fn entries(&self, tree_id: ObjectId) -> Option<Vec<Entry>> {
-        let tree = self.repo.gix().find_object(tree_id).ok()?;
-        if tree.kind != gix::object::Kind::Tree {
-            return None;
-        }
-        let entries = gix::objs::TreeRefIter::from_bytes(&tree.data, tree_id.kind());
-        entries.map(|entry| entry.ok().map(Entry::from)).collect()
-    }
+/// Says whether an entry at the root of a tree is a note, named as the object that it is for, or a directory of notes.
+fn is_note(entry: &Entry) -> bool {
+    let is_hex = entry.filename.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let length = entry.filename.len();
+    is_hex && if entry.mode.is_tree() { length == 2 } else { matches!(length, 40 | 64) }
 }
 
 /// Says whether an entry of our trees may have this name: it must be a safe file name on every system.

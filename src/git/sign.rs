@@ -98,7 +98,8 @@ impl Repository {
         self.parse_id(&hex).ok_or_else(|| crate::error::Error::other("'git commit-tree' printed no commit"))
     }
 
-    /// Returns what Git says of the signatures of commits.
+    /// Returns what Git says of the signatures of commits on refs with notes or purge marks. That of a commit of the project
+    /// counts as none; see `is_root_of_ours`.
     ///
     /// # Errors
     ///
@@ -124,6 +125,10 @@ impl Repository {
                 Some("E") => State::Unchecked,
                 _ => State::None,
             };
+            let is_ours = || self.commit(id).is_ok_and(|commit| self.is_root_of_ours(commit.tree_id));
+            if state != State::None && !is_ours() {
+                return Some((id, Signature::none()));
+            }
             let signer = parts.next().unwrap_or_default();
             Some((id, Signature { state, signer, key: parts.next().unwrap_or_default() }))
         };

@@ -43,7 +43,7 @@ impl Holds {
     /// Returns the entries that our own refs may have. Missing notes and segments are accepted, because a remote may still
     /// have them. The number of paths is not limited: the check must not remove our own data because there is much of it.
     fn own(self) -> Allowed {
-        Allowed { max_bytes: u64::MAX, max_paths: usize::MAX, missing: self != Holds::Marks }
+        Allowed { max_bytes: u64::MAX, max_paths: usize::MAX, missing: self != Holds::Marks, notes_only: false }
     }
 }
 
@@ -58,7 +58,8 @@ pub fn fetched(repo: &Repository, holds: Holds, theirs: ObjectId, known: &[Objec
             return Ok(Fetched::default());
         }
     }
-    let allowed = Allowed { max_bytes: holds.max_bytes(), max_paths: MAX_ENTRIES, missing: false };
+    let (max_bytes, notes_only) = (holds.max_bytes(), holds == Holds::Notes);
+    let allowed = Allowed { max_bytes, max_paths: MAX_ENTRIES, missing: false, notes_only };
     let mut checked = repo.check_trees(theirs, known, allowed)?;
     if holds == Holds::Sessions {
         leave_out_misplaced(repo, &mut checked, known)?;

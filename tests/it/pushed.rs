@@ -1,5 +1,7 @@
 //! What somebody who can push may do to others: hide what they name, visibly, and nothing more.
 
+mod signatures;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
