@@ -1,5 +1,6 @@
 //! `git shiftlog purge`: remove a conversation, or a secret inside it, for good.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -13,12 +14,14 @@ use crate::capture::{self, Lock, State};
 use crate::cli::{self, NotesRef, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
 use crate::find;
+use crate::git::sign::State as Signed;
 use crate::git::{ObjectId, Repository};
 use crate::progress::silent;
 use crate::record::{Reader, may_be_fetched, redaction};
 use crate::share::purge::{self, Purged, Target, carry_out, is_unfinished, plan};
 use crate::share::sync;
 use crate::transcript::SessionKey;
+use crate::upkeep::verify::{Verified, verify};
 use crate::{outside, pretty};
 
 /// How long to wait for hooks that are running.
@@ -147,11 +150,25 @@ fn purge(repo: &Repository, options: &Options) -> Result<Outcome> {
     }
     // While somebody thought about it, a session may have gone on: look again, and let no hook in between.
     let _lock = lock(repo)?;
-    let plan = crate::share::purge::plan(repo, &notes_ref, target(repo, options, &named)?, &mut silent())?;
+    let mut plan = crate::share::purge::plan(repo, &notes_ref, target(repo, options, &named)?, &mut silent())?;
+    plan.signed = signed(repo, &notes_ref, &plan.noted);
     let purged = carry_out(repo, &notes_ref, &plan)?;
     report(repo, options, &plan, &purged)?;
     let is_gone = purged.left.is_empty() && purged.other_refs.is_empty();
     Ok(if is_gone { Outcome::Done } else { Outcome::No })
+}
+
+/// Returns the records of some commits that have a good signature, if records are signed here.
+fn signed(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> HashSet<(ObjectId, SessionKey)> {
+    if !repo.signs(notes_ref) {
+        return HashSet::new();
+    }
+    let verified = verify(repo, notes_ref, commit_ids).unwrap_or_default();
+    let (good, other): (Vec<_>, Vec<_>) = verified.iter().partition(|each| each.signature.state == Signed::Good);
+    let keys = |verified: Vec<&Verified>| -> HashSet<(ObjectId, SessionKey)> {
+        verified.into_iter().map(|each| (each.commit_id, each.key.clone())).collect()
+    };
+    &keys(good) - &keys(other)
 }
 
 /// Says of how many conversations words may still be fetched.

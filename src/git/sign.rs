@@ -62,7 +62,7 @@ impl Repository {
     ///
     /// Commits of the archive are never signed. A record has the digest of the whole transcript, so the signature of the
     /// notes commit covers the words too, and the user is asked for a passphrase once.
-    pub(super) fn signs(&self, ref_name: &str) -> bool {
+    pub fn signs(&self, ref_name: &str) -> bool {
         ref_name != ARCHIVE_REF
             && self.config_bool("shiftlog.sign").or_else(|| self.config_bool("commit.gpgSign")).unwrap_or(false)
     }

@@ -246,7 +246,7 @@ fn edited<'r>(
 /// The new content of a note.
 #[derive(Clone, Debug, Default)]
 pub struct Changed {
-    /// The part that is unchanged.
+    /// The part that is not signed, in any case what is unchanged.
     pub carried: Vec<u8>,
     /// The whole content; empty to remove the note.
     pub note: Vec<u8>,

@@ -128,7 +128,7 @@ pub fn is_unfinished(repo: &Repository) -> bool {
 ///
 /// As [`carry_out`]. [`Kind::Corrupt`] if the journal cannot be read; it stays.
 pub fn finish_interrupted(repo: &Repository) -> Result<Option<Purged>> {
-    Journal::read(repo)?.map(|journal| finish(repo, journal)).transpose()
+    Journal::read(repo)?.map(|journal| finish(repo, journal, &HashSet::new())).transpose()
 }
 
 /// Carries out a plan: writes the journal, then marks, archive, notes and our own state, and deletes the objects.
@@ -169,7 +169,7 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Removal) -> Result<P
     fault_point("purge-planned");
     journal.write(repo)?;
     fault_point("purge-journalled");
-    finish(repo, journal)
+    finish(repo, journal, &plan.signed)
 }
 
 /// Redacts pending captures, and returns those that are to be removed.
@@ -192,8 +192,8 @@ fn clean_pending(repo: &Repository, plan: &Removal) -> Result<Vec<PathBuf>> {
     Ok(gone)
 }
 
-/// Carries out a journal.
-fn finish(repo: &Repository, mut journal: Journal) -> Result<Purged> {
+/// Carries out a journal. `signed` as in [`Removal`].
+fn finish(repo: &Repository, mut journal: Journal, signed: &HashSet<(ObjectId, SessionKey)>) -> Result<Purged> {
     let notes_ref = if journal.notes_ref.is_empty() { notes::DEFAULT_REF } else { &journal.notes_ref }.to_owned();
     let marks = journal.marks(repo);
     keep_known(repo, &notes_ref)?;
@@ -206,7 +206,8 @@ fn finish(repo: &Repository, mut journal: Journal) -> Result<Purged> {
     for name in [notes_ref.as_str(), EARLIER_REF] {
         notes::rewrite(repo, name, "shiftlog: purge\n", deadline(), |entry, bytes| {
             let note = changed_note(repo, &journal, &marks, name, entry, bytes)?;
-            Some(Changed { carried: common_lines(bytes, &note), note })
+            let is_signed = |key| name == notes_ref && signed.contains(&(entry.annotated_id, key));
+            Some(Changed { carried: carried(bytes, &note, is_signed), note })
         })?;
     }
     kept::forget(repo, &notes_ref, deadline())?;
@@ -284,12 +285,13 @@ fn changed_note(
     marks.apply(repo, &mut note).then(|| note.to_bytes())
 }
 
-/// Returns the lines of a note that are in another one as well.
-fn common_lines(before: &[u8], after: &[u8]) -> Vec<u8> {
-    let after = Note::parse_lines(after);
-    let mut common = Note::parse_lines(before);
-    common.retain(|unit| after.units().contains(unit));
-    common.to_bytes()
+/// Returns the part of a changed note that is not signed: what has not changed, and what takes the place of records that were
+/// not signed.
+fn carried(before: &[u8], after: &[u8], is_signed: impl Fn(SessionKey) -> bool) -> Vec<u8> {
+    let before = Note::parse_lines(before);
+    let mut carried = Note::parse_lines(after);
+    carried.retain(|unit| before.units().contains(unit) || !unit.key().is_some_and(&is_signed));
+    carried.to_bytes()
 }
 
 /// Returns other refs that reach our old commits, such as a copy of our notes under another name.

@@ -70,6 +70,11 @@ pub struct Removal {
     pub changed: usize,
     /// The number of notes that change.
     pub notes: usize,
+    /// The commits whose notes change.
+    pub noted: Vec<ObjectId>,
+    /// The records, by commit and session, that had a good signature. Only what takes their place is signed: others can have
+    /// written the other records.
+    pub signed: HashSet<(ObjectId, SessionKey)>,
     /// The number of notes of which something is left.
     pub notes_left: usize,
     /// The sessions concerned.
@@ -145,6 +150,7 @@ pub fn plan(repo: &Repository, notes_ref: &str, target: Target, tell: Tell<'_>) 
             let bytes = notes::read(repo, entry.note_blob_id)?;
             let after = plan.changed_note(repo, entry.annotated_id, &bytes);
             plan.notes += usize::from(after.is_some());
+            plan.noted.extend((after.is_some() && name == notes_ref).then_some(entry.annotated_id));
             plan.notes_left += usize::from(after.is_none_or(|after| !after.is_empty()));
         }
     }

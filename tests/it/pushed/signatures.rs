@@ -67,3 +67,23 @@ fn a_signed_commit_of_the_project_signs_no_record() {
         assert_eq!((forged.1.as_str(), forged.2.as_str()), ("unsigned", ""), "{verified:?}");
     }
 }
+
+#[test]
+fn a_purge_puts_no_record_of_somebody_else_under_our_signature() {
+    let team = Team::new();
+    let (a, m) = (team.clone_of("a", &[]), team.clone_of("m", &[]));
+    if !signs(&team, &a, "a@example.com", &[&a]) {
+        return;
+    }
+    team.says(&a, "HEAD", "mine SECRET");
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.says(&m, "HEAD", "forged SECRET");
+    team.shiftlog(&m, "sync", &["-q"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.shiftlog(&a, "purge", &["--yes", "--match=(mine|forged) SECRET"]).ok();
+    assert!(!team.raw(&a, "HEAD").stdout.contains(" SECRET"));
+    let signatures: Vec<_> =
+        verified(&team, &a).into_iter().map(|(session, signature, ..)| (session, signature)).collect();
+    let expected = [("claude/forged-SECRET", "unsigned"), ("claude/mine-SECRET", "good")];
+    assert_eq!(signatures, expected.map(|(session, state)| (session.to_owned(), state.to_owned())));
+}
