@@ -208,7 +208,6 @@ fn last_line(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
 
     /// A line: its number, its text, and the places of its matches.
     type FoundLine = (usize, String, Vec<(usize, usize)>);

@@ -256,6 +256,7 @@ fn a_backup_is_never_overwritten() {
     // One that names the same commit is good as it is.
     scratch.git(["update-ref", "refs/notes/shiftlog", &old]).ok();
     scratch.git(["update-ref", "-d", "refs/shiftlog/kept/notes/shiftlog"]).ok();
+    scratch.git(["reflog", "expire", "--expire=all", "refs/notes/shiftlog"]).ok();
     migrate(&scratch, &[]).ok();
     assert_eq!(scratch.git(["for-each-ref", "--format=%(refname)", "refs/shiftlog/backup"]).ok().lines().count(), 2);
 }
