@@ -61,7 +61,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             limits: Limits { threads, ..Limits::default() },
             now: date::Time::now().seconds,
         };
-        let found = find::search(&reader, &plan, &terms, effort, || Ok(()))?;
+        let found = find::search(&reader, &plan, &terms, effort, &|| Ok(()))?;
         let hits = found.hits;
         let dates = options.printing.dates(&repo, date::Format::SHORT)?;
         let mut screen = options.printing.screen(&repo, dates);

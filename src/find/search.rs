@@ -50,7 +50,7 @@ pub fn search(
     plan: &Increments,
     terms: &Terms,
     effort: Effort,
-    go_on: impl Fn() -> Result<()>,
+    go_on: &dyn Fn() -> Result<()>,
 ) -> Result<Answers> {
     let started = Instant::now();
     let (mut ranking, mut problems, mut searched) = (Ranking::new(terms), Vec::new(), 0);

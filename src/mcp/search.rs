@@ -176,7 +176,7 @@ impl Search<'_> {
     /// Finds turns that have words, best first.
     fn by_words(&self, terms: &Terms, page: Page) -> Result<Answers, Refusal> {
         let effort = Effort { max_count: page.enough(), limits: self.limits, now: Time::now().seconds };
-        let found = find::search(self.reader, self.plan, terms, effort, || self.context.go_on());
+        let found = find::search(self.reader, self.plan, terms, effort, &|| self.context.go_on());
         let found = found.map_err(|error| refusal(&error))?;
         let tell = |hit: find::Hit| {
             let around = hit.excerpt.spans.first().map_or(hit.excerpt.line.start, |span| span.start);

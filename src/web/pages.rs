@@ -347,7 +347,7 @@ pub fn search(visit: &Visit<'_>, query: &str) -> Result<Vec<u8>> {
                 plan = find::Increments::new(&visit.reader, &visit.query()?, false)?;
                 let limits = Limits { deadline: Some(Instant::now() + SEARCH_TIME), ..Limits::default() };
                 let effort = Effort { max_count: HITS, limits, now: Time::now().seconds };
-                let found = find::search(&visit.reader, &plan, &terms, effort, || Ok(()))?;
+                let found = find::search(&visit.reader, &plan, &terms, effort, &|| Ok(()))?;
                 let left = plan.sessions.len() - found.searched;
                 if left > 0 {
                     problems.push(format!("the search took too long; {left} older sessions were not searched"));
