@@ -193,8 +193,11 @@ fn parse(lines: &[u8]) -> Vec<Message> {
 fn message(record: &Value<'_>, span: std::ops::Range<usize>) -> Option<Message> {
     let mut message = Message::new(Role::System, span);
     let usage = field(record, "usage");
-    let sent = field(record, "meta").and_then(|meta| json::time(meta, "sentAt"));
-    message.time = sent.or_else(|| json::time(usage?, "timestamp"));
+    for (of, key) in [(usage, "timestamp"), (field(record, "meta"), "sentAt")] {
+        if let Some(of) = of.filter(|of| json::time(of, key).is_some()) {
+            json::set_time(&mut message, of, key);
+        }
+    }
     message.is_sidechain = text(record, "parentToolUseId").is_some();
     message.role = match text(record, "role")? {
         "user" => Role::User,

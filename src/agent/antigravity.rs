@@ -171,7 +171,7 @@ impl Parser for Steps {
         for (span, line) in json::lines(lines) {
             messages.extend(json::read_line(line, |step| {
                 let mut message = Message::new(Role::System, span);
-                message.time = json::time(step, "created_at");
+                json::set_time(&mut message, step, "created_at");
                 self.read(step, &mut message)?;
                 Some(message)
             }));

@@ -127,7 +127,9 @@ impl Custom {
         message.model = self.member(record, &self.format.model).filter(|_| role == Role::Assistant);
         let (last, way) = self.format.time.split_last().unzip();
         let parent = way.and_then(|way| value_at_or_self(record, way));
-        message.time = parent.zip(last).and_then(|(parent, key)| json::time(parent, key));
+        if let Some((parent, key)) = parent.zip(last) {
+            json::set_time(&mut message, parent, key);
+        }
         Some(message)
     }
 }

@@ -177,7 +177,7 @@ fn parse(lines: &[u8]) -> Vec<Message> {
 
 fn message(record: &Value<'_>, span: std::ops::Range<usize>) -> Option<Message> {
     let mut message = Message::new(Role::System, span);
-    message.time = json::time(record, "timestamp");
+    json::set_time(&mut message, record, "timestamp");
     match text(record, "type")? {
         "message" => {
             let inner = field(record, "message")?;

@@ -7,7 +7,7 @@ use std::path::Path;
 use bstr::ByteSlice as _;
 use serde_json_borrow::Value;
 
-use crate::transcript::{Attachment, Picture, Tokens};
+use crate::transcript::{Attachment, Message, Picture, Tokens};
 
 /// How much of a file is read where only its beginning matters.
 const HEAD_BYTES: u64 = 256 * 1024;
@@ -146,10 +146,24 @@ pub fn list<'v>(record: &'v Value<'v>, key: &str) -> &'v [Value<'v>] {
 
 /// Returns a member that is a time, in seconds since the epoch: RFC 3339, or milliseconds as a number.
 pub fn time(record: &Value<'_>, key: &str) -> Option<i64> {
-    match field(record, key)? {
-        Value::Str(text) => Some(text.parse::<jiff::Timestamp>().ok()?.as_second()),
-        number => number.as_i64().or_else(|| number.as_f64().map(|number| number as i64)).map(|millis| millis / 1000),
+    Some(moment(field(record, key)?)?.0)
+}
+
+/// Gives a message the time in a member of its record; none if there is none.
+pub fn set_time(message: &mut Message, record: &Value<'_>, key: &str) {
+    let moment = field(record, key).and_then(moment);
+    message.time = moment.map(|(seconds, _)| seconds);
+    message.time_nanos = moment.map_or(0, |(_, nanos)| nanos);
+}
+
+/// Returns a time in seconds since the epoch, and the nanoseconds after that.
+fn moment(value: &Value<'_>) -> Option<(i64, u32)> {
+    if let Value::Str(text) = value {
+        let time = text.parse::<jiff::Timestamp>().ok()?;
+        return Some((time.as_second(), u32::try_from(time.subsec_nanosecond()).unwrap_or(0)));
     }
+    let millis = value.as_i64().or_else(|| value.as_f64().map(|number| number as i64))?;
+    Some((millis / 1000, u32::try_from(millis % 1000).unwrap_or(0) * 1_000_000))
 }
 
 /// Returns what a block is that holds no text: its name and its size, as far as the block has them. The content is base64

@@ -262,7 +262,7 @@ fn parse(transcript: &[u8]) -> Vec<Message> {
     for (span, line) in json::lines(transcript) {
         nodes.extend(json::read_line(line, |record| {
             let mut message = Message::new(Role::System, span);
-            message.time = json::time(record, "timestamp");
+            json::set_time(&mut message, record, "timestamp");
             read(record, &mut message);
             let message = (!message.parts.is_empty()).then_some(message);
             Some(Node { id: string(record, "id"), parent_id: string(record, "parentId"), message })

@@ -169,7 +169,7 @@ fn parse(lines: &[u8]) -> Vec<Message> {
 
 fn node(record: &Value<'_>, span: Range<usize>) -> Option<Node> {
     let mut message = Message::new(Role::System, span);
-    message.time = json::time(record, "timestamp");
+    json::set_time(&mut message, record, "timestamp");
     let subtype = text(record, "subtype");
     let parts = at(record, &["message", "parts"]).and_then(Value::as_array).unwrap_or_default();
     match text(record, "type")? {

@@ -32,6 +32,8 @@ struct Line<'t, E> {
 #[derive(Clone, Debug)]
 pub struct Document<'t, E> {
     lines: Vec<Line<'t, E>>,
+    /// The file that the edits began with.
+    base: Cow<'t, [u8]>,
     limit: Limit,
     /// Whether an edit has found nothing to replace: the file was another one when it was edited. A text that stands in
     /// several places here may have been meant in any of them.
@@ -44,11 +46,12 @@ impl<'t, E: Copy> Document<'t, E> {
     /// Line ends are `\n` from here on: agents write edits of a file with other line ends so.
     pub fn new(base: &'t [u8], limit: Limit) -> Self {
         let line = |text: Cow<'t, [u8]>| Line { text, origin: Origin::Base };
-        let lines = match with_plain_ends(base) {
+        let base = with_plain_ends(base);
+        let lines = match &base {
             Cow::Borrowed(base) => base.lines_with_terminator().map(|text| line(text.into())).collect(),
             Cow::Owned(base) => base.lines_with_terminator().map(|text| line(text.to_vec().into())).collect(),
         };
-        Document { lines, limit, is_doubtful: false }
+        Document { lines, base, limit, is_doubtful: false }
     }
 
     /// Does an edit that replaces `old` by `new`, at its first place or `everywhere`; says whether there was such a place.
@@ -56,10 +59,41 @@ impl<'t, E: Copy> Document<'t, E> {
     /// If `old` is nowhere as it stands, lines are compared without white space: a person, or a formatter, may have
     /// indented them since. Lines that `old` and `new` have in common keep what wrote them. After an edit that was not
     /// possible, one that could be in several places is not possible either.
+    ///
+    /// If `old` was in the file at the beginning, and edits have changed it since, they were undone there.
     pub fn replace(&mut self, old: &[u8], new: &[u8], everywhere: bool, edit: E) -> bool {
         let is_done = self.try_to_replace(old, new, everywhere, edit);
         self.is_doubtful |= !is_done;
-        is_done
+        is_done || (self.undo_around(old) && self.try_to_replace(old, new, everywhere, edit))
+    }
+
+    /// Undoes the edits where the file had a text at the beginning; says whether it had it, in one place.
+    fn undo_around(&mut self, text: &[u8]) -> bool {
+        let text = with_plain_ends(text);
+        let base = std::mem::take(&mut self.base);
+        let mut places = base.find_iter(&*text).filter(|_| !text.is_empty());
+        let is_changed = || self.places_of(&text, false).is_empty();
+        let start = places.next().filter(|_| places.next().is_none() && is_changed());
+        if let Some(start) = start {
+            let lines: Vec<&[u8]> = base.lines_with_terminator().collect();
+            let line_of = |at: usize| base[..at].find_iter("\n").count();
+            let (first, last) = (line_of(start), line_of(start + text.len() - 1));
+            let common = self.common_lines(0..self.lines.len(), &lines, without_end);
+            // Up to the nearest lines that are as they were: its own first and last, or those around it.
+            let above = common.iter().rev().find(|(_, line)| *line <= first);
+            let above = above
+                .map_or((0, 0), |(own, line)| (own + usize::from(*line < first), line + usize::from(*line < first)));
+            let below = common.iter().find(|(_, line)| *line >= last);
+            let end = (self.lines.len(), lines.len());
+            let below =
+                below.map_or(end, |(own, line)| (own + usize::from(*line == last), line + usize::from(*line == last)));
+            let line = |text: &&[u8]| Line { text: Cow::Owned(text.to_vec()), origin: Origin::Base };
+            let undone: Vec<Line<'t, E>> = lines[above.1..below.1].iter().map(line).collect();
+            self.lines.splice(above.0..below.0, undone);
+        }
+        drop(places);
+        self.base = base;
+        start.is_some()
     }
 
     /// Does an edit of a patch that says where `old` stands: `under` is a line above it, or the numbers of the first lines in
@@ -371,6 +405,17 @@ mod tests {
         assert_eq!(told(&file, "x = 2\ny()\nx = 1\ntyped by somebody\n"), "43.!");
         let mut file = document("  start()\nstop()\n    start()\n");
         assert!(!file.replace(b"start( )\n", b"begin()\n", false, 1), "without white space it is in two places");
+    }
+
+    #[test]
+    fn an_edit_of_what_other_edits_have_changed_shows_that_they_were_undone() {
+        let mut file = document("a\nb\nc\nd\n");
+        assert!(file.replace(b"a\n", b"first\n", false, 1) && file.replace(b"c\n", b"x\nc\n", false, 2));
+        assert!(file.replace(b"b\nc\n", b"b\nx\nc\n", false, 3), "the first one to write x was undone");
+        assert_eq!(told(&file, "first\nb\nx\nc\nd\n"), "1.3..");
+        assert!(file.replace(b"a\nb\n", b"a()\nb\n", false, 4));
+        assert_eq!(told(&file, "a()\nb\nx\nc\nd\n"), "4.3..");
+        assert!(!file.replace(b"never there\n", b"y\n", false, 5));
     }
 
     #[test]

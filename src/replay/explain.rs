@@ -362,7 +362,9 @@ impl<'a, 'r> Explainer<'a, 'r> {
                 let other_path = other_path.map(|path| self.path_from_top(path).to_owned());
                 match is_own {
                     // An earlier edit of this file, whose line no commit had until now.
-                    true if !file.is_seen(at) => return Explanation { evidence: Certainty::Text, ..moved },
+                    true if !file.is_seen(at) && !file.is_undone(place) => {
+                        return Explanation { evidence: Certainty::Text, ..moved };
+                    }
                     true => {}
                     false => return Explanation { other_path, ..moved },
                 }

@@ -60,6 +60,10 @@ pub(super) struct File {
     texts: Texts<CallIndex>,
     /// Those of calls whose branch of the conversation was taken back, and of those that were interrupted.
     abandoned: Texts<CallIndex>,
+    /// Those of edits that commands have undone. Somebody may have typed a line of them again.
+    undone: Texts<CallIndex>,
+    /// The calls of these edits.
+    undone_calls: HashSet<CallIndex>,
     /// The last session that edited the file.
     pub(super) last_talk: Option<usize>,
     /// Why the edits were not done again.
@@ -77,49 +81,73 @@ impl File {
         (source, befores): (Rc<Source>, &Befores),
         without_secrets: impl FnOnce(&str) -> Option<String>,
     ) -> Result<Self> {
+        if source.talks.iter().all(|talk| talk.calls.is_empty()) {
+            return Ok(File::without_edits(source, pace));
+        }
         let versions = Versions::of(repo, commit_id, of, content)?;
         let (path, before) = (of.path.to_str_lossy(), path_before(of).to_str_lossy());
         let top = repo.worktree().map(|top| top.to_string_lossy().into_owned());
         let has_file = |path: &str| versions.has_file(repo, path);
         let places = Places::new(top.as_deref(), has_file);
-        let mut steps = steps(&source.talks, &places, [&*path, &*before], befores);
+        let until = match reach {
+            Reach::Recorded | Reach::SinceLastChange => None,
+            Reach::Until(moment) | Reach::OnlyTexts(moment) => Some(moment),
+        };
+        let mut steps = steps(&source.talks, &places, [&*path, &*before], befores, until);
         let names = steps.iter().map(|step| step.change.edit.path.clone()).collect();
-        match reach {
-            Reach::Recorded => {}
-            Reach::SinceLastChange => {
-                // What was edited before the file was last committed is in the file already.
-                let since = repo.last_change(versions.parent_id, path_before(of));
-                steps.retain(|step| since.is_none_or(|since| !step.is_before(since)));
-            }
-            Reach::Until(moment) | Reach::OnlyTexts(moment) => steps.retain(|step| !step.is_after(moment)),
+        if matches!(reach, Reach::SinceLastChange) {
+            // What was edited before the file was last committed is in the file already.
+            let since = repo.last_change(versions.parent_id, path_before(of));
+            steps.retain(|step| since.is_none_or(|since| !step.is_before(since)));
         }
-        let last_talk = steps.iter().rev().find(|step| !step.is_abandoned).map(|step| step.place.0);
+        let base = if steps.is_empty() { Vec::new() } else { versions.base(repo, of) };
+        let last_talk = steps.iter().rev().find(|step| step.is_valid()).map(|step| step.place.0);
         let mut problem = None;
         let limit = Limit::new(pace, REPLAY_TIME);
         let origins = match steps.len() {
             0 => Vec::new(),
             _ if matches!(reach, Reach::OnlyTexts(_)) => Vec::new(),
-            _ if versions.is_too_large() || steps.len() > MAX_STEPS => {
+            _ if versions.is_too_large(&base) || steps.len() > MAX_STEPS => {
                 problem = Some("the edits of a large file were not done again, only compared");
                 Vec::new()
             }
-            _ => replayed(&versions.base, &versions.end, &steps, limit).unwrap_or_else(|| {
+            _ => replayed(&base, &versions.end, &steps, limit).unwrap_or_else(|| {
                 problem = Some("doing the edits again took too long; they were only compared");
                 Vec::new()
             }),
         };
         let limit = Limit::new(pace, TEXT_TIME);
         let index =
-            |is_abandoned: bool| texts_of(steps.iter().filter(|step| step.is_abandoned == is_abandoned), limit.clone());
-        let (texts, abandoned) = (index(false), index(true));
+            |is_wanted: fn(&Step<'_>) -> bool| texts_of(steps.iter().filter(|step| is_wanted(step)), limit.clone());
+        let (texts, undone) = (index(|step| step.is_valid()), index(|step| step.is_undone));
+        let abandoned = index(|step| step.is_abandoned && !step.is_undone);
+        let undone_calls = steps.iter().filter(|step| step.is_undone).map(|step| step.place).collect();
         let has_redacted = |step: &Step<'_>| step.change.edit.new.as_deref().is_some_and(|new| new.contains(REDACTED));
-        let is_redacted = !versions.is_too_large() && steps.iter().any(has_redacted);
+        let is_redacted = !versions.is_too_large(&base) && steps.iter().any(has_redacted);
         drop(steps);
         drop(places);
         // The secrets of the file are not in the edits. What was compared so far is the file as it is.
         let redacted = if is_redacted { without_secrets(&versions.end.to_str_lossy()) } else { None };
         let (text, keys) = (redacted.map_or(versions.end, String::into_bytes), OnceCell::new());
-        Ok(File { source, names, text, keys, origins, texts, abandoned, last_talk, problem })
+        Ok(File { source, names, text, keys, origins, texts, abandoned, undone, undone_calls, last_talk, problem })
+    }
+
+    /// Returns the file of a commit whose sessions have done nothing, or whose words are not here.
+    fn without_edits(source: Rc<Source>, pace: Pace) -> Self {
+        let texts = || Texts::new(Limit::new(pace, TEXT_TIME));
+        File {
+            source,
+            names: HashSet::new(),
+            text: Vec::new(),
+            keys: OnceCell::new(),
+            origins: Vec::new(),
+            texts: texts(),
+            abandoned: texts(),
+            undone: texts(),
+            undone_calls: HashSet::new(),
+            last_talk: None,
+            problem: None,
+        }
     }
 
     /// Returns the lines of the file without white space.
@@ -150,13 +178,18 @@ impl File {
         let keys = self.keys();
         keys.get(at)?;
         let own = self.texts.find(keys, at).filter(|_| !self.is_seen(at));
-        let (place, _) = own.or_else(|| self.abandoned.find(keys, at))?;
+        let (place, _) = own.or_else(|| self.abandoned.find(keys, at)).or_else(|| self.undone.find_run(keys, at))?;
         Some((Certainty::Text, place))
     }
 
     /// Says whether several edits of the file have the line, and it is not known which of them wrote it.
     pub fn is_in_several(&self, at: usize) -> bool {
         !self.is_seen(at) && self.keys().get(at).is_some_and(|key| self.texts.is_in_several(key))
+    }
+
+    /// Says whether a command has undone what a call wrote in the file.
+    pub fn is_undone(&self, call: CallIndex) -> bool {
+        self.undone_calls.contains(&call)
     }
 
     /// Says whether an edit found the line, and none had written it: another edit with the same text is not its writer.
@@ -181,11 +214,10 @@ pub(super) fn path_before(of: &BlamedFile) -> &BStr {
     of.previous.as_ref().map_or(of.path.as_bstr(), |(_, path)| path.as_bstr())
 }
 
-/// A file before and after a commit.
+/// A file after a commit, and where it was before.
 struct Versions {
     parent_id: Option<ObjectId>,
     commit_id: Option<ObjectId>,
-    base: Vec<u8>,
     end: Vec<u8>,
 }
 
@@ -196,25 +228,35 @@ impl Versions {
             true => repo.commit(commit_id)?.parent_ids.first().copied(),
             false => repo.head()?.commit_id,
         };
-        // Of a merge, Git may name the file of another parent.
-        let previous = file.previous.as_ref().filter(|(id, _)| Some(*id) == parent_id);
-        let before = previous.map_or(file.path.as_bstr(), |(_, path)| path.as_bstr());
-        // A shallow clone lacks the parent, and a file that is no blob has no lines.
-        let read = |id: ObjectId, path: &BStr| repo.read_blob(repo.blob_at(id, path).ok()??, MAX_TEXT_BYTES).ok();
-        let base = parent_id.and_then(|id| read(id, before)).unwrap_or_default();
         let end = match is_committed {
-            true => read(commit_id, file.path.as_bstr()).unwrap_or_default(),
+            true => read(repo, commit_id, file.path.as_bstr()),
             false => content.unwrap_or_default().to_vec(),
         };
-        Ok(Versions { parent_id, commit_id: is_committed.then_some(commit_id), base, end })
+        Ok(Versions { parent_id, commit_id: is_committed.then_some(commit_id), end })
     }
 
-    fn is_too_large(&self) -> bool {
-        self.base.len().max(self.end.len()) as u64 > MAX_FILE_BYTES
+    /// Reads the file as it was before the commit.
+    fn base(&self, repo: &Repository, file: &BlamedFile) -> Vec<u8> {
+        let Some(parent_id) = self.parent_id else { return Vec::new() };
+        // Of a merge, Git may name the file of another parent.
+        let previous = file.previous.as_ref().filter(|(id, _)| *id == parent_id);
+        let before = previous.map_or(file.path.as_bstr(), |(_, path)| path.as_bstr());
+        read(repo, parent_id, before)
+    }
+
+    /// Says whether the file, or what it was before, is too large for its edits to be done again.
+    fn is_too_large(&self, base: &[u8]) -> bool {
+        base.len().max(self.end.len()) as u64 > MAX_FILE_BYTES
     }
 
     fn has_file(&self, repo: &Repository, path: &str) -> bool {
         let ids = self.commit_id.into_iter().chain(self.parent_id);
         ids.into_iter().any(|id| repo.blob_at(id, path.into()).is_ok_and(|blob| blob.is_some()))
     }
+}
+
+/// Returns a file of a commit. A shallow clone lacks some commits, and a file that is no blob has no lines.
+fn read(repo: &Repository, commit_id: ObjectId, path: &BStr) -> Vec<u8> {
+    let blob_id = repo.blob_at(commit_id, path).ok().flatten();
+    blob_id.and_then(|id| repo.read_blob(id, MAX_TEXT_BYTES).ok()).unwrap_or_default()
 }

@@ -19,6 +19,7 @@ mod source;
 mod steps;
 mod talk;
 mod texts;
+mod undoing;
 
 /// The largest file whose edits are done again.
 const MAX_FILE_BYTES: u64 = 2 << 20;

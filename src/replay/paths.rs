@@ -98,7 +98,7 @@ impl<'a> Places<'a> {
 }
 
 /// Says whether a path is a directory or below it.
-fn is_within(path: &str, directory: &str) -> bool {
+pub(super) fn is_within(path: &str, directory: &str) -> bool {
     path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
@@ -107,7 +107,7 @@ fn last(path: &str) -> &str {
 }
 
 /// Returns a path without `.` and `..`.
-fn plain(path: &str) -> String {
+pub(super) fn plain(path: &str) -> String {
     if !path.split('/').any(|part| matches!(part, "." | "..")) {
         return path.to_owned();
     }

@@ -3,7 +3,11 @@
 use super::document::{Document, Origin};
 use super::limit::Limit;
 use super::paths::{Home, Places};
-use super::talk::{Befores, CallIndex, Change, How, Talk};
+use super::talk::{Befores, Call, CallIndex, Change, How, Moment, Talk};
+use super::undoing::Undoing;
+
+/// How much that commands took back is looked at of a session: the last of it.
+const MAX_UNDOINGS: usize = 1000;
 
 /// An edit of one file.
 #[derive(Clone, Copy, Debug)]
@@ -18,11 +22,26 @@ pub struct Step<'t> {
     time: Option<i64>,
     /// Whether its branch of the conversation was taken back, or it was interrupted: it may not have been done.
     pub is_abandoned: bool,
+    /// Whether a command has undone it.
+    pub is_undone: bool,
 }
 
-/// Returns the edits of some paths over all sessions, in the order of time; those of one session stay in their order.
-pub fn steps<'t>(talks: &'t [Talk], places: &Places<'_>, paths: [&str; 2], befores: &'t Befores) -> Vec<Step<'t>> {
-    let mut found = Vec::new();
+/// What happens to a file.
+enum Event<'t> {
+    Edit(Step<'t>),
+    Undo(Undoing),
+}
+
+/// Returns the edits of some paths over all sessions, in the order of time; those of one session stay in their order. What was
+/// done after `until`, in seconds since the epoch, is left out, as far as its time is known.
+pub fn steps<'t>(
+    talks: &'t [Talk],
+    places: &Places<'_>,
+    paths: [&str; 2],
+    befores: &'t Befores,
+    until: Option<i64>,
+) -> Vec<Step<'t>> {
+    let mut events: Vec<(Option<Moment>, Event<'t>)> = Vec::new();
     for (at, talk) in talks.iter().enumerate() {
         let mut changes = talk.calls.iter().flat_map(|call| &call.changes);
         let directory = talk.directory.as_deref();
@@ -31,16 +50,57 @@ pub fn steps<'t>(talks: &'t [Talk], places: &Places<'_>, paths: [&str; 2], befor
             || changes.any(|change| places.is_here(&change.edit.path));
         let home = Home { directory, is_local };
         let is_wanted = |named: &str| paths.iter().any(|path| places.is_at(named, path, home));
+        let mut undoings = undoings(talk).into_iter().peekable();
         for (number, call) in talk.calls.iter().enumerate() {
+            while let Some((_, moment, undoing)) = undoings.next_if(|(before, ..)| *before <= number) {
+                events.push((moment, Event::Undo(undoing)));
+            }
             let wanted = call.changes.iter().filter(|change| is_wanted(&change.edit.path));
             let is_abandoned = call.is_abandoned || call.is_unanswered;
             let (place, time) = ((at, number), call.time);
             // A call that edits the file in several places has found it so at the first of them.
             let mut before = befores.get(&place).map(String::as_str);
-            found.extend(wanted.map(|change| Step { place, change, before: before.take(), time, is_abandoned }));
+            let edit = |change| {
+                Event::Edit(Step { place, change, before: before.take(), time, is_abandoned, is_undone: false })
+            };
+            events.extend(wanted.map(edit).map(|edit| (call.moment, edit)));
+        }
+        events.extend(undoings.map(|(_, moment, undoing)| (moment, Event::Undo(undoing))));
+    }
+    let is_late = |moment: Moment| until.is_some_and(|until| moment.0 > until);
+    events.retain(|(moment, _)| !moment.is_some_and(is_late));
+    events.sort_by_key(|(moment, _)| *moment);
+    let mut steps: Vec<Step<'t>> = Vec::new();
+    for (_, event) in events {
+        match event {
+            Event::Edit(step) => steps.push(step),
+            Event::Undo(undoing) => {
+                for step in steps.iter_mut().filter(|step| !step.is_undone) {
+                    let directory = talks[step.place.0].directory.as_deref();
+                    step.is_undone = undoing.takes_back(&step.change.edit.path, directory, |path| places.is_here(path));
+                }
+            }
         }
     }
-    found.sort_by_key(|step| step.time);
+    steps
+}
+
+/// Returns what the commands of a session take back, each with the number of calls before it and its time.
+fn undoings(talk: &Talk) -> Vec<(usize, Option<Moment>, Undoing)> {
+    // Of several commands, another one may have failed.
+    let is_done = |call: &&Call| {
+        !call.has_failed || call.command.as_ref().is_some_and(|line| line.contains(['\n', ';', '&', '|']))
+    };
+    let of_calls = talk.calls.iter().enumerate().filter(|(_, call)| is_done(call));
+    let of_calls = of_calls.filter_map(|(number, call)| Some((number, call.moment, call.command.as_ref()?)));
+    let typed = talk.typed.iter().map(|typed| (typed.before, typed.moment, &typed.command));
+    let mut found = Vec::new();
+    for (before, moment, command) in of_calls.chain(typed) {
+        let undoings = Undoing::of(command, talk.directory.as_deref());
+        found.extend(undoings.into_iter().map(|undoing| (before, moment, undoing)));
+    }
+    found.sort_by_key(|(before, ..)| *before);
+    found.drain(..found.len().saturating_sub(MAX_UNDOINGS));
     found
 }
 
@@ -50,9 +110,9 @@ impl Step<'_> {
         self.time.is_some_and(|time| time < moment)
     }
 
-    /// Says whether it was made after a moment, in seconds since the epoch, as far as that is known.
-    pub fn is_after(&self, moment: i64) -> bool {
-        self.time.is_some_and(|time| time > moment)
+    /// Says whether what it wrote should be in the file.
+    pub fn is_valid(&self) -> bool {
+        !self.is_abandoned && !self.is_undone
     }
 
     /// Returns how long its texts are.
@@ -88,7 +148,7 @@ impl Step<'_> {
 /// Does edits again on a file and returns what wrote each line of `end`; `None` if that goes beyond the limit.
 pub fn replayed(base: &[u8], end: &[u8], steps: &[Step<'_>], limit: Limit) -> Option<Vec<Origin<CallIndex>>> {
     let mut document = Document::new(base, limit);
-    for step in steps.iter().filter(|step| !step.is_abandoned) {
+    for step in steps.iter().filter(|step| step.is_valid()) {
         if document.is_over(step.bytes()) {
             return None;
         }

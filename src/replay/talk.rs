@@ -40,11 +40,30 @@ pub struct Talk {
     pub is_live: bool,
     /// Its calls that change files or run commands, in order.
     pub calls: Vec<Call>,
+    /// The commands that the person typed in the session.
+    pub(super) typed: Vec<Typed>,
     /// The prompts, each with its time and the number of its turn.
     prompts: Vec<(Option<i64>, usize, Rc<str>)>,
     /// The turns that sent sub-agents, by the ids of those.
     sent: HashMap<String, usize>,
 }
+
+/// A command that the person typed in a session.
+#[derive(Debug)]
+pub struct Typed {
+    /// How many calls of [`Talk::calls`] were before it.
+    pub before: usize,
+    /// When, as [`Call::moment`] has it.
+    pub moment: Option<Moment>,
+    /// The command line.
+    pub command: String,
+}
+
+/// A time in seconds since the epoch, and nanoseconds after that.
+pub type Moment = (i64, u32);
+
+/// How agents' parsers mark a command that the person typed.
+const TYPED_MARK: &str = "! ";
 
 /// A text or a thought of the agent.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -99,6 +118,8 @@ pub struct Call {
     pub turn: usize,
     /// When it was made, in seconds since the epoch; never before the call in front of it.
     pub time: Option<i64>,
+    /// The same to the nanosecond, where the transcript has that.
+    pub(super) moment: Option<Moment>,
     /// The prompt of its turn.
     pub prompt: Option<Rc<str>>,
     /// The task of the sub-agent, if one made the call.
@@ -129,7 +150,7 @@ struct Position {
     words: Vec<Words>,
     /// The words as calls share them; made when the first call needs them.
     shared: Option<Rc<[Words]>>,
-    time: Option<i64>,
+    moment: Option<Moment>,
 }
 
 impl Talk {
@@ -151,6 +172,7 @@ impl Talk {
             directory: None,
             is_live: false,
             calls: Vec::new(),
+            typed: Vec::new(),
             prompts: Vec::new(),
             sent: HashMap::new(),
         };
@@ -160,7 +182,7 @@ impl Talk {
             if message.parts.is_empty() {
                 continue;
             }
-            at.time = message.time.max(at.time);
+            at.moment = message.time.map(|seconds| (seconds, message.time_nanos)).max(at.moment);
             if message.role == Role::User {
                 talk.hear(&message, turn, &mut at, is_sub_agent);
             }
@@ -186,6 +208,11 @@ impl Talk {
                             call.task = call.task.filter(|_| is_sidechain || is_sub_agent);
                             talk.calls.push(call);
                         }
+                    }
+                    Part::Notice(text) if text.starts_with(TYPED_MARK) => {
+                        let (before, moment) = (talk.calls.len(), at.moment);
+                        let command = text[TYPED_MARK.len()..].to_owned();
+                        talk.typed.push(Typed { before, moment, command });
                     }
                     _ => {}
                 }
@@ -213,7 +240,7 @@ impl Talk {
         if message.is_sidechain || (is_sub_agent && at.task.is_none()) {
             at.task = Some(text);
         } else if message.is_prompt() {
-            self.prompts.push((at.time, turn, Rc::clone(&text)));
+            self.prompts.push((at.seconds(), turn, Rc::clone(&text)));
             at.prompt = Some(text);
         }
     }
@@ -253,6 +280,10 @@ impl Position {
         self.words.push(Words { is_thought, text });
     }
 
+    fn seconds(&self) -> Option<i64> {
+        self.moment.map(|(seconds, _)| seconds)
+    }
+
     fn forget(&mut self) {
         self.words.clear();
         self.shared = None;
@@ -275,7 +306,8 @@ impl Position {
             span: span.clone(),
             result: None,
             turn,
-            time: self.time,
+            time: self.seconds(),
+            moment: self.moment,
             prompt,
             task,
             reasoning,

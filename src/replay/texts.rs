@@ -50,9 +50,16 @@ impl<E: Copy + Eq> Texts<E> {
             return None;
         }
         let places = self.lines.get(&lines[at]).filter(|places| places.len() <= MAX_PLACES)?;
-        if let Some(found) = only(places.iter()) {
-            return Some(found);
+        only(places.iter()).or_else(|| self.find_run(lines, at))
+    }
+
+    /// Returns the only edit that has the line at a position and a line next to it in its place, and where the line stands in
+    /// it.
+    pub fn find_run(&self, lines: &[Vec<u8>], at: usize) -> Option<(E, usize)> {
+        if is_trivial(&lines[at]) {
+            return None;
         }
+        let places = self.lines.get(&lines[at]).filter(|places| places.len() <= MAX_PLACES)?;
         let has = |line: Option<&Vec<u8>>, place: Option<(E, usize)>| {
             let places = line.and_then(|line| self.lines.get(line));
             place.is_some_and(|place| places.is_some_and(|places| places.contains(&place)))

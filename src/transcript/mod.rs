@@ -44,6 +44,8 @@ pub struct Message {
     pub parts: Vec<Part>,
     /// When, in seconds since the epoch.
     pub time: Option<i64>,
+    /// The part of a second after that, in nanoseconds, where the transcript has it.
+    pub time_nanos: u32,
     /// The model that answered.
     pub model: Option<String>,
     /// The id that all records of one answer share; usage counts once for it. One that begins with `@` is unique in its
@@ -68,6 +70,7 @@ impl Message {
             role,
             parts: Vec::new(),
             time: None,
+            time_nanos: 0,
             model: None,
             answer_id: None,
             usage: None,

@@ -90,4 +90,5 @@ mod why_edges;
 mod why_hunks;
 mod why_lines;
 mod why_truth;
+mod why_undone;
 mod why_world;

@@ -8,18 +8,18 @@ use crate::support::Scratch;
 use crate::why::{reconnect, told, why};
 
 /// Returns a line of a transcript in which the agent calls a tool.
-fn call(id: &str, tool: &str, input: &Value, directory: &str) -> String {
+pub fn call(id: &str, tool: &str, input: &Value, directory: &str) -> String {
     let part = json!({ "type": "tool_use", "id": id, "name": tool, "input": input });
     let message = json!({ "role": "assistant", "content": [part] });
     format!("{}\n", json!({ "type": "assistant", "uuid": id, "cwd": directory, "message": message }))
 }
 
-fn prompt(text: &str) -> String {
+pub fn prompt(text: &str) -> String {
     format!("{}\n", json!({ "type": "user", "message": { "role": "user", "content": text } }))
 }
 
 /// Records a transcript on the last commit.
-fn record(scratch: &Scratch, session: &str, text: &str) {
+pub fn record(scratch: &Scratch, session: &str, text: &str) {
     let transcript = scratch.root().join(format!("{session}.jsonl"));
     fs::write(&transcript, text).unwrap();
     let (session, said) = (format!("--session={session}"), format!("--transcript={}", transcript.display()));

@@ -14,7 +14,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::support::Scratch;
 use crate::why::objects;
-use crate::why_world::{Edited, Format, Speaker, World, Writer, save};
+use crate::why_world::{Edited, Format, Line, Speaker, World, Writer, save};
 
 /// What becomes of the commit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -38,6 +38,8 @@ struct Case {
     typed: usize,
     failed: usize,
     taken_back: usize,
+    /// Whether the agent restores the file in the middle of it, and somebody types some of the lines again.
+    is_restored: bool,
     /// How often a formatter runs between the edits, and whether it does at the end.
     formatted: usize,
     is_formatted: bool,
@@ -55,6 +57,7 @@ const PLAIN: Case = Case {
     typed: 0,
     failed: 0,
     taken_back: 0,
+    is_restored: false,
     formatted: 0,
     is_formatted: false,
     is_moved: false,
@@ -63,7 +66,7 @@ const PLAIN: Case = Case {
 };
 
 /// Each thing alone.
-const ALONE: [(&str, Case); 18] = [
+const ALONE: [(&str, Case); 21] = [
     ("plain", PLAIN),
     ("codex", Case { format: Format::Codex, ..PLAIN }),
     ("gemini", Case { format: Format::Gemini, ..PLAIN }),
@@ -76,6 +79,9 @@ const ALONE: [(&str, Case); 18] = [
     ("moved", Case { is_moved: true, ..PLAIN }),
     ("failed", Case { failed: 30, ..PLAIN }),
     ("taken back", Case { taken_back: 30, ..PLAIN }),
+    ("restored", Case { is_restored: true, ..PLAIN }),
+    ("restored, codex", Case { is_restored: true, format: Format::Codex, ..PLAIN }),
+    ("restored, gemini", Case { is_restored: true, format: Format::Gemini, other: Some(Format::Codex), ..PLAIN }),
     ("two sessions", Case { other: Some(Format::Codex), ..PLAIN }),
     ("renamed", Case { is_renamed: true, ..PLAIN }),
     ("rebased", Case { rewritten: Rewritten::Rebased, ..PLAIN }),
@@ -109,6 +115,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 typed,
                 failed,
                 taken_back,
+                is_restored: seed.is_multiple_of(5),
                 formatted,
                 is_formatted,
                 is_moved,
@@ -168,6 +175,7 @@ fn score(case: Case) -> Score {
     let mut speakers: Vec<Speaker<'_>> =
         formats.map(|(at, format)| Speaker::new(&scratch, format, ["first", "second"][at])).collect();
     let mut path = scratch.top.join("code.rs");
+    let base = world.lines.clone();
     speakers.iter_mut().for_each(|speaker| speaker.prompt(0, "work on it"));
     for tick in 1..=30 {
         let at = world.numbers.next(speakers.len());
@@ -187,6 +195,12 @@ fn score(case: Case) -> Score {
                 true => speaker.takes_back(tick, &call, &edited),
                 false => speaker.edits(tick, &call, &edited, false, false),
             }
+        }
+        if case.is_restored && tick == 10 {
+            let undone = std::mem::replace(&mut world.lines, base.clone());
+            speaker.restores(tick, &path);
+            let is_of_call = |line: &&Line| matches!(line.writers[..], [Writer::Call(_)]) && line.text.len() > 12;
+            undone.iter().filter(is_of_call).take(1).for_each(|line| world.person_types_again(&line.text));
         }
         if world.numbers.chance(case.typed) {
             world.person_types();

@@ -124,6 +124,13 @@ impl World {
         self.share_repeated();
     }
 
+    /// Somebody types a line that an edit had.
+    pub fn person_types_again(&mut self, text: &str) {
+        let at = self.numbers.next(self.lines.len());
+        self.lines.insert(at, Line { text: text.to_owned(), writers: vec![Writer::Person] });
+        self.share_repeated();
+    }
+
     pub fn formatter(&mut self) {
         for line in &mut self.lines {
             line.text = line.text.replace("    ", "\t").replace(", ", " , ");
@@ -304,6 +311,32 @@ impl<'s> Speaker<'s> {
         let content = json!([{ "type": "tool_use", "id": call, "name": name, "input": input }]);
         let message = json!({ "role": "assistant", "model": "claude-test-1", "content": content });
         self.write(tick, &json!({ "type": "assistant", "message": message }));
+    }
+
+    /// Restores the file with a command.
+    pub fn restores(&mut self, tick: usize, path: &Path) {
+        let command = format!("git checkout -- {}", path.file_name().unwrap().to_str().unwrap());
+        let call = format!("restore-{tick}");
+        match self.format {
+            Format::Claude => {
+                self.claude_call(tick, &call, "Bash", &json!({ "command": command }));
+                let result = json!({ "type": "tool_result", "tool_use_id": call, "content": "" });
+                self.write(tick, &json!({ "type": "user", "message": { "role": "user", "content": [result] } }));
+            }
+            Format::Codex => {
+                let arguments = json!({ "cmd": command }).to_string();
+                let item =
+                    json!({ "type": "function_call", "name": "exec_command", "call_id": call, "arguments": arguments });
+                self.write(tick, &json!({ "type": "response_item", "payload": item }));
+                let item = json!({ "type": "function_call_output", "call_id": call, "output": "" });
+                self.write(tick, &json!({ "type": "response_item", "payload": item }));
+            }
+            Format::Gemini => {
+                let (name, args) = ("run_shell_command", json!({ "command": command }));
+                let call = json!({ "id": call, "name": name, "args": args, "status": "success" });
+                self.write(tick, &json!({ "type": "gemini", "content": "", "toolCalls": [call] }));
+            }
+        }
     }
 
     /// Some models call a tool with a patch; of others only events tell what they changed.

@@ -96,7 +96,7 @@ pub fn repeated_bytes(mut transcript: impl std::io::BufRead) -> Option<u64> {
 fn node(record: &Value<'_>, span: std::ops::Range<usize>) -> Option<Node> {
     let inner = field(record, "message").unwrap_or(&Value::Null);
     let mut message = Message::new(Role::System, span);
-    message.time = json::time(record, "timestamp");
+    json::set_time(&mut message, record, "timestamp");
     message.is_sidechain = flag(record, "isSidechain");
     match field(record, "type").and_then(Value::as_str)? {
         "user" => read_user(record, inner, &mut message),

@@ -37,7 +37,7 @@ impl Parser for Task {
         let mut messages = Vec::new();
         document::each(lines, list_of(lines), |record, span| {
             let mut message = Message::new(Role::User, span);
-            message.time = json::time(record, "ts");
+            json::set_time(&mut message, record, "ts");
             match text(record, "role") {
                 Some("user") => self.read_user(record, &mut message),
                 Some("assistant") => self.read_answer(record, &mut message),

@@ -57,7 +57,7 @@ impl Parser for Rollout {
                     take_back(&mut messages, number(payload, "num_turns"));
                 }
                 let mut message = self.message(kind, payload, span)?;
-                message.time = json::time(record, "timestamp");
+                json::set_time(&mut message, record, "timestamp");
                 Some(message)
             });
             messages.extend(read);

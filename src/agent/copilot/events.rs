@@ -62,7 +62,7 @@ impl Events {
     pub fn read(&mut self, event: &Value<'_>, span: Range<usize>, messages: &mut Vec<Message>) {
         let (Some(kind), Some(data)) = (text(event, "type"), field(event, "data")) else { return };
         let mut message = Message::new(Role::System, span.clone());
-        message.time = json::time(event, "timestamp");
+        json::set_time(&mut message, event, "timestamp");
         message.is_sidechain = text(event, "agentId")
             .or_else(|| text(data, "agentId"))
             .or_else(|| text(data, "parentToolCallId"))

@@ -123,7 +123,7 @@ impl Chat {
             Said { order: self.count, thoughts, usage, ..Said::default() }
         });
         let mut message = Message::new(Role::System, span);
-        message.time = json::time(record, "timestamp");
+        json::set_time(&mut message, record, "timestamp");
         let shown = field(record, "displayContent").or_else(|| field(record, "content"));
         let (words, attachments) = words(shown.unwrap_or(&Value::Null));
         if is_rest {

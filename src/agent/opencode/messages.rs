@@ -40,7 +40,9 @@ fn message(record: &Value<'_>, span: Range<usize>) -> Option<Message> {
         _ => return None,
     };
     let mut message = Message::new(role, span);
-    message.time = field(info, "time").and_then(|time| json::time(time, "created"));
+    if let Some(time) = field(info, "time") {
+        json::set_time(&mut message, time, "created");
+    }
     for part in list(record, "parts") {
         read_part(part, flag(info, "summary"), &mut message);
     }

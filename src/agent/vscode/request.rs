@@ -36,7 +36,9 @@ pub fn read(request: &Value, selected: Option<&str>, returned: &mut Returned, sp
     let mut messages = Vec::new();
     let mut say = |role: Role, parts: Vec<Part>| {
         let mut message = Message::new(role, span.clone());
-        message.time = request["timestamp"].as_f64().map(|millis| millis as i64 / 1000);
+        let millis = request["timestamp"].as_f64().map(|millis| millis as i64);
+        message.time = millis.map(|millis| millis / 1000);
+        message.time_nanos = u32::try_from(millis.unwrap_or(0) % 1000).unwrap_or(0) * 1_000_000;
         message.parts = parts;
         if role == Role::Assistant {
             message.model.clone_from(&model);
