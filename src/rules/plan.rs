@@ -437,7 +437,9 @@ impl<'o> Planner<'o> {
         if users.is_empty() && can_be_absent {
             return Original::Absent;
         }
-        let known = self.registry.get(path).map(|entry| entry.original.clone());
+        let known =
+            self.registry.get(path).map_or_else(|| self.earlier_original(path, false), |it| Ok(it.original.clone()));
+        let known = known.ok();
         // The time of the file is that of the block, unless the user has changed the text around it.
         let modified = known.filter(|known| self.bytes_of(known).is_ok_and(|bytes| bytes == users));
         let modified = modified.and_then(|known| self.modified_of(&known));

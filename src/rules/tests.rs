@@ -3,6 +3,8 @@
 //! A few sequences are in each run of the tests. `SHIFTLOG_RULES_SEQUENCES=5000 cargo test --lib rules::tests` tries so
 //! many; one that fails prints its number, and `SHIFTLOG_RULES_FIRST=<number>` begins with it.
 
+mod nested;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};

@@ -17,14 +17,17 @@ pub(super) struct Other {
 }
 
 impl Planner<'_> {
-    /// Says whether a path that this place has not written down is of another home or repository: it has written it down, or
-    /// the file is generated, and nobody here knows what was there before.
+    /// Says whether a path that this place has not written down is of another home or repository: it has written it down, it is
+    /// the home that the path is in, or the file is generated, and nobody here knows what was there before.
     pub(super) fn is_of_another(&mut self, path: &Path) -> bool {
         if self.registry.get(path).is_some() {
             return false;
         }
         if self.other(path).is_some() {
             return true;
+        }
+        if self.home_of(path).is_some() {
+            return !self.is_saved(path);
         }
         let Ok(Node::File { bytes, .. }) = disk::observe(path) else { return false };
         let is_whole = [false, true].iter().any(|has_front| generate::is_generated(&bytes, *has_front));
@@ -35,7 +38,7 @@ impl Planner<'_> {
             return true;
         }
         let is_outside = !path.starts_with(&self.store.place.base) && !generate::is_of_earlier_tool(&bytes, false);
-        (is_outside || self.is_in_another_store(path)) && !self.is_saved(path)
+        (is_outside || self.nearer_store(path).is_some()) && !self.is_saved(path)
     }
 
     /// Says whether a file, or the block in it, is generated and of the other scope.
@@ -58,16 +61,21 @@ impl Planner<'_> {
         None
     }
 
-    /// Says whether a path is nearer to another store than to this one, and that store can have written it: in a repository
-    /// that is no home only files of the other scope are its own.
-    fn is_in_another_store(&self, path: &Path) -> bool {
+    /// Returns the base of a store that is nearer to a path than this one, and that can have written it: in a repository that is
+    /// no home only files of the other scope are its own.
+    fn nearer_store<'p>(&self, path: &'p Path) -> Option<&'p Path> {
         let place = &self.store.place;
-        let is_store = |above: &Path| {
+        let is_store = |above: &&Path| {
             let can_be = || place.scope == Scope::Repository || !disk::is_there(&above.join(".git"));
             let store = above.join(STORE);
             disk::is_there(&store.join("manifest.json")) && (can_be() || disk::is_there(&store.join("shiftlog")))
         };
-        path.ancestors().skip(1).take_while(|above| *above != place.base).any(is_store)
+        path.ancestors().skip(1).take_while(|above| *above != place.base).find(is_store)
+    }
+
+    /// Returns the home with a store that a path outside of this place is in. That home would not find out who has written there.
+    fn home_of<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+        if path.starts_with(&self.store.place.base) { None } else { self.nearer_store(path) }
     }
 
     /// Says whether a backup of this place has what was at a path before, and it is not back.
@@ -81,11 +89,19 @@ impl Planner<'_> {
 
     pub(super) fn stays_for_another(&mut self, path: &Path) {
         let shown = self.store.place.shown(path);
-        let warning = match self.other(path) {
-            Some(base) => format!("    Warning: the rules of '{}' have written '{shown}'; it stays", base.display()),
-            None => format!("    Warning: nobody has written down who generated '{shown}'; it stays"),
+        let warning = match (self.other(path), self.home_of(path)) {
+            (Some(base), _) => {
+                format!("    Warning: the rules of '{}' have written '{shown}'; it stays", base.display())
+            }
+            (None, Some(home)) => {
+                format!("    Warning: '{shown}' is left to the rules of '{}', the home that it is in", home.display())
+            }
+            (None, None) => format!("    Warning: nobody has written down who generated '{shown}'; it stays"),
         };
-        self.warnings.push(warning);
+        // Two agents can have rules at one path.
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
     }
 }
 

@@ -25,7 +25,7 @@ fn assert_left(known: &[(PathBuf, Vec<u8>)], told: &str) {
 
 /// Returns all files and links of a home but for those of stores.
 fn all(home: &Home) -> String {
-    let script = "find . -name .ai-agent -prune -o ! -type d -printf '%p %y %m %l\\n' | sort; \
+    let script = "find . -name .ai-agent -prune -o ! -type d -printf '%p %y %m %T@ %l\\n' | sort; \
                   find . -name .ai-agent -prune -o -type f -print | sort | xargs -r sha256sum";
     home.scratch.run_in(&home.path(""), "sh", ["-c", script]).ok()
 }
@@ -41,11 +41,16 @@ fn nested(text: &str) -> (Home, PathBuf) {
             "agents_md": { "paths": paths.split(' ').collect::<Vec<_>>() } })
         .to_string()
     };
+    let top = home.path("").display().to_string();
+    let top = top.trim_end_matches('/');
     home.write(
         ".ai-agent/manifest.json",
         &manifest("~/ws ~/sub/AGENTS.md ~/sub/.claude/CLAUDE.md ~/*/.gemini/*.md".into()),
     );
-    home.write("sub/.ai-agent/manifest.json", &manifest("~/AGENTS.md ~/ws/AGENTS.md".into()));
+    home.write(
+        "sub/.ai-agent/manifest.json",
+        &manifest(format!("~/AGENTS.md {top}/ws/AGENTS.md {top}/.claude/CLAUDE.md {top}/.gemini/GEMINI.md")),
+    );
     for rule in ["style", "tests"] {
         home.write(&format!("sub/.ai-agent/rules/{rule}.md"), "of the home within\n");
     }
