@@ -225,7 +225,7 @@ fn a_search_that_runs_out_of_time_says_how_far_it_came() {
     let search = |seconds: u64| {
         let limits = Limits { threads: 2, deadline: Some(Instant::now() + Duration::from_secs(seconds)) };
         let effort = Effort { max_count: 9, limits, now: 0 };
-        let found = find::search(&reader, &plan, &terms, effort, || Ok(())).unwrap();
+        let found = find::search(&reader, &plan, &terms, effort, &|| Ok(())).unwrap();
         (found.hits.len(), found.searched)
     };
     assert_eq!(search(0), (0, 0), "there was no time at all");
