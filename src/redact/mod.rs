@@ -189,7 +189,7 @@ impl Redactor {
     ///
     /// # Errors
     ///
-    /// [`Kind::Busy`] if the deadline passes before the end. Then nothing of the text may be stored.
+    /// [`Kind::Busy`](crate::error::Kind::Busy) if the deadline passes before the end. Then nothing of the text may be stored.
     pub fn redact_until<'t>(&self, lines: &'t [u8], deadline: Instant) -> Result<(Cow<'t, [u8]>, usize)> {
         self.redact_watched(lines, &mut Watch::new(Some(deadline)))
     }
