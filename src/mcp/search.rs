@@ -54,9 +54,15 @@ pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Re
         None => {
             let is_fixed = !flag(arguments, "regex");
             let options = PatternOptions { is_fixed, is_folded: case == Case::Folded, ..PatternOptions::default() };
-            let pattern = Pattern::new(&[query.to_owned()], options).map_err(|error| match error.kind() {
-                Kind::Usage => format!("invalid arguments: '{}' is not a regular expression", quoted(query)),
-                _ => format!("invalid arguments: {error}"),
+            let pattern = Pattern::new(&[query.to_owned()], options).map_err(|error| {
+                let message = error.to_string();
+                // A long pattern is not repeated whole.
+                match message.rsplit_once("' is not a regular expression") {
+                    Some((_, why)) => {
+                        format!("invalid arguments: '{}' is not a regular expression{why}", quoted(query))
+                    }
+                    None => format!("invalid arguments: {message}"),
+                }
             })?;
             search.by_pattern(pattern, page)?
         }

@@ -123,7 +123,7 @@ fn the_tools_list_read_and_search_what_was_recorded() {
             (
                 "shiftlog_search",
                 json!({ "query": "(", "regex": true }),
-                "invalid arguments: '(' is not a regular expression",
+                "invalid arguments: '(' is not a regular expression: unclosed group",
             ),
             (
                 "shiftlog_search",
