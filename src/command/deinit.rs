@@ -13,6 +13,7 @@ use crate::cli::{self, Outcome, Quiet};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, git};
 use crate::notes;
+use crate::outside;
 use crate::pretty;
 use crate::record::{self, Note, Unit};
 use crate::setup;
@@ -71,6 +72,12 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         steps.extend(refs.iter().map(|name| format!("delete {name}")));
         if !options.dry_run {
             plan.carry_out(&repo)?;
+            // What stopped such a push is gone.
+            let has_records = !options.purge_refs && !our_refs(&repo)?.is_empty();
+            for remote in setup::mirrored(&repo).iter().filter(|_| has_records) {
+                cli::warning(&format!("a push to the mirror '{}' takes what is recorded along", outside::line(remote)));
+                cli::hint(&repo, "'git shiftlog deinit --purge-refs' removes what is recorded");
+            }
             if options.purge_refs {
                 purge(&repo, &refs, has_left)?;
             }

@@ -50,6 +50,17 @@ pub fn command(event: &str, guard: &(String, String)) -> String {
     format!("{condition}{is_there} && {program} git {event} \"$@\" || :")
 }
 
+/// Returns a line for a hook file that somebody edits by hand; `guard` as for [`command`]. It stops a push as our own block does.
+pub fn line(event: &str, guard: &(String, String)) -> String {
+    let (is_there, program) = guard;
+    match event {
+        "pre-push" => {
+            format!("! {is_there} || {{ {program} git {event} \"$@\"; test $? -ne {STOP}; }} || exit 1")
+        }
+        _ => format!("{is_there} && {program} git {event} || :"),
+    }
+}
+
 /// Returns a hook file with our block right below its first line, so that an `exit` or `exec` cannot skip it.
 ///
 /// `guard` is the condition that our program is there, and its name. A hook that reads standard input gets all of it, also

@@ -186,9 +186,13 @@ fn finish(place: &Place, journal: &Journal) -> Result<Vec<PathBuf>> {
     let mut failed: Option<Error> = None;
     let mut left_out: Vec<&Path> = Vec::new();
     let mut changed: Vec<PathBuf> = Vec::new();
+    let back = moved_back(&journal.steps);
     for (number, step) in journal.steps.iter().enumerate() {
         fault_point(&format!("rules-step-{number}"));
         let paths = step.paths();
+        if back.iter().any(|(later, to)| number < *later && paths.iter().all(|path| path.starts_with(to))) {
+            continue;
+        }
         if left_out.iter().any(|left| paths.iter().any(|path| path.starts_with(left))) {
             continue;
         }
@@ -221,6 +225,17 @@ fn finish(place: &Place, journal: &Journal) -> Result<Vec<PathBuf>> {
     fault_point("rules-registered");
     private::remove(&journal_path(place))?;
     failed.map_or(Ok(changed), Err)
+}
+
+/// Returns the steps that have moved something already, when a run before ended behind them, each with where it was moved to.
+///
+/// What is there now is a user's, also where it is the same as what an earlier step had to remove from there.
+fn moved_back(steps: &[Step]) -> Vec<(usize, &Path)> {
+    let moved = steps.iter().enumerate().filter_map(|(number, step)| match step {
+        Step::Move { from, to } if disk::is_there(to) && !disk::is_there(from) => Some((number, to.as_path())),
+        _ => None,
+    });
+    moved.collect()
 }
 
 /// Says whether something of a user's is where a step was to write a file or a link.
@@ -271,5 +286,30 @@ mod tests {
         assert!(finish(&place, &Journal { base: home, steps, registry, previous }).is_err());
         assert_eq!(fs::read_to_string(kept.join("SKILL.md")).unwrap(), "mine\n");
         assert_eq!(Registry::read(&place).unwrap().get(&path), Some(&entry), "'clean' finds it");
+    }
+    #[test]
+    fn a_users_folder_that_is_back_stays_as_it_is_when_the_steps_are_taken_again() {
+        let root = tempfile::tempdir().unwrap();
+        let home = root.path().canonicalize().unwrap();
+        let place = Place::of_home(&home).unwrap();
+        let (path, kept) = (home.join("skills/s"), place.backups.join("1/files/s"));
+        for folder in [&path, &kept] {
+            fs::create_dir_all(folder).unwrap();
+            // The copy is what the user had.
+            fs::write(folder.join("SKILL.md"), "the skill\n").unwrap();
+        }
+        fs::create_dir_all(&place.state).unwrap();
+        let copy = disk::observe(&path.join("SKILL.md")).unwrap();
+        let steps = vec![
+            Step::Remove { path: path.join("SKILL.md"), before: crate::managed::step::stamp(&copy) },
+            Step::RemoveDirectory { path: path.clone() },
+            Step::Move { from: kept, to: path.clone() },
+        ];
+        let (registry, previous) = (Registry::empty(), Registry::empty());
+        let journal = Journal { base: home, steps, registry, previous };
+        for run in ["all of it", "again, as after a kill before the registry was written"] {
+            finish(&place, &journal).unwrap();
+            assert_eq!(fs::read_to_string(path.join("SKILL.md")).unwrap(), "the skill\n", "{run}");
+        }
     }
 }

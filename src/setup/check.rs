@@ -99,7 +99,7 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
         findings.push(Finding::new("notes.rewriteMode", Some(("'overwrite' loses notes on amend", fix))));
     }
     findings.extend(forced_fetches(repo));
-    findings.extend(mirrors(repo));
+    findings.extend(mirrors(repo, has_push_hook));
     findings.extend(sharing(repo, has_push_hook));
     findings.extend(leftovers(repo));
     Ok(findings)
@@ -156,8 +156,23 @@ fn sharing(repo: &Repository, has_push_hook: bool) -> Vec<Finding> {
 }
 
 /// Looks for remotes to which a plain `git push` takes all refs, ours too, though nothing is to be shared.
-fn mirrors(repo: &Repository) -> Vec<Finding> {
-    let mut findings = Vec::new();
+fn mirrors(repo: &Repository, has_push_hook: bool) -> Vec<Finding> {
+    let (what, fix) = match has_push_hook {
+        true => (
+            "a push to it would take conversations along, and is stopped since they are not shared",
+            "git config shiftlog.allowMirror true    # publishes them",
+        ),
+        false => (
+            "a push to it takes conversations along, though they are not shared: no hook of ours stops it",
+            "git shiftlog init    # stops it",
+        ),
+    };
+    mirrored(repo).iter().map(|remote| Finding::new(format!("mirror '{remote}'"), Some((what, fix)))).collect()
+}
+
+/// Returns the remotes to which a plain `git push` takes all refs, ours too, though nothing is to be shared.
+pub fn mirrored(repo: &Repository) -> Vec<String> {
+    let mut mirrored = Vec::new();
     for remote in repo.remotes() {
         let keys = [format!("shiftlog.{remote}.push"), "shiftlog.push".to_owned()];
         let level = keys.iter().find_map(|key| repo.config_string(key));
@@ -166,12 +181,10 @@ fn mirrors(repo: &Repository) -> Vec<Finding> {
         let is_mirror = repo.config_bool(&format!("remote.{remote}.mirror")) == Some(true)
             || repo.config_strings(&format!("remote.{remote}.push")).iter().any(takes_all);
         if is_mirror && !is_shared && repo.config_bool("shiftlog.allowMirror") != Some(true) {
-            let what = "a push to it would take conversations along, and is stopped since they are not shared";
-            let fix = "git config shiftlog.allowMirror true    # publishes them";
-            findings.push(Finding::new(format!("mirror '{remote}'"), Some((what, fix))));
+            mirrored.push(remote);
         }
     }
-    findings
+    mirrored
 }
 
 /// Says whether nothing is left to do for `init`.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
 
-use super::{guard, guarded};
+use super::guard;
 use crate::error::Result;
 use crate::git::{Repository, git};
 use crate::managed::place::Places;
@@ -75,7 +75,7 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
                 "'{}' leads to the tracked file '{}' and is left alone; add this line to that file: {}",
                 path.display(),
                 tracked.display(),
-                guarded(program, true, &format!("git {event}"))
+                hook::line(event, &guard(program, true))
             ));
             continue;
         }
@@ -83,7 +83,7 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
             Some(text) if !hook::is_shell_script(&text) => plan.remark(format!(
                 "'{}' is no shell script and is left alone; have it run: {}",
                 path.display(),
-                guarded(program, is_committed, &format!("git {event}"))
+                hook::line(event, &guard(program, is_committed))
             )),
             _ if is_disabled(&path) => {
                 plan.remark(format!("'{}' is not executable and is left alone", path.display()));
@@ -113,11 +113,11 @@ pub(super) fn obstacle(repo: &Repository, hooks: &Path, event: &str) -> Result<O
     let path = hooks.join(event);
     let is_committed = below_top(repo, hooks).is_some();
     let run = |is_bare_name: bool| -> Result<String> {
-        Ok(format!("have it run: {}", guarded(&super::program()?, is_bare_name, &format!("git {event}"))))
+        Ok(format!("have it run: {}", hook::line(event, &guard(&super::program()?, is_bare_name))))
     };
     if let Some(tracked) = tracked_target(repo, &path).filter(|_| !is_committed) {
         let what = format!("it leads to the tracked file '{}', so init leaves it alone", tracked.display());
-        let line = guarded(&super::program()?, true, &format!("git {event}"));
+        let line = hook::line(event, &guard(&super::program()?, true));
         return Ok(Some((what, format!("add this line to that file: {line}"))));
     }
     let text = file::read(&path)?.unwrap_or_default();

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use bstr::ByteSlice as _;
 
 pub use self::agents::{has_hooks, is_set_up};
-pub use self::check::{check, check_agents, is_complete};
+pub use self::check::{check, check_agents, is_complete, mirrored};
 pub use self::earlier::{Directory, earlier_directories, remove_earlier};
 pub use self::finding::{Finding, Verdict};
 pub use self::left::{has_hooks_of_others, left_alone, question};

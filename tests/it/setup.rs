@@ -454,7 +454,7 @@ fn doctor_proves_that_recording_works() {
 }
 
 /// Says whether Git declares hooks in its config: since 2.54.
-fn uses_config_hooks(scratch: &Scratch) -> bool {
+pub(crate) fn uses_config_hooks(scratch: &Scratch) -> bool {
     let version = scratch.git(["--version"]).ok();
     let mut parts =
         version.split_whitespace().nth(2).unwrap_or_default().split('.').map(|part| part.parse().unwrap_or(0));

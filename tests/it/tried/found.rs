@@ -65,6 +65,49 @@ fn doctor_says_what_nobody_stops_and_what_is_not_fetched() {
 }
 
 #[test]
+fn a_hook_that_is_edited_by_hand_stops_a_mirror_and_without_any_it_is_said() {
+    let scratch = recorded();
+    scratch.git(["init", "-q", "--bare", "../mirror.git"]).ok();
+    let published = || scratch.git(["ls-remote", "../mirror.git"]).ok().contains("shiftlog");
+    if !crate::setup::uses_config_hooks(&scratch) {
+        let hook = scratch.top.join(".git/hooks/pre-push");
+        let executable = |path: &Path, text: &str| {
+            fs::write(path, text).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        for shell in ["#!/bin/sh\n", "#!/usr/bin/env python3\n"] {
+            let _ = fs::remove_file(&hook);
+            if shell.ends_with("sh\n") {
+                fs::create_dir_all(scratch.top.join("tools")).unwrap();
+                executable(&scratch.top.join("tools/pre-push"), shell);
+                scratch.git(["add", "tools"]).ok();
+                std::os::unix::fs::symlink("../../tools/pre-push", &hook).unwrap();
+            } else {
+                executable(&hook, shell);
+            }
+            let said = scratch.shiftlog("init", ["--agent=claude"]).stderr;
+            let line = said.lines().find(|line| line.contains("pre-push")).unwrap();
+            let line = line.split_once("add this line to that file: ").or_else(|| line.split_once("have it run: "));
+            let (_, line) = line.unwrap_or_else(|| panic!("{said}"));
+            let text = match shell.ends_with("sh\n") {
+                true => format!("{shell}{line}\n"),
+                false => format!("{shell}import subprocess, sys\nsys.exit(subprocess.call(['sh', '-c', {line:?}]))\n"),
+            };
+            fs::write(&hook, text).unwrap();
+            let ran = scratch.git(["push", "--mirror", "../mirror.git"]);
+            assert!(ran.code != 0 && ran.stderr.contains("takes conversations along"), "{shell}{line}: {ran:?}");
+            assert!(!published());
+        }
+    }
+    scratch.git(["remote", "add", "--mirror=push", "origin", "../mirror.git"]).ok();
+    let left = scratch.shiftlog("deinit", [""; 0]);
+    assert!(left.stderr.contains("warning: a push to the mirror 'origin' takes what is recorded along\n"), "{left:?}");
+    let doctor = scratch.shiftlog("doctor", [""; 0]).stdout;
+    assert!(doctor.contains("problem  mirror 'origin': a push to it takes conversations along"), "{doctor}");
+    assert!(!doctor.contains("is stopped"), "{doctor}");
+}
+
+#[test]
 fn variables_and_options_that_name_the_repository_mean_what_they_mean_in_git() {
     let mut scratch = recorded();
     let source = scratch.top.join("src");
