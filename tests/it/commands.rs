@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::support::{Ran, Scratch, bin_dir, feed};
+use crate::support::{Ran, Scratch, bin_dir, copy_program, feed};
 
 /// A repository with three recorded commits, one of them on a branch of its own.
 fn recorded() -> Scratch {
@@ -135,7 +135,7 @@ fn a_program_alone_in_its_directory_runs_the_one_that_git_finds() {
     let scratch = Scratch::new();
     let alone = scratch.root().join("alone");
     fs::create_dir_all(&alone).unwrap();
-    fs::copy(bin_dir().join("git-shiftlog-show"), alone.join("git-shiftlog-show")).unwrap();
+    copy_program(bin_dir().join("git-shiftlog-show"), &alone.join("git-shiftlog-show"));
     let program = alone.join("git-shiftlog-show");
     let ran = scratch.run_in(&scratch.top, program.to_str().unwrap(), ["-h"]);
     assert_eq!(ran.ok(), scratch.shiftlog("show", ["-h"]).ok());
@@ -148,7 +148,7 @@ fn links_serve_as_well_as_programs() {
     fs::create_dir_all(&programs).unwrap();
     fs::create_dir_all(&links).unwrap();
     for name in ["git-shiftlog", "git-shiftlog--hook"] {
-        fs::copy(bin_dir().join(name), programs.join(name)).unwrap();
+        copy_program(bin_dir().join(name), &programs.join(name));
         std::os::unix::fs::symlink(programs.join(name), links.join(name)).unwrap();
     }
     for listed in shiftlog::command::ALL {

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::support::{Scratch, bin_dir};
+use crate::support::{Scratch, bin_dir, copy_program};
 
 /// Makes commits one by one at growing times.
 fn tick(scratch: &mut Scratch) {
@@ -169,7 +169,7 @@ fn set_up_with_a_witness(scratch: &Scratch) -> PathBuf {
     let bin = scratch.root().join("installed");
     fs::create_dir_all(&bin).unwrap();
     for name in ["git-shiftlog", "git-shiftlog-init"] {
-        fs::copy(bin_dir().join(name), bin.join(name)).unwrap();
+        copy_program(bin_dir().join(name), &bin.join(name));
     }
     let calls = scratch.root().join("calls");
     let script = format!("#!/bin/sh\necho \"$*\" >>'{}'\ncat >>'{}'\n", calls.display(), calls.display());

@@ -239,7 +239,7 @@ fn an_uninstalled_program_is_silent_everywhere() {
     let bin = scratch.root().join("installed");
     fs::create_dir_all(&bin).unwrap();
     for name in ["git-shiftlog", "git-shiftlog-init", "git-shiftlog--hook"] {
-        fs::copy(super::support::bin_dir().join(name), bin.join(name)).unwrap();
+        super::support::copy_program(super::support::bin_dir().join(name), &bin.join(name));
     }
     scratch.run_in(&scratch.top, bin.join("git-shiftlog-init").to_str().unwrap(), ["--agent=claude", "-q"]).ok();
     fs::remove_dir_all(&bin).unwrap();

@@ -55,6 +55,12 @@ pub fn bin_dir() -> PathBuf {
     Path::new(env!("CARGO_BIN_EXE_git-shiftlog")).parent().unwrap().to_owned()
 }
 
+/// Copies a program that is to be run. Another process does it: what other tests start meanwhile has each file open that this
+/// one writes, and a program that is open for writing cannot be run.
+pub fn copy_program(from: impl AsRef<Path>, to: &Path) {
+    assert!(Command::new("cp").arg(from.as_ref()).arg(to).status().unwrap().success());
+}
+
 impl Scratch {
     /// Makes a repository with one commit on `main`, not set up yet.
     pub fn new() -> Self {
@@ -80,7 +86,7 @@ impl Scratch {
         fs::create_dir_all(home.join(".claude")).unwrap();
         // A shell under another name stands for the agent's process; see `Scratch::agent`.
         fs::create_dir_all(canonical.join("bin")).unwrap();
-        fs::copy("/bin/sh", canonical.join("bin/claude")).unwrap();
+        copy_program("/bin/sh", &canonical.join("bin/claude"));
         let path = std::env::var("PATH").unwrap();
         let path = format!("{}:{}:{path}", bin_dir().display(), canonical.join("bin").display());
         // Not /dev/null: 'git config --global' run by root would put a file in its place.
