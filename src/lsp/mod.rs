@@ -15,8 +15,8 @@ use lsp_types::notification::{
 use lsp_types::request::{ExecuteCommand, HoverRequest, Initialize, Request as _, Shutdown};
 use lsp_types::{
     DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams, ExecuteCommandOptions,
-    ExecuteCommandParams, HoverParams, HoverProviderCapability, InitializeParams, MarkupKind, Position,
-    ServerCapabilities, TextDocumentIdentifier, TextDocumentSyncCapability, TextDocumentSyncKind, Uri,
+    ExecuteCommandParams, HoverParams, HoverProviderCapability, MarkupKind, Position, ServerCapabilities,
+    TextDocumentIdentifier, TextDocumentSyncCapability, TextDocumentSyncKind, Uri,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -68,10 +68,10 @@ fn capabilities() -> ServerCapabilities {
     }
 }
 
-fn takes_markdown(client: &InitializeParams) -> bool {
-    let hover = client.capabilities.text_document.as_ref().and_then(|document| document.hover.as_ref());
-    let formats = hover.and_then(|hover| hover.content_format.as_deref()).unwrap_or_default();
-    formats.contains(&MarkupKind::Markdown)
+/// Says whether an editor shows Markdown, as its `initialize` tells. All else of what it can do is of no interest.
+fn takes_markdown(params: &Value) -> bool {
+    let formats = params.pointer("/capabilities/textDocument/hover/contentFormat").and_then(Value::as_array);
+    formats.is_some_and(|formats| formats.contains(&json!(MarkupKind::Markdown)))
 }
 
 /// Where the conversation with an editor is.
@@ -125,7 +125,7 @@ impl Editor {
         match (self.stage, method) {
             (Stage::New, Initialize::METHOD) => {
                 self.stage = Stage::Open;
-                self.takes_markdown = takes_markdown(&serde_json::from_value(params).unwrap_or_default());
+                self.takes_markdown = takes_markdown(&params);
                 let about = json!({ "name": "git-shiftlog", "version": env!("CARGO_PKG_VERSION") });
                 Ok(json!({ "capabilities": capabilities(), "serverInfo": about }))
             }
