@@ -53,7 +53,8 @@ pub fn run() -> ExitCode {
     let here = std::env::current_dir().unwrap_or_default();
     let outcome = match args.as_slice() {
         ["--help" | "-h"] => return cli::finish(cli::show_page("git-shiftlog--hook").map(|()| cli::Outcome::Done)),
-        ["git", "pre-push", remote, ..] => match run_pre_push(&here, remote, is_off) {
+        // A hook that somebody has written may not hand the name of the remote on; what is published is checked all the same.
+        ["git", "pre-push", rest @ ..] => match run_pre_push(&here, rest.first().unwrap_or(&""), is_off) {
             Ok(Push::Goes) => Ok(()),
             Ok(Push::Stops) => return ExitCode::from(setup::STOP_PUSH),
             Err(error) => Err(error),
@@ -208,7 +209,7 @@ fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
         return Ok(Push::Stops);
     }
     let level = level?;
-    if is_off {
+    if is_off || remote.is_empty() {
         return Ok(Push::Goes);
     }
     if !State::new(&repo.common_dir()).is_idle() {

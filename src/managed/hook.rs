@@ -57,7 +57,8 @@ pub fn line(event: &str, guard: &(String, String)) -> String {
         "pre-push" => {
             format!("! {is_there} || {{ {program} git {event} \"$@\"; test $? -ne {STOP}; }} || exit 1")
         }
-        _ => format!("{is_there} && {program} git {event} || :"),
+        "post-commit" => format!("{is_there} && {program} git {event} || :"),
+        _ => format!("{is_there} && {program} git {event} \"$@\" || :"),
     }
 }
 

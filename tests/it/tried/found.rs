@@ -98,6 +98,7 @@ fn a_hook_that_is_edited_by_hand_stops_a_mirror_and_without_any_it_is_said() {
             assert!(ran.code != 0 && ran.stderr.contains("takes conversations along"), "{shell}{line}: {ran:?}");
             assert!(!published());
         }
+        fs::remove_file(&hook).unwrap();
     }
     scratch.git(["remote", "add", "--mirror=push", "origin", "../mirror.git"]).ok();
     let left = scratch.shiftlog("deinit", [""; 0]);
