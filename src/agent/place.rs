@@ -91,14 +91,14 @@ pub fn recent_entries(folder: &Path, seconds: i64, is_wanted: impl Fn(&Path) -> 
         (!is_itself && is_wanted(name) && is_written(entry.file_name())).then(|| folder.join(name))
     };
     let mut paths: Vec<PathBuf> = entries.flatten().filter_map(path_of).collect();
-    paths.sort_unstable();
+    paths.sort();
     paths
 }
 
 fn entries_that(folder: &Path, is_wanted: impl Fn(&std::fs::DirEntry) -> bool) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.filter(is_wanted).map(|entry| entry.path()).collect();
-    paths.sort_unstable();
+    paths.sort();
     paths
 }
 

@@ -182,7 +182,7 @@ fn files(state: &State, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(state.pending_dir()).into_iter().flatten().flatten();
     let wanted = entries.filter(|entry| is_wanted(&entry.file_name().to_string_lossy()));
     let mut paths: Vec<PathBuf> = wanted.map(|entry| entry.path()).collect();
-    paths.sort_unstable();
+    paths.sort();
     paths
 }
 

@@ -173,7 +173,7 @@ impl Problems {
 
     /// Warns of what went wrong.
     pub fn tell(mut self, repo: &Repository) {
-        self.others.sort_unstable();
+        self.others.sort();
         self.others.dedup();
         for problem in self.others.iter().take(MAX_WARNINGS) {
             cli::warning(problem);

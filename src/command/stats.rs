@@ -234,7 +234,7 @@ impl Options {
             }
         }
         progress.end();
-        added.problems.sort_unstable();
+        added.problems.sort();
         added.problems.dedup();
         added.problems.iter().for_each(|problem| cli::warning(problem));
         if added.lacking > 0 {

@@ -292,7 +292,7 @@ impl Checker<'_> {
             path.truncate(length);
         }
         let unsorted = after.clone();
-        after.sort_unstable();
+        after.sort();
         if after != unsorted {
             self.misfit("entries out of order", path);
         }

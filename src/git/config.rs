@@ -58,7 +58,7 @@ impl Repository {
         let names =
             sections.filter_map(|section| Some(section.header().subsection_name()?.to_str_lossy().into_owned()));
         let mut names: Vec<String> = names.collect();
-        names.sort_unstable();
+        names.sort();
         names.dedup();
         names
     }

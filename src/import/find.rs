@@ -59,7 +59,7 @@ fn subdirectories(top: &Path) -> Vec<PathBuf> {
     let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     let mut paths: Vec<PathBuf> = directories.map(|entry| entry.path()).collect();
     paths.retain(|path| !path.ends_with(".git") && !path.join(".git").exists());
-    paths.sort_unstable();
+    paths.sort();
     paths.truncate(MAX_SUBDIRECTORIES);
     paths
 }

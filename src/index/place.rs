@@ -196,7 +196,7 @@ fn keep(project: &Project) -> Result<()> {
             .is_some_and(|name| name.starts_with(|c: char| c.is_ascii_digit()))
     };
     let mut copies: Vec<_> = entries.filter(is_copy).collect();
-    copies.sort_unstable();
+    copies.sort();
     let old = copies.len().saturating_sub(MAX_KEPT);
     copies[..old].iter().try_for_each(|path| remove(path))
 }

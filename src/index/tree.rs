@@ -48,7 +48,7 @@ impl Tree {
         let now = Tree::take(repo)?;
         let differs = |path: &&PathBuf| self.files.get(*path) != now.files.get(*path);
         let mut changed: Vec<&PathBuf> = self.files.keys().chain(now.files.keys()).filter(differs).collect();
-        changed.sort_unstable();
+        changed.sort();
         changed.dedup();
         if changed.is_empty() {
             return Ok(None);

@@ -10,7 +10,7 @@ pub(super) fn trees(both: [&[String]; 2], first: Option<&String>, tree: Option<&
     let mut trees = both.concat();
     trees.extend(first.cloned());
     trees.retain(|joined| Some(joined.as_str()) != tree);
-    trees.sort_unstable();
+    trees.sort();
     trees.dedup();
     trees.truncate(MAX_JOINED_TREES);
     trees

@@ -321,7 +321,7 @@ impl Record {
     /// Returns the checksums of both records, sorted and without duplicates.
     fn earlier_with(&self, other: &Record) -> Vec<String> {
         let mut earlier = [&self.earlier[..], &other.earlier].concat();
-        earlier.sort_unstable();
+        earlier.sort();
         earlier.dedup();
         earlier
     }

@@ -398,7 +398,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
                 unplaced.push(commit_id);
             }
         }
-        unplaced.sort_unstable();
+        unplaced.sort();
         Ok(unplaced)
     }
 }

@@ -70,7 +70,7 @@ fn expand_within(pattern: &Path, most: usize) -> Result<Vec<PathBuf>> {
         let pattern = crate::outside::line(&pattern.display().to_string());
         return Err(Error::other(format!("glob '{pattern}' looks at more than {most} entries of directories")));
     }
-    found.sort_unstable();
+    found.sort();
     found.dedup();
     Ok(found)
 }

@@ -184,7 +184,7 @@ fn folder_of(survey: &mut Survey, place: &Place, agent: &'static str, directory:
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
-    names.sort_unstable();
+    names.sort();
     for name in names {
         let Some(stem) = name.strip_suffix(form.suffix()) else { continue };
         let Some(text) = users_text(survey, place, &directory.join(&name), true) else { continue };

@@ -243,7 +243,7 @@ fn all_folders(directory: &Path) -> (Vec<String>, Vec<String>) {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.path().is_dir());
     let mut names: Vec<String> = folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    names.sort_unstable();
+    names.sort();
     let (ids, mut others): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| is_id(name));
     others.retain(|name| !name.starts_with('.'));
     (ids, others)

@@ -149,7 +149,7 @@ impl<'o> Planner<'o> {
         }
         self.discover()?;
         self.take_back_others()?;
-        self.refused.sort_unstable();
+        self.refused.sort();
         self.refused.dedup();
         match self.refused.first() {
             None => Ok(()),

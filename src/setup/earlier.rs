@@ -49,7 +49,7 @@ pub fn remove_earlier(repo: &Repository) -> Result<Plan> {
     let used = git_hooks::directory(repo)?;
     // They wrote into the git directory, wherever Git looks for hooks.
     let mut directories = vec![repo.common_dir().join("hooks"), repo.git_dir().join("hooks"), used.clone()];
-    directories.sort_unstable();
+    directories.sort();
     directories.dedup();
     for directory in directories {
         let is_own = directory.starts_with(repo.common_dir()) || directory.starts_with(repo.git_dir());

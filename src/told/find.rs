@@ -235,7 +235,7 @@ impl Finder {
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
             names.extend(entry.file_name().to_str().map(|name| (name.to_owned(), is_directory)));
         }
-        names.sort_unstable();
+        names.sort();
         for (name, is_directory) in names {
             let fits = name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end);
             if is_directory && nesting > 0 {

@@ -358,7 +358,7 @@ pub fn search(visit: &Visit<'_>, query: &str) -> Result<Vec<u8>> {
                     problems.push(format!("words of {} are not here", count(missing.len() as u64, "session")));
                 }
                 let mut others: Vec<String> = others.iter().map(ToString::to_string).collect();
-                others.sort_unstable();
+                others.sort();
                 others.dedup();
                 problems.extend(others);
                 hits = found.hits;
