@@ -129,6 +129,12 @@ pub fn line(text: &str) -> String {
     without_unsafe(&text.replace(['\n', '\t', '\r'], " "))
 }
 
+/// Returns text as [`line()`] does, at most 60 characters of it, for a message.
+pub fn quoted(text: &str) -> String {
+    let line = line(text);
+    if line.chars().count() > 60 { line.chars().take(60).chain(['…']).collect() } else { line }
+}
+
 /// Returns text with its line ends and tabs, but without control, bidi and zero-width characters; joiners stay where a
 /// script or an emoji needs them. What is written over the beginning of a line, as progress is, gets a line of its own.
 pub fn text(text: &str) -> String {

@@ -149,7 +149,7 @@ pub(crate) enum Patience {
     Over,
 }
 
-/// What we know of one session, running or over: its files, its process, how far it is stored.
+/// A session of an agent, running or over, as our state keeps it: its transcript, its process, and how much of it is stored.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct TrackedSession {
     /// The agent's name.

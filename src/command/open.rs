@@ -1,5 +1,5 @@
-//! What commands do before they read: commits get the conversations that hooks have missed. These are pending captures,
-//! and conversations of commits that were rewritten where no hook ran.
+//! Opens the repository for a command that reads, and first records what no hook recorded: pending captures, and the
+//! conversations of commits that were rewritten where no hook ran.
 
 use std::time::{Duration, Instant};
 

@@ -22,7 +22,7 @@ use crate::{outside, pretty};
 /// How long to wait for hooks that are running.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a command removes, and how.
+/// The conversations that a command removes, and the options of the removal.
 pub(super) struct RemovalRequest {
     pub notes_ref: String,
     pub target: Target,

@@ -29,7 +29,7 @@ const MAX_REPEATED: usize = 500;
 /// The pattern and the reason if it is none.
 pub fn expression(text: &str) -> Result<Regex> {
     let built = RegexBuilder::new(text).unicode(false).build();
-    let bad = || Error::other(format!("'{}' is not a regular expression", outside::line(text)));
+    let bad = || Error::other(format!("'{}' is not a regular expression", outside::quoted(text)));
     built.map_err(|error| bad().because(last_line(&error)))
 }
 
@@ -64,7 +64,7 @@ impl Pattern {
     ///
     /// If one is no regular expression, or if to look for it could take very long.
     pub fn new(patterns: &[String], options: PatternOptions) -> Result<Self> {
-        let bad = |pattern: &str| Error::other(format!("'{}' is not a regular expression", outside::line(pattern)));
+        let bad = |pattern: &str| Error::other(format!("'{}' is not a regular expression", outside::quoted(pattern)));
         let mut branches = Vec::new();
         let each = |pattern: &'_ String| match options.is_across_lines {
             true => vec![pattern.clone()],
@@ -243,6 +243,9 @@ mod tests {
             assert!(Pattern::new(&[bad.to_owned()], PatternOptions::default()).is_err() || bad == "a{,", "{bad}");
         }
         assert!(Pattern::new(&["(a*)*b".to_owned()], PatternOptions::default()).is_ok());
+        let long = Pattern::new(&["(".to_owned() + &"x".repeat(1000)], PatternOptions::default()).err();
+        let short = format!("'({}…' is not a regular expression: unclosed group", "x".repeat(59));
+        assert_eq!(long.map(|error| error.to_string()), Some(short), "a long pattern is not repeated whole");
     }
 
     #[test]

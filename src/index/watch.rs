@@ -72,7 +72,7 @@ enum Happened {
     End,
 }
 
-/// What is reported while it runs.
+/// An event of a watcher, for the caller to print.
 pub enum News<'n> {
     /// The files of this many directories are watched.
     Watching(usize),

@@ -86,7 +86,7 @@ enum Stage {
     Over,
 }
 
-/// What the editor has reported of itself.
+/// The state of the conversation with one editor, and the texts of its open files.
 #[derive(Default)]
 struct Editor {
     stage: Stage,

@@ -42,18 +42,12 @@ pub(super) fn refusal(error: &Error) -> Refusal {
     format!("{}; run 'git shiftlog doctor' if this stays", outside::line(&error.to_string()))
 }
 
-/// Returns a client's text, shortened and cleaned, for a message.
-pub(super) fn quoted(text: &str) -> String {
-    let line = outside::line(text);
-    if line.chars().count() > 60 { line.chars().take(60).chain(['…']).collect() } else { line }
-}
-
 /// Resolves a revision.
 pub(super) fn commit_id(repo: &Repository, revision: &str) -> Result<ObjectId, Refusal> {
     repo.resolve(revision).map_err(|_| {
         format!(
             "no commit matches {}; call shiftlog_list_conversations to see which commits have one",
-            quoted(revision)
+            outside::quoted(revision)
         )
     })
 }
@@ -66,7 +60,8 @@ pub(super) fn range(repo: &Repository, branch: Option<&str>) -> Result<Range, Re
             let branches = repo.branches(true, true).map_err(|error| refusal(&error))?;
             let is_it = |branch: &&crate::git::Branch| branch.name == name || branch.full_name == name;
             let found = branches.iter().find(is_it).map(|branch| branch.commit_id);
-            let missing = || format!("no branch {}; call shiftlog_list_branches to see what there is", quoted(name));
+            let missing =
+                || format!("no branch {}; call shiftlog_list_branches to see what there is", outside::quoted(name));
             Some(found.ok_or_else(missing)?)
         }
     };

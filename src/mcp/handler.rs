@@ -135,7 +135,7 @@ impl ServerHandler for Handler {
         let mut named = all().filter(|tool| tool.full_name(self.word()) == request.name);
         let found = named.find(|tool| tool.is_offered(&self.server));
         let tool = found.ok_or_else(|| {
-            let name = super::conversations::quoted(&request.name);
+            let name = crate::outside::quoted(&request.name);
             // A client may know the tool from another project: tell it why the tool is missing here.
             let is_of_index = request.name.starts_with("memo_") && self.server.toolset == super::Toolset::Auto;
             let is_of_index = is_of_index && self.server.index().is_none();

@@ -12,10 +12,11 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 
-use super::conversations::{self, Page, quoted};
+use super::conversations::{self, Page};
 use super::{Context, Refusal};
 use crate::git::{ObjectId, Range, Repository};
 use crate::outside;
+use crate::outside::quoted;
 use crate::record::Listed;
 
 /// The prefix of the URI of a conversation.

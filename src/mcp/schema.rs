@@ -38,7 +38,7 @@ pub fn check(schema: &Value, arguments: &Map<String, Value>) -> Result<(), Strin
     let properties = schema["properties"].as_object().unwrap_or(&empty);
     for (name, value) in arguments {
         let Some(property) = properties.get(name) else {
-            let name = super::conversations::quoted(name);
+            let name = crate::outside::quoted(name);
             let known: Vec<&str> = properties.keys().map(String::as_str).collect();
             return Err(match known.as_slice() {
                 [] => format!("unknown argument '{name}'; there are none"),

@@ -7,9 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::Answer;
-use super::conversations::{
-    Arguments, LIST_BYTES, age, date, flag, mark_changed, number, quoted, range, refusal, string,
-};
+use super::conversations::{Arguments, LIST_BYTES, age, date, flag, mark_changed, number, range, refusal, string};
 use super::tokens::excerpt;
 use super::{Context, Refusal};
 use crate::error::Kind;
@@ -54,16 +52,8 @@ pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Re
         None => {
             let is_fixed = !flag(arguments, "regex");
             let options = PatternOptions { is_fixed, is_folded: case == Case::Folded, ..PatternOptions::default() };
-            let pattern = Pattern::new(&[query.to_owned()], options).map_err(|error| {
-                let message = error.to_string();
-                // A long pattern is not repeated whole.
-                match message.rsplit_once("' is not a regular expression") {
-                    Some((_, why)) => {
-                        format!("invalid arguments: '{}' is not a regular expression{why}", quoted(query))
-                    }
-                    None => format!("invalid arguments: {message}"),
-                }
-            })?;
+            let pattern =
+                Pattern::new(&[query.to_owned()], options).map_err(|error| format!("invalid arguments: {error}"))?;
             search.by_pattern(pattern, page)?
         }
     };

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::conversations::{Arguments, quoted, refusal, string};
+use super::conversations::{Arguments, refusal, string};
 use super::{Answer, Context, Refusal};
 use crate::git::Range;
+use crate::outside::quoted;
 use crate::pretty::{self, Statistics};
 use crate::record::Query;
 use crate::stats::{self, Key, Prices};

@@ -425,7 +425,7 @@ impl Tool {
         // No text that anything here is asked with can have it, and Git takes no such word.
         let has_nul = |value: &Value| value.as_str().is_some_and(|text| text.contains('\0'));
         if let Some((name, _)) = arguments.iter().find(|(_, value)| has_nul(value)) {
-            return Err(format!("invalid arguments: {} has a NUL character", conversations::quoted(name)));
+            return Err(format!("invalid arguments: {} has a NUL character", crate::outside::quoted(name)));
         }
         check(&(self.input)(), arguments).map_err(|what| format!("invalid arguments: {what}"))?;
         (self.run)(context, arguments)

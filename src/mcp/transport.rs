@@ -273,7 +273,7 @@ impl Reader {
             return refuse(&id, -32600, "invalid request: jsonrpc must be \"2.0\"".into());
         }
         if !METHODS.contains(&method.as_str()) {
-            let shown = super::conversations::quoted(&method);
+            let shown = crate::outside::quoted(&method);
             return refuse(&id, -32601, format!("method not found: {shown}"));
         }
         match object.get("params") {

@@ -6,11 +6,12 @@ use std::path::{Component, Path};
 use bstr::{BString, ByteSlice as _};
 use serde_json::{Map, Value, json};
 
-use super::conversations::{age, cleaned, commit_id, quoted, refusal};
+use super::conversations::{age, cleaned, commit_id, refusal};
 use super::tokens::{short, short_end, tokens};
 use super::{Answer, Context, NAME, Refusal};
 use crate::git::{BlameRequest, FileSince, ObjectId, Repository, date};
 use crate::outside;
+use crate::outside::quoted;
 use crate::pretty::{has_passed, runs_checks};
 use crate::record::{Reader, redaction};
 use crate::replay::{Block, Call, Certainty, Change, Explainer, Talk, blocks};

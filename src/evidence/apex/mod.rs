@@ -91,14 +91,14 @@ impl From<Lack> for Failure {
     }
 }
 
-/// What is asked of [`sync`].
+/// The options of [`sync`].
 #[derive(Clone, Copy, Debug)]
 pub struct SyncOptions<'a> {
     /// How many of the newest logs; brought into [`LIMITS`].
     pub limit: i64,
     /// The name of the org; the default one of the directory otherwise.
     pub target: Option<&'a str>,
-    /// Whether logs are listed only, and those told that would be fetched.
+    /// Whether no log is fetched, and the answer names those that would be.
     pub is_dry_run: bool,
 }
 
