@@ -129,7 +129,7 @@ impl Format {
             Mode::Short => return format!("{:04}-{:02}-{:02}", zoned.year(), zoned.month(), zoned.day()),
             Mode::Raw => return format!("{} {}", time.seconds, zoned.strftime("%z")),
             Mode::Unix => return time.seconds.to_string(),
-            Mode::Relative => return relative(Timestamp::now().as_second() - time.seconds),
+            Mode::Relative => return relative(Timestamp::now().as_second().saturating_sub(time.seconds)),
             Mode::Human => return human(&zoned, &Zoned::now(), self.is_local),
             Mode::Strftime(format) => format,
         };
@@ -163,7 +163,7 @@ fn relative(seconds: i64) -> String {
     if seconds < 90 {
         return ago(seconds, "second");
     }
-    let minutes = (seconds + 30) / 60;
+    let minutes = seconds.saturating_add(30) / 60;
     if minutes < 90 {
         return ago(minutes, "minute");
     }
@@ -223,6 +223,7 @@ mod tests {
             (1_209_600, "2 weeks ago"),
             (31_536_000, "1 year ago"),
             (34_000_000, "1 year, 1 month ago"),
+            (i64::MAX, "292471208677 years ago"),
         ];
         for (seconds, text) in cases {
             assert_eq!(relative(seconds), text, "{seconds} seconds");
