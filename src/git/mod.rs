@@ -41,6 +41,7 @@ use std::time::Duration;
 
 pub use gix::ObjectId;
 use gix::bstr::ByteSlice as _;
+use gix::odb::pack::Find as _;
 
 pub use self::added::{AddedLines, hunk_head};
 pub use self::blame::{Blame, BlameRequest, BlamedCommit, BlamedFile, BlamedLines};
@@ -68,6 +69,10 @@ use crate::error::{Error, Kind, Result};
 
 /// The size of the cache of delta bases; see [`Repository::reopened_for_many`].
 const BASES_BYTES: usize = 64 * 1024 * 1024;
+
+/// A larger object is not read through gix's cache of objects, which makes a copy of each that it is too small for, and keeps the
+/// copy's memory.
+const CACHED_BYTES: u64 = 1024 * 1024;
 
 /// The largest object that is unpacked.
 const MAX_OBJECT_BYTES: u64 = 128 * 1024 * 1024;
@@ -301,6 +306,14 @@ impl Repository {
         }
         if header.size() > max_bytes.min(MAX_OBJECT_BYTES) {
             return Err(Error::new(Kind::Corrupt, format!("object '{blob_id}' is too large: {} bytes", header.size())));
+        }
+        if header.size() > CACHED_BYTES {
+            let (mut bytes, mut no_bases) = (Vec::new(), gix::odb::pack::cache::Never);
+            // What is in no file is only in memory yet.
+            let found = (**self.inner.objects).try_find_cached(&blob_id, &mut bytes, &mut no_bases).map_err(fail)?;
+            if found.is_some() {
+                return Ok(bytes);
+            }
         }
         let object = self.inner.find_object(blob_id).map_err(fail)?;
         Ok(object.detach().data)
