@@ -4,7 +4,7 @@
 //! record, or one without these edits. They are recorded all the same: with the first one.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use bstr::{BString, ByteSlice as _};
@@ -26,14 +26,19 @@ impl RecordedEdits {
     /// Reads all notes.
     fn read(reader: &Reader<'_>) -> Result<Self> {
         let mut edits: HashMap<String, Vec<ObjectId>> = HashMap::new();
-        let noted = reader.noted()?;
-        let of_blobs: Vec<(ObjectId, ObjectId)> =
-            noted.into_iter().flat_map(|(commit_id, blobs)| blobs.into_iter().map(move |id| (commit_id, id))).collect();
-        for window in of_blobs.chunks(WINDOW) {
-            let blob_ids: Vec<ObjectId> = window.iter().map(|(_, blob_id)| *blob_id).collect();
-            for ((commit_id, _), note) in window.iter().zip(notes::read_many(reader.repo(), &blob_ids)) {
+        // Many commits can have the same note, which is read once.
+        let mut commits_of: BTreeMap<ObjectId, Vec<ObjectId>> = BTreeMap::new();
+        for (commit_id, blob_ids) in reader.noted()? {
+            for blob_id in blob_ids {
+                commits_of.entry(blob_id).or_default().push(commit_id);
+            }
+        }
+        let mut blob_ids: Vec<ObjectId> = commits_of.keys().copied().collect();
+        reader.repo().sort_as_packed(&mut blob_ids);
+        for window in blob_ids.chunks(WINDOW) {
+            for (blob_id, note) in window.iter().zip(notes::read_many(reader.repo(), window)) {
                 for path in edited_paths(&note.unwrap_or_default()) {
-                    edits.entry(path).or_default().push(*commit_id);
+                    edits.entry(path).or_default().extend(&commits_of[blob_id]);
                 }
             }
         }
