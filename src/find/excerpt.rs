@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::extent::{Extent, NumberedMessage, each_line_with, place_in, redacted};
 use super::ranked::weight;
+use super::stored_words::{NumberedMessage, StoredWords, each_line_with, place_in, redacted};
 use super::text::texts;
 use super::{PartKind, Session, Terms, Worker};
 use crate::agent::Wording;
@@ -58,10 +58,10 @@ pub fn excerpt_of(worker: &mut Worker<'_>, session: &Session, turn: usize, terms
     let messages = if session.through.is_none() {
         worker.messages_of_earlier(session)?
     } else {
-        let Some(extent) = worker.extent(session, &mut problem) else { return Ok(None) };
-        match extent.wording {
-            Wording::InLines => worker.messages_in_turn(&extent, turn),
-            Wording::InOnePiece | Wording::InPieces => worker.messages(session, &extent, None, &mut problem),
+        let Some(words) = worker.words(session, &mut problem) else { return Ok(None) };
+        match words.wording {
+            Wording::InLines => worker.messages_in_turn(&words, turn),
+            Wording::InOnePiece | Wording::InPieces => worker.messages(session, &words, None, &mut problem),
         }
     };
     let mut best: Option<(f64, Excerpt)> = None;
@@ -73,9 +73,9 @@ pub fn excerpt_of(worker: &mut Worker<'_>, session: &Session, turn: usize, terms
 
 impl Worker<'_> {
     /// Reads those messages of one turn that may have a word, of a transcript whose lines are read one by one.
-    fn messages_in_turn(&mut self, extent: &Extent, wanted: usize) -> Vec<NumberedMessage> {
+    fn messages_in_turn(&mut self, words: &StoredWords, wanted: usize) -> Vec<NumberedMessage> {
         let (mut turn, mut number, mut found) = (0, 0, Vec::new());
-        for piece in &extent.pieces {
+        for piece in &words.pieces {
             let stored_bytes = self.unpacker.stored_bytes();
             let bytes = self.unpacker.bytes(piece).unwrap_or_default();
             let redactor = &self.redactor;
@@ -84,12 +84,12 @@ impl Worker<'_> {
                 if turn > wanted || readable(text, stored_bytes) < text.len() {
                     return;
                 }
-                let mut messages = extent.agent.parse(text);
+                let mut messages = words.agent.parse(text);
                 let is_wanted = turn + messages.iter().filter(|message| message.is_prompt()).count() >= wanted;
                 // All lines of the turn: what the parser makes of a line may have a word that its bytes have not.
                 if is_wanted {
                     let clean = redacted(redactor, text, None);
-                    messages = clean.map(|clean| extent.agent.parse(&clean)).unwrap_or_default();
+                    messages = clean.map(|clean| words.agent.parse(&clean)).unwrap_or_default();
                 }
                 for message in messages {
                     turn += usize::from(message.is_prompt());

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::time::Instant;
 
-use super::extent::{Extent, each_line_with, place_in, prompt_marks, redacted, too_large};
+use super::stored_words::{StoredWords, each_line_with, place_in, prompt_marks, redacted, too_large};
 use super::text::{Text, texts};
 use super::{LineAddress, PartKind, Parts, Pattern, Session, Worker};
 use crate::agent::Wording;
@@ -76,12 +76,12 @@ pub fn matches_of(worker: &mut Worker<'_>, session: &Session, wanted: &Wanted) -
     let messages = if session.through.is_none() {
         worker.messages_of_earlier(session)?
     } else {
-        let Some(extent) = worker.extent(session, &mut found.problem) else { return Ok(found) };
-        if extent.wording == Wording::InLines {
-            found.matches = worker.in_lines(session, &extent, wanted, &mut found.problem);
+        let Some(words) = worker.words(session, &mut found.problem) else { return Ok(found) };
+        if words.wording == Wording::InLines {
+            found.matches = worker.in_lines(session, &words, wanted, &mut found.problem);
             return Ok(found);
         }
-        worker.messages(session, &extent, wanted.pattern.needles(), &mut found.problem)
+        worker.messages(session, &words, wanted.pattern.needles(), &mut found.problem)
     };
     for numbered in messages {
         let number = wanted.has_numbers.then_some(numbered.number);
@@ -102,12 +102,12 @@ impl Worker<'_> {
     fn in_lines(
         &mut self,
         session: &Session,
-        extent: &Extent,
+        words: &StoredWords,
         wanted: &Wanted,
         problem: &mut Option<Error>,
     ) -> Vec<Match> {
         let (mut matches, mut candidates) = (Vec::new(), Vec::new());
-        for (number, piece) in extent.pieces.iter().enumerate() {
+        for (number, piece) in words.pieces.iter().enumerate() {
             let stored_bytes = self.unpacker.stored_bytes();
             let bytes = match self.unpacker.bytes(piece) {
                 Ok(bytes) => bytes,
@@ -130,14 +130,14 @@ impl Worker<'_> {
                 }
                 let before = matches.len();
                 let needles = wanted.pattern.needles();
-                let mut messages = extent.agent.parse(text);
+                let mut messages = words.agent.parse(text);
                 // Most lines are results, or nothing that is shown, and need not be redacted.
                 if !messages.iter().any(|message| texts(message).any(|text| wanted.has(&text))) {
                     return;
                 }
                 let Some(clean) = redacted(redactor, text, needles) else { return };
                 if matches!(clean, Cow::Owned(_)) {
-                    messages = extent.agent.parse(&clean);
+                    messages = words.agent.parse(&clean);
                 }
                 let place = place_in(piece, start);
                 for (at, message) in messages.iter().enumerate() {
@@ -150,18 +150,18 @@ impl Worker<'_> {
             };
             each_line_with(wanted.pattern.needles(), bytes, &mut look);
         }
-        self.count(extent, &candidates, wanted, &mut matches);
+        self.count(words, &candidates, wanted, &mut matches);
         matches
     }
 
     /// Numbers the turns, and the messages if that is wanted, of the lines that have matches.
-    fn count(&mut self, extent: &Extent, candidates: &[Candidate], wanted: &Wanted, matches: &mut [Match]) {
+    fn count(&mut self, words: &StoredWords, candidates: &[Candidate], wanted: &Wanted, matches: &mut [Match]) {
         let Some(last) = candidates.last() else { return };
         let stored_bytes = self.unpacker.stored_bytes();
-        let marks = if wanted.has_numbers { None } else { prompt_marks(extent.agent) };
+        let marks = if wanted.has_numbers { None } else { prompt_marks(words.agent) };
         let mut counted = Counted::default();
         let mut candidates = candidates.iter().peekable();
-        for (index, piece) in extent.pieces[..=last.piece].iter().enumerate() {
+        for (index, piece) in words.pieces[..=last.piece].iter().enumerate() {
             // What cannot be read was reported before.
             let bytes = self.unpacker.bytes(piece).unwrap_or_default();
             let mut line = |line: Range<usize>| {
@@ -171,9 +171,9 @@ impl Worker<'_> {
                     counted.number(&mut matches[next.matches.clone()], &[], wanted);
                 }
                 let candidate = candidates.next_if(|next| next.piece == index && next.start == start);
-                let is_counted = wanted.has_numbers || extent.agent.may_be_prompt(text);
+                let is_counted = wanted.has_numbers || words.agent.may_be_prompt(text);
                 let messages = match is_counted && readable(text, stored_bytes) == text.len() {
-                    true => extent.agent.parse(text),
+                    true => words.agent.parse(text),
                     false => Vec::new(),
                 };
                 if let Some(candidate) = candidate {

@@ -7,7 +7,6 @@
 //! at depends only on text outside its secrets, so that nobody can guess a secret by searching for it.
 
 mod excerpt;
-mod extent;
 mod literal;
 mod matches;
 mod needles;
@@ -17,6 +16,7 @@ mod plan;
 mod rank;
 mod ranked;
 mod search;
+mod stored_words;
 mod terms;
 mod text;
 

@@ -39,7 +39,7 @@ pub struct Increments {
 
 impl Increments {
     /// Lists the increments of the commits that a query chooses. An increment that several commits have is listed once,
-    /// with the newest of them, or with `is_each` for each.
+    /// with the newest of them, or with `is_each` once for each.
     ///
     /// # Errors
     ///
@@ -53,6 +53,9 @@ impl Increments {
             plan.problems.extend(listed.problems);
             let wanted = |summary: &&Summary| query.fits_summary(summary) && !summary.is_removed;
             let mut without_words = 0;
+            if is_each {
+                seen.clear();
+            }
             for summary in listed.summaries.iter().filter(wanted) {
                 let (since, through) = (parse(&summary.since), parse(&summary.through));
                 // Only documents of earlier tools name no segment.
@@ -60,7 +63,7 @@ impl Increments {
                     without_words += 1;
                     continue;
                 }
-                let is_new = is_each || through.is_none() || seen.insert((summary.key.clone(), since, through));
+                let is_new = through.is_none() || seen.insert((summary.key.clone(), since, through));
                 if is_new {
                     let (key, time) = (summary.key.clone(), summary.time.clone());
                     let commit = Some(number);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::extent::{Extent, each_line_with, place_in, prompt_marks, redacted, too_large};
+use super::stored_words::{StoredWords, each_line_with, place_in, prompt_marks, redacted, too_large};
 use super::text::texts;
 use super::{LineAddress, PartKind, Session, Terms, Worker};
 use crate::agent::Wording;
@@ -46,13 +46,13 @@ pub fn turns_of(worker: &mut Worker<'_>, session: &Session, terms: &Terms) -> Re
         census.has.fill(true);
         worker.messages_of_earlier(session)?
     } else {
-        let Some(extent) = worker.extent(session, &mut census.problem) else { return Ok(census) };
+        let Some(words) = worker.words(session, &mut census.problem) else { return Ok(census) };
         let mut may_have = census.has.clone();
-        if extent.wording == Wording::InPieces {
+        if words.wording == Wording::InPieces {
             may_have.fill(true);
             census.has.fill(true);
         } else {
-            for piece in &extent.pieces {
+            for piece in &words.pieces {
                 match worker.unpacker.bytes(piece) {
                     Ok(bytes) => {
                         terms.look_outside_secrets(bytes, &worker.redactor, &mut may_have, &mut census.has);
@@ -64,11 +64,11 @@ pub fn turns_of(worker: &mut Worker<'_>, session: &Session, terms: &Terms) -> Re
         if !terms.may_be_enough(&may_have) {
             return Ok(census);
         }
-        if extent.wording == Wording::InLines {
-            census.turns = worker.turns_in_lines(session, &extent, terms, &may_have, &mut census.problem);
+        if words.wording == Wording::InLines {
+            census.turns = worker.turns_in_lines(session, &words, terms, &may_have, &mut census.problem);
             return Ok(census);
         }
-        worker.messages(session, &extent, None, &mut census.problem)
+        worker.messages(session, &words, None, &mut census.problem)
     };
     let mut open: Option<Tally> = None;
     for numbered in messages {
@@ -98,21 +98,21 @@ impl Worker<'_> {
     fn turns_in_lines(
         &mut self,
         session: &Session,
-        extent: &Extent,
+        words: &StoredWords,
         terms: &Terms,
         may_have: &[bool],
         problem: &mut Option<Error>,
     ) -> Vec<TurnFound> {
-        let stretches = self.stretches(extent, terms, may_have);
+        let stretches = self.stretches(words, terms, may_have);
         let mut turns = Vec::new();
         for stretch in stretches.iter().filter(|stretch| terms.may_be_enough(&stretch.has)) {
             let Some((first, lines)) = stretch.lines.first() else { continue };
-            let place = place_in(&extent.pieces[*first], lines.start);
+            let place = place_in(&words.pieces[*first], lines.start);
             let mut tally = Tally::new(terms, stretch.number, place);
             for (piece, lines) in &stretch.lines {
                 let stored_bytes = self.unpacker.stored_bytes();
                 let Some(bytes) =
-                    self.unpacker.bytes(&extent.pieces[*piece]).ok().and_then(|all| all.get(lines.clone()))
+                    self.unpacker.bytes(&words.pieces[*piece]).ok().and_then(|all| all.get(lines.clone()))
                 else {
                     continue;
                 };
@@ -125,12 +125,12 @@ impl Worker<'_> {
                         *problem = Some(too_large(session));
                         return;
                     }
-                    let mut messages = extent.agent.parse(text);
+                    let mut messages = words.agent.parse(text);
                     if messages.iter().all(|message| message.parts.is_empty()) {
                         return;
                     }
                     if let Some(Cow::Owned(clean)) = redacted(redactor, text, None) {
-                        messages = extent.agent.parse(&clean);
+                        messages = words.agent.parse(&clean);
                     }
                     messages.iter().for_each(|message| tally.add(message, terms));
                 });
@@ -141,11 +141,11 @@ impl Worker<'_> {
     }
 
     /// Divides a transcript, which may have some of the words, into turns.
-    fn stretches(&mut self, extent: &Extent, terms: &Terms, may_have: &[bool]) -> Vec<Stretch> {
+    fn stretches(&mut self, words: &StoredWords, terms: &Terms, may_have: &[bool]) -> Vec<Stretch> {
         let fresh = |number| Stretch { number, lines: Vec::new(), has: vec![false; terms.count()] };
-        let marks = prompt_marks(extent.agent);
+        let marks = prompt_marks(words.agent);
         let mut stretches = vec![fresh(0)];
-        for (index, piece) in extent.pieces.iter().enumerate() {
+        for (index, piece) in words.pieces.iter().enumerate() {
             let stored_bytes = self.unpacker.stored_bytes();
             // What cannot be read was reported before.
             let bytes = self.unpacker.bytes(piece).unwrap_or_default();
@@ -159,8 +159,8 @@ impl Worker<'_> {
             };
             each_line_with(marks.as_ref(), bytes, &mut |line: Range<usize>| {
                 let text = &bytes[line.clone()];
-                if extent.agent.may_be_prompt(text) && readable(text, stored_bytes) == text.len() {
-                    let prompts = extent.agent.parse(text).iter().filter(|message| message.is_prompt()).count();
+                if words.agent.may_be_prompt(text) && readable(text, stored_bytes) == text.len() {
+                    let prompts = words.agent.parse(text).iter().filter(|message| message.is_prompt()).count();
                     if prompts > 0 {
                         close(&mut stretches, line.start);
                         let number = stretches.last().map_or(0, |last| last.number) + prompts;

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use bstr::ByteSlice as _;
 
-use super::extent::redacted;
 use super::needles::Needles;
+use super::stored_words::redacted;
 use super::{PartKind, Parts, literal};
 use crate::error::{Error, Kind, Result};
 use crate::redact::Redactor;

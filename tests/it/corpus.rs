@@ -133,6 +133,11 @@ pub const CASES: &[Case] = &[
         let through = ids.last().unwrap();
         maker.note(&lines(4_000, |number| record("s", Some(&number.to_string()), through)));
     }),
+    ("4,000 records of ever shorter ends of one long chain", |maker| {
+        let ids = maker.chain(4_000, |_, keep| (keep, b"{}\n".to_vec()));
+        let through = ids.last().unwrap();
+        maker.note(&lines(4_000 - 1, |number| record("s", Some(&ids[number]), through)));
+    }),
     ("a notes tree of 300,000 entries", |maker| {
         maker.note(b"x");
         let blob = maker.blob(b"y");

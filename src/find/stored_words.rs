@@ -13,8 +13,12 @@ use crate::record::readable;
 use crate::redact::Redactor;
 use crate::transcript::{Message, line_ends};
 
+/// A shorter piece costs as much as one of so many bytes: somebody can make thousands of records that each read thousands of
+/// pieces of a few bytes.
+const MIN_PIECE_BYTES: u64 = 1024;
+
 /// The place of an increment's words in the archive.
-pub(super) struct Extent {
+pub(super) struct StoredWords {
     pub agent: &'static dyn Agent,
     pub pieces: Vec<SegmentSpan>,
     pub wording: Wording,
@@ -33,11 +37,12 @@ pub(super) struct NumberedMessage {
 impl Worker<'_> {
     /// Finds the words of an increment; `None` if there are none, or only an agent that is not known here could read them.
     /// `problem` gets the reason if some of them are missing.
-    pub(super) fn extent(&mut self, session: &Session, problem: &mut Option<Error>) -> Option<Extent> {
+    pub(super) fn words(&mut self, session: &Session, problem: &mut Option<Error>) -> Option<StoredWords> {
         let agent = agent::find(&session.key.agent)?;
         let (pieces, error) = self.unpacker.archive().pieces(session.since, session.through?);
         *problem = error;
-        if !self.begins(pieces.iter().map(SegmentSpan::length).fold(0, u64::saturating_add)) {
+        let cost = |piece: &SegmentSpan| piece.length().max(MIN_PIECE_BYTES);
+        if !self.begins(pieces.iter().map(cost).fold(0, u64::saturating_add)) {
             return None;
         }
         self.unpacker.begin(&session.key);
@@ -51,19 +56,19 @@ impl Worker<'_> {
             }
         }
         let wording = wording.unwrap_or(Wording::InPieces);
-        (!pieces.is_empty()).then_some(Extent { agent, pieces, wording })
+        (!pieces.is_empty()).then_some(StoredWords { agent, pieces, wording })
     }
 
     /// Reads all messages of an increment, without secrets. Nothing if none of the needles is in it.
     pub(super) fn messages(
         &mut self,
         session: &Session,
-        extent: &Extent,
+        words: &StoredWords,
         needles: Option<&Needles>,
         problem: &mut Option<Error>,
     ) -> Vec<NumberedMessage> {
         let (mut raw, mut starts) = (Vec::new(), Vec::new());
-        for piece in &extent.pieces {
+        for piece in &words.pieces {
             match self.unpacker.bytes(piece) {
                 Ok(bytes) => {
                     starts.push((raw.len(), *piece));
@@ -76,12 +81,12 @@ impl Worker<'_> {
             *problem = Some(too_large(session));
             raw.truncate(readable(&raw, self.unpacker.stored_bytes()));
         }
-        let needles = needles.filter(|_| extent.wording != Wording::InPieces);
+        let needles = needles.filter(|_| words.wording != Wording::InPieces);
         if needles.is_some_and(|needles| !needles.is_in(&raw)) {
             return Vec::new();
         }
         let Some(text) = redacted(&self.redactor, &raw, needles) else { return Vec::new() };
-        let messages = extent.agent.parse(&text);
+        let messages = words.agent.parse(&text);
         // Redaction keeps the lines, but not their places.
         let ends = |text: &[u8]| line_ends(text).collect::<Vec<usize>>();
         let moved = matches!(text, Cow::Owned(_)).then(|| (ends(&text), ends(&raw)));
