@@ -1,5 +1,6 @@
 //! The plan of an export: the sessions of the chosen commits, each with its commits in the order in which they were made.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -108,6 +109,8 @@ impl Selection {
         if full.is_empty() {
             return Ok(());
         }
+        let asked: HashSet<ObjectId> =
+            full.values().flat_map(|(session, _)| &session.made).map(|made| made.commit.commit_id).collect();
         for (commit_id, blob_ids) in reader.noted()? {
             if !reader.repo().has_object(commit_id) {
                 continue;
@@ -118,9 +121,7 @@ impl Selection {
                 let is_first = seen.insert(&summary.key);
                 let Some((session, end)) = full.get_mut(&summary.key).filter(|_| is_first) else { continue };
                 let bytes = noted.bytes_of(&summary.key);
-                // Where history was rewritten, several commits have the same words.
-                let is_known = |made: &Made| made.commit.commit_id == commit_id || made.bytes == bytes;
-                if bytes >= *end || session.made.iter().any(is_known) {
+                if bytes >= *end || session.made.iter().any(|made| made.commit.commit_id == commit_id) {
                     continue;
                 }
                 let mut summary = summary.clone();
@@ -131,7 +132,13 @@ impl Selection {
             }
         }
         for (session, _) in full.into_values() {
-            session.made.sort_by_key(|made| (made.bytes, made.commit.committer.time.seconds, made.commit.commit_id));
+            let was_asked = |made: &Made| asked.contains(&made.commit.commit_id);
+            let time = |made: &Made| made.commit.committer.time.seconds;
+            // Where history was rewritten, several commits have the same words; the newest is the one that is still there.
+            let made = &mut session.made;
+            made.sort_by_key(|made| (made.bytes, !was_asked(made), Reverse(time(made)), made.commit.commit_id));
+            made.dedup_by(|later, kept| later.bytes == kept.bytes && !was_asked(later));
+            made.sort_by_key(|made| (made.bytes, time(made), made.commit.commit_id));
         }
         Ok(())
     }

@@ -290,6 +290,22 @@ fn a_whole_session_has_its_commits_between_its_turns() {
 }
 
 #[test]
+fn of_commits_that_were_rewritten_a_session_has_the_newest_each_time() {
+    let mut scratch = recorded();
+    scratch.git(["branch", "-q", "old"]).ok();
+    scratch.env.insert("GIT_COMMITTER_DATE".into(), "2026-02-03T04:05:06Z".into());
+    scratch.git(["rebase", "-q", "--force-rebase", "HEAD~4"]).ok();
+    assert_ne!(scratch.id("old~3"), scratch.id("HEAD~3"));
+    assert_eq!(scratch.record("old~3"), scratch.record("HEAD~3"), "both have the same words");
+    let pages: Vec<String> = (0..6).map(|_| scratch.shiftlog("export", ["--html", "--full", "HEAD~1"]).ok()).collect();
+    assert!(pages.iter().all(|page| *page == pages[0]));
+    for revision in ["HEAD~3", "HEAD~2", "HEAD~1"] {
+        assert!(pages[0].contains(&format!("id=\"c-{}\"", &scratch.id(revision)[..7])), "{revision}");
+    }
+    assert_eq!(pages[0].matches("<section class=\"commit\"").count(), 3);
+}
+
+#[test]
 fn a_directory_has_a_page_for_each_session_and_an_overview() {
     let scratch = recorded();
     let site = scratch.top.join("site");
