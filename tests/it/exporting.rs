@@ -269,6 +269,18 @@ fn the_change_of_a_commit_stands_beside_its_turns_and_each_leads_to_the_other() 
 }
 
 #[test]
+fn a_file_that_git_quotes_has_its_own_name_and_leads_to_its_turn() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("alpha");
+    session.prompt("make it");
+    session.edits("an \\odd \"näme\".txt", "words that were written\n");
+    session.commits("add one");
+    let page = scratch.shiftlog("export", ["--html"]).ok();
+    let (_, odd) = hunk(&page, "an \\odd &quot;näme&quot;.txt");
+    assert!(odd.contains("<a href=\"#t1\">turn 1</a>"), "{page}");
+}
+
+#[test]
 fn a_whole_session_has_its_commits_between_its_turns() {
     let scratch = recorded();
     for args in [&["--html", "--full", "HEAD~1"][..], &["--html", "alpha"]] {
