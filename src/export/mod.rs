@@ -213,6 +213,8 @@ impl<'a, 'r> Pages<'a, 'r> {
         let (is_shown, redactor) = (self.shape.has_pictures, self.redactor);
         conversation.retain_pictures(|bytes| is_shown && matches!(redactor.redact(bytes).0, Cow::Borrowed(_)));
         clean_summary(self.redactor, &mut conversation.summary);
+        // Some name people.
+        conversation.problems.iter_mut().for_each(|problem| *problem = clean(self.redactor, problem));
         conversation
     }
 }
