@@ -12,6 +12,7 @@ use crate::git::{Commit, ObjectId};
 use crate::pretty::count;
 use crate::record::{Reader, Sessions, Summary};
 use crate::redact::Redactor;
+use crate::stats::distinct;
 use crate::told::Told;
 use crate::transcript::SessionKey;
 
@@ -225,17 +226,16 @@ impl Session {
     }
 
     /// Returns the records that a session counts with, each with its commit's author date: its own, and those of its
-    /// sub-agents.
-    pub fn used(&self) -> impl Iterator<Item = (Time, &Summary)> {
-        self.made.iter().flat_map(|made| {
+    /// sub-agents. Each stretch of a transcript is in one of them only, though a squash and its sources both have it.
+    pub fn counted(&self, reader: &Reader<'_>) -> Vec<(Time, Summary)> {
+        let of = |(number, made): (usize, &Made)| {
             let records = [&made.summary].into_iter().chain(&made.sub_agents);
-            records.map(|summary| (made.commit.author.time, summary))
-        })
-    }
-
-    /// Returns what the records say of it: of all commits, or of the last where that counts all.
-    pub fn summaries(&self) -> Vec<Summary> {
-        self.made.iter().map(|made| made.summary.clone()).collect()
+            records.map(|summary| (number, summary.clone())).collect::<Vec<_>>()
+        };
+        let records = self.made.iter().enumerate().rev().flat_map(of).collect();
+        let (mut counted, _) = distinct(reader, records, |number| self.made[number].commit.commit_id);
+        counted.reverse();
+        counted.into_iter().map(|(number, summary)| (self.made[number].commit.author.time, summary)).collect()
     }
 
     /// Returns the commits whose notes are read: the last alone has all of a session.

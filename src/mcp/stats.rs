@@ -47,9 +47,16 @@ pub fn stats(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Ref
         .map(|group| without_version(pretty::group_object(group, &keys, true)))
         .collect();
     let mut structured = json!({ "groups": groups, "total": without_version(pretty::total_object(statistics)) });
+    let mut notes: Vec<String> = found.lack().into_iter().collect();
+    let problems = found.problems.len() + reader.problems().len();
+    if problems > 0 {
+        notes.push(format!("{} with notes are not counted", pretty::count(problems as u64, "problem")));
+    }
     if counted.groups.len() > MAX_GROUPS {
-        structured["note"] =
-            json!(format!("{} groups more; 'git shiftlog stats' lists all", counted.groups.len() - MAX_GROUPS));
+        notes.push(format!("{} groups more; 'git shiftlog stats' lists all", counted.groups.len() - MAX_GROUPS));
+    }
+    if !notes.is_empty() {
+        structured["note"] = json!(notes.join("; "));
     }
     Ok(Answer { text: structured.clone(), structured })
 }

@@ -45,28 +45,38 @@ pub(super) fn each_record(
             by_commit.entry(commit).or_default().push(index);
         }
     }
+    let mut tell = |index: usize, conversation: &Conversation| match conversation.problems.is_empty()
+        && !conversation.messages.is_empty()
+    {
+        true => visit(index, conversation),
+        false => lacking += 1,
+    };
+    let mut absent = 0;
     // The oldest commit comes last.
     for (commit, indexes) in by_commit.into_iter().rev() {
-        let mut wanted: HashMap<(SessionKey, Option<String>, Option<String>), usize> = HashMap::new();
-        for index in indexes {
-            let summary = &found.entries[index].summary;
-            wanted.insert((summary.key.clone(), summary.since.clone(), summary.through.clone()), index);
+        let summary = |index: &usize| &found.entries[*index].summary;
+        let (stored, earlier): (Vec<_>, Vec<_>) =
+            indexes.into_iter().partition(|index| summary(index).through.is_some());
+        for (index, conversation) in stored.iter().zip(reader.increments(stored.iter().map(summary))) {
+            tell(*index, &conversation);
         }
-        let Some(note) = reader.note(found.commits[commit].commit_id)? else { continue };
+        // What an earlier tool recorded has its words in the note.
+        let mut wanted: HashMap<SessionKey, usize> =
+            earlier.into_iter().map(|index| (summary(&index).key.clone(), index)).collect();
+        if wanted.is_empty() {
+            continue;
+        }
+        let note = reader.note(found.commits[commit].commit_id)?.unwrap_or_default();
         reader.each_conversation(&note, None, false, Words::Shown, |conversation| {
-            let summary = &conversation.summary;
-            let key = (summary.key.clone(), summary.since.clone(), summary.through.clone());
-            if let Some(index) = wanted.remove(&key) {
-                match conversation.problems.is_empty() && !conversation.messages.is_empty() {
-                    true => visit(index, &conversation),
-                    false => lacking += 1,
-                }
+            let key = &conversation.summary.key;
+            if let Some(index) = wanted.remove(key).filter(|_| conversation.summary.through.is_none()) {
+                tell(index, &conversation);
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        lacking += wanted.len();
+        absent += wanted.len();
     }
-    Ok(lacking)
+    Ok(lacking + absent)
 }
 
 /// The answers that were seen, by the names of [`names`], with the tokens that were counted for each.
