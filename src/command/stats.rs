@@ -107,6 +107,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 cli::warning(&format!("words of {} are not here; {then}", pretty::count(lacking as u64, what)));
             }
         };
+        found.lack().iter().for_each(|lack| cli::warning(lack));
         if options.tools {
             let mut counted = stats::counted_calls(&reader, &found, &options.by, options.chosen.model.as_deref())?;
             options.clean(&repo, counted.groups.iter_mut().map(|(values, _)| values))?;
@@ -131,12 +132,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             return cli::or_no(Err::<(), _>(Error::new(Kind::Missing, "no conversation recorded")));
         }
         let mut counted = stats::counted(&reader, &query, &found, &options.by, &prices)?;
-        options.clean(&repo, counted.groups.iter_mut().map(|group| &mut group.values))?;
-        for sum in counted.groups.iter_mut().map(|group| &mut group.sum).chain([&mut counted.total]) {
-            let mut unpriced: Vec<String> = std::mem::take(&mut sum.unpriced).into_iter().collect();
-            options.clean(&repo, [&mut unpriced].into_iter())?;
-            sum.unpriced = unpriced.into_iter().collect();
-        }
+        let redactor = redaction::redactor(&repo)?;
+        counted.clean(&options.by, |text| redactor.without_secrets(text).into_owned());
         let prices = (!options.no_cost).then_some(&prices);
         let statistics = Statistics { counted: &counted, keys: &options.by, prices };
         options.print(&repo, statistics)?;
@@ -180,8 +177,9 @@ impl Options {
     /// Takes secrets out of the values of groups: names of models, tools and branches are handed on with the counts.
     fn clean<'g>(&self, repo: &Repository, groups: impl Iterator<Item = &'g mut Vec<String>>) -> Result<()> {
         let redactor = redaction::redactor(repo)?;
-        let clean = |value: &str| String::from_utf8_lossy(&redactor.redact(value.as_bytes()).0).into_owned();
-        groups.for_each(|values| stats::clean_values(&self.by, values, clean));
+        groups.for_each(|values| {
+            stats::clean_values(&self.by, values, |text| redactor.without_secrets(text).into_owned())
+        });
         Ok(())
     }
 

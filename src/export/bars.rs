@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::git::{Commit, ObjectId};
 use crate::outside;
 use crate::pretty;
-use crate::pretty::html::{Bar, CleanText, Hunk, Outlet, PageOptions, PatchFile, address, hunk_id, patch_files};
+use crate::pretty::html::{Bar, CleanText, Hunk, Outlet, PageOptions, PatchFile, address, hunk_id, patch_files, plain};
 use crate::record::{Reader, redaction};
 use crate::redact::Redactor;
 use crate::replay::{Explainer, lines_of};
@@ -227,7 +227,7 @@ impl<'a, 'r> Bars<'a, 'r> {
         for (at, file) in files.iter_mut().enumerate().filter(|(_, file)| !file.hunks.is_empty()) {
             let named = named.get(at);
             let after = named.and_then(|named| self.clean_text(Some(commit_id), &named.path));
-            let before = named.and_then(|named| self.clean_text(parent_id, before_of(named)));
+            let before = named.and_then(|named| self.clean_text(parent_id, &before_of(named)));
             file.show_clean(before.as_ref(), after.as_ref());
         }
         Ok((files, is_cut || is_too_large))
@@ -326,6 +326,6 @@ impl<'a, 'r> Bars<'a, 'r> {
 }
 
 /// Returns the path that a file had before the commit.
-fn before_of(file: &PatchFile) -> &str {
-    file.notes.iter().find_map(|note| note.strip_prefix("rename from ")).unwrap_or(&file.path)
+fn before_of(file: &PatchFile) -> String {
+    file.notes.iter().find_map(|note| note.strip_prefix("rename from ")).map_or_else(|| file.path.clone(), plain)
 }

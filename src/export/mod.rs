@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::git::{Commit, ObjectId};
 use crate::pretty::SubAgent;
 use crate::pretty::html::{Frame, Outlet, Page, PageOptions, Part, SessionHead, Span, Spoken, address, beginning};
-use crate::record::{Conversation, Reader, Sessions};
+use crate::record::{Conversation, Reader, Sessions, Summary};
 use crate::redact::Redactor;
 use crate::stats::{Prices, cost_of};
 
@@ -118,10 +118,14 @@ impl<'a, 'r> Pages<'a, 'r> {
         let mut page = Page::begin(out, frame, &shape).map_err(Error::output)?;
         for at in sessions {
             let session = &plan.sessions[*at];
-            let (id, summaries) = (format!("s{}", at + 1), session.summaries());
+            let (id, counted) = (format!("s{}", at + 1), session.counted(self.reader));
+            let own = counted.iter().map(|(_, summary)| summary).filter(|summary| summary.key == session.key);
+            let mut summaries: Vec<Summary> = own.cloned().collect();
+            // What was counted from words was not read from a record.
+            summaries.iter_mut().for_each(|summary| clean_summary(self.redactor, summary));
             let address = (has_pages && !session.is_full).then(|| address::session(&session.key));
             let raw = (has_pages && session.is_full).then(|| address::raw(&session.key));
-            let cost = cost_of(&prices, session.used());
+            let cost = cost_of(&prices, counted.iter().map(|(time, summary)| (*time, summary)));
             let head = SessionHead { key: &session.key, summaries: &summaries, cost, id: &id, address, raw };
             page.session(&head).map_err(Error::output)?;
             for made in session.reads() {
@@ -213,6 +217,8 @@ impl<'a, 'r> Pages<'a, 'r> {
         let (is_shown, redactor) = (self.shape.has_pictures, self.redactor);
         conversation.retain_pictures(|bytes| is_shown && matches!(redactor.redact(bytes).0, Cow::Borrowed(_)));
         clean_summary(self.redactor, &mut conversation.summary);
+        // Some name people.
+        conversation.problems.iter_mut().for_each(|problem| *problem = clean(self.redactor, problem));
         conversation
     }
 }

@@ -1,5 +1,6 @@
 //! The plan of an export: the sessions of the chosen commits, each with its commits in the order in which they were made.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -11,6 +12,7 @@ use crate::git::{Commit, ObjectId};
 use crate::pretty::count;
 use crate::record::{Reader, Sessions, Summary};
 use crate::redact::Redactor;
+use crate::stats::distinct;
 use crate::told::Told;
 use crate::transcript::SessionKey;
 
@@ -108,6 +110,8 @@ impl Selection {
         if full.is_empty() {
             return Ok(());
         }
+        let asked: HashSet<ObjectId> =
+            full.values().flat_map(|(session, _)| &session.made).map(|made| made.commit.commit_id).collect();
         for (commit_id, blob_ids) in reader.noted()? {
             if !reader.repo().has_object(commit_id) {
                 continue;
@@ -118,9 +122,7 @@ impl Selection {
                 let is_first = seen.insert(&summary.key);
                 let Some((session, end)) = full.get_mut(&summary.key).filter(|_| is_first) else { continue };
                 let bytes = noted.bytes_of(&summary.key);
-                // Where history was rewritten, several commits have the same words.
-                let is_known = |made: &Made| made.commit.commit_id == commit_id || made.bytes == bytes;
-                if bytes >= *end || session.made.iter().any(is_known) {
+                if bytes >= *end || session.made.iter().any(|made| made.commit.commit_id == commit_id) {
                     continue;
                 }
                 let mut summary = summary.clone();
@@ -131,7 +133,13 @@ impl Selection {
             }
         }
         for (session, _) in full.into_values() {
-            session.made.sort_by_key(|made| (made.bytes, made.commit.committer.time.seconds, made.commit.commit_id));
+            let was_asked = |made: &Made| asked.contains(&made.commit.commit_id);
+            let time = |made: &Made| made.commit.committer.time.seconds;
+            // Where history was rewritten, several commits have the same words; the newest is the one that is still there.
+            let made = &mut session.made;
+            made.sort_by_key(|made| (made.bytes, !was_asked(made), Reverse(time(made)), made.commit.commit_id));
+            made.dedup_by(|later, kept| later.bytes == kept.bytes && !was_asked(later));
+            made.sort_by_key(|made| (made.bytes, time(made), made.commit.commit_id));
         }
         Ok(())
     }
@@ -218,17 +226,16 @@ impl Session {
     }
 
     /// Returns the records that a session counts with, each with its commit's author date: its own, and those of its
-    /// sub-agents.
-    pub fn used(&self) -> impl Iterator<Item = (Time, &Summary)> {
-        self.made.iter().flat_map(|made| {
+    /// sub-agents. Each stretch of a transcript is in one of them only, though a squash and its sources both have it.
+    pub fn counted(&self, reader: &Reader<'_>) -> Vec<(Time, Summary)> {
+        let of = |(number, made): (usize, &Made)| {
             let records = [&made.summary].into_iter().chain(&made.sub_agents);
-            records.map(|summary| (made.commit.author.time, summary))
-        })
-    }
-
-    /// Returns what the records say of it: of all commits, or of the last where that counts all.
-    pub fn summaries(&self) -> Vec<Summary> {
-        self.made.iter().map(|made| made.summary.clone()).collect()
+            records.map(|summary| (number, summary.clone())).collect::<Vec<_>>()
+        };
+        let records = self.made.iter().enumerate().rev().flat_map(of).collect();
+        let (mut counted, _) = distinct(reader, records, |number| self.made[number].commit.commit_id);
+        counted.reverse();
+        counted.into_iter().map(|(number, summary)| (self.made[number].commit.author.time, summary)).collect()
     }
 
     /// Returns the commits whose notes are read: the last alone has all of a session.

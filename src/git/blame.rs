@@ -295,7 +295,7 @@ fn in_gits_words(error: Error) -> Error {
 }
 
 /// Returns a path that Git has printed, without its quotes and escapes, as Git's `quote.c` writes them.
-pub(super) fn unquoted(path: &BStr) -> BString {
+pub fn unquoted(path: &BStr) -> BString {
     let Some(inner) = path.strip_prefix(b"\"").and_then(|path| path.strip_suffix(b"\"")) else { return path.into() };
     let mut plain = BString::default();
     let mut rest = inner.iter().copied();

@@ -44,7 +44,7 @@ use gix::bstr::ByteSlice as _;
 use gix::odb::pack::Find as _;
 
 pub use self::added::{AddedLines, hunk_head};
-pub use self::blame::{Blame, BlameRequest, BlamedCommit, BlamedFile, BlamedLines};
+pub use self::blame::{Blame, BlameRequest, BlamedCommit, BlamedFile, BlamedLines, unquoted};
 pub use self::browse::browse;
 pub use self::change::PathChange;
 pub use self::check::{Allowed, Checked, EntryBudget, MAX_ENTRIES};

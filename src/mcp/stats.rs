@@ -7,7 +7,7 @@ use super::{Answer, Context, Refusal};
 use crate::git::Range;
 use crate::outside::quoted;
 use crate::pretty::{self, Statistics};
-use crate::record::Query;
+use crate::record::{Query, redaction};
 use crate::stats::{self, Key, Prices};
 
 /// How many groups an answer has at most.
@@ -36,7 +36,9 @@ pub fn stats(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Ref
     let found = stats::collect(&reader, &query).map_err(fail)?;
     let prices = Prices::configured(&repo, None).map_err(fail)?;
     context.go_on().map_err(fail)?;
-    let counted = stats::counted(&reader, &query, &found, &keys, &prices).map_err(fail)?;
+    let mut counted = stats::counted(&reader, &query, &found, &keys, &prices).map_err(fail)?;
+    let redactor = redaction::redactor(&repo).map_err(fail)?;
+    counted.clean(&keys, |text| redactor.without_secrets(text).into_owned());
     let statistics = Statistics { counted: &counted, keys: &keys, prices: Some(&prices) };
     let groups: Vec<Value> = counted
         .groups
@@ -45,9 +47,16 @@ pub fn stats(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Ref
         .map(|group| without_version(pretty::group_object(group, &keys, true)))
         .collect();
     let mut structured = json!({ "groups": groups, "total": without_version(pretty::total_object(statistics)) });
+    let mut notes: Vec<String> = found.lack().into_iter().collect();
+    let problems = found.problems.len() + reader.problems().len();
+    if problems > 0 {
+        notes.push(format!("{} with notes are not counted", pretty::count(problems as u64, "problem")));
+    }
     if counted.groups.len() > MAX_GROUPS {
-        structured["note"] =
-            json!(format!("{} groups more; 'git shiftlog stats' lists all", counted.groups.len() - MAX_GROUPS));
+        notes.push(format!("{} groups more; 'git shiftlog stats' lists all", counted.groups.len() - MAX_GROUPS));
+    }
+    if !notes.is_empty() {
+        structured["note"] = json!(notes.join("; "));
     }
     Ok(Answer { text: structured.clone(), structured })
 }

@@ -308,7 +308,8 @@ pub(super) fn quoted(value: &str) -> String {
     if value.starts_with(['=', '+', '-', '@']) {
         return quoted(&format!("'{value}"));
     }
-    match value.contains(['"', ',', '\n', '\r']) {
+    // In some countries spreadsheets divide at semicolons, and what follows one could begin with a sign.
+    match value.contains(['"', ',', ';', '\t', '\n', '\r']) {
         true => format!("\"{}\"", value.replace('"', "\"\"")),
         false => value.to_owned(),
     }
@@ -334,5 +335,6 @@ mod tests {
         assert_eq!(quoted("A U Thor <a@b>"), "A U Thor <a@b>");
         assert_eq!(quoted("Thor, \"A\""), "\"Thor, \"\"A\"\"\"");
         assert_eq!(quoted("=1+1"), "'=1+1");
+        assert_eq!(quoted("Thor;=1+1"), "\"Thor;=1+1\"", "semicolons divide nothing");
     }
 }

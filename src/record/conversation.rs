@@ -12,7 +12,7 @@ use crate::archive::{Archive, Chunk, Contents};
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::redact::Redactor;
-use crate::transcript::{Message, Part, Picture, SessionKey};
+use crate::transcript::{Message, Part, Picture, SessionKey, Tally};
 
 /// The problem of a conversation that is not read because earlier ones of the note reached the limit.
 const TOO_MUCH: &str =
@@ -138,6 +138,21 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Reads the conversations of records that name segments, one after the other, as far as they are shown. Their total size is
+    /// limited.
+    pub fn increments<'s>(
+        &self,
+        summaries: impl IntoIterator<Item = &'s Summary>,
+    ) -> impl Iterator<Item = Conversation> {
+        let mut budget = bounds::Budget::default();
+        summaries.into_iter().map(move |summary| {
+            let through = summary.through.clone().unwrap_or_default();
+            let since = summary.since.clone();
+            let record = Record { since, through, ..Record::of(&summary.key, &Tally::default()) };
+            self.conversation(summary.clone(), &Unit::Record(Box::new(record)), false, Words::Shown, &mut budget)
+        })
     }
 
     /// Returns the documents of earlier tools in the note of a commit.

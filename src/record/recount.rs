@@ -1,10 +1,10 @@
 //! Counting the words of a record again, as a newer version of this program counts them.
 
-use super::{Reader, Record, apart, bounds, edits, last_answers};
+use super::{Reader, Record, Summary, apart, bounds, edits, last_answers};
 use crate::agent;
 use crate::archive::Chunk;
 use crate::git::ObjectId;
-use crate::transcript::{EditedPath, Message, Tally};
+use crate::transcript::{EditedPath, Message, SessionKey, Tally};
 
 impl Reader<'_> {
     /// Returns a record with tokens, files and active time counted from its transcript; `None` if the transcript is
@@ -21,6 +21,43 @@ impl Reader<'_> {
             counted.edits = edits::placed(tally.edits(), edits::place_of(self.repo(), commit_id, &bytes));
         }
         (counted != *record).then_some(counted)
+    }
+
+    /// Returns the summary of a session's words from one segment to a later one, as a record of `commit_id` would have it; without
+    /// a commit, it names no files. `None` if words are missing, the agent is unknown, or `through` does not follow `since`.
+    pub fn counted(
+        &self,
+        key: &SessionKey,
+        since: Option<&str>,
+        through: &str,
+        commit_id: Option<ObjectId>,
+    ) -> Option<Summary> {
+        let through_id = self.repo().parse_id(through)?;
+        let archive = self.archive().only(key);
+        if let Some(since) = since {
+            let since_id = self.repo().parse_id(since)?;
+            let (links, _) = archive.chain(through_id, Some(since_id));
+            links.last().filter(|link| link.segment_id == since_id)?;
+        }
+        let header = archive.header(through_id).ok()?;
+        let place = |tally: &Tally| Record {
+            since: since.map(str::to_owned),
+            through: through.to_owned(),
+            bytes: header.total_bytes(),
+            time: header.time.clone(),
+            ..Record::of(key, tally)
+        };
+        let (tally, bytes) = self.tally(&place(&Tally::default()))?;
+        let in_repository = |id| edits::placed(tally.edits(), edits::place_of(self.repo(), id, &bytes));
+        let edits = commit_id.map(in_repository).unwrap_or_default();
+        Some(Summary::of_record(&Record { edits, ..place(&tally) }))
+    }
+
+    /// Returns the length of a session's transcript at the end of a segment; `None` if the segment is not here. A partial clone
+    /// fetches nothing for that.
+    pub fn bytes_at(&self, key: &SessionKey, segment: &str) -> Option<u64> {
+        let segment_id = self.repo().parse_id(segment).filter(|id| self.repo().has_object(*id))?;
+        Some(self.archive().only(key).header(segment_id).ok()?.total_bytes())
     }
 
     /// Counts the words of a record, and returns them; `None` if words are missing or the agent is unknown.

@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Reader, Record, Summary};
+use super::Reader;
 use crate::archive::{self, session_of_path, text};
 use crate::error::Result;
 use crate::git::ObjectId;
-use crate::transcript::{SessionKey, Tally};
+use crate::transcript::SessionKey;
 
 impl Reader<'_> {
     /// Returns the sessions in the archive that no commit has, each with its newest segment. Reads all notes.
@@ -29,16 +29,5 @@ impl Reader<'_> {
             }
         }
         Ok(newest)
-    }
-
-    /// Returns the summary of a whole session up to a segment, as a record would have it, without `edits`; `None` if words
-    /// are missing or the agent is unknown.
-    pub fn counted(&self, key: &SessionKey, segment_id: ObjectId) -> Option<Summary> {
-        let header = self.archive().header(segment_id).ok()?;
-        let place = Record { through: segment_id.to_string(), ..Record::of(key, &Tally::default()) };
-        let (tally, _) = self.tally(&place)?;
-        let bytes = header.total_bytes();
-        let record = Record { time: header.time, bytes, ..Record::of(key, &tally) };
-        Some(Summary::of_record(&record))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use super::key::Origin;
-use super::{Entry, Used, once};
+use super::{Entry, distinct};
 use crate::error::Result;
 use crate::git::date::Time;
 use crate::git::{Commit, ObjectId};
@@ -19,33 +19,36 @@ pub struct Collected {
     pub entries: Vec<Entry>,
     /// Descriptions of notes that could not be read.
     pub problems: Vec<String>,
+    /// How many parts of records count nowhere: another record has the rest, and their own words are not here.
+    pub uncounted: usize,
 }
 
-/// Reads the records of a query from notes alone. An increment that several commits have counts at the newest of them, and
-/// parts of a squashed increment count with it. The query's model is not looked at; see [`Collected::retain_model`].
+/// Reads the records of a query from notes. Each stretch of a transcript counts once: an increment that several commits have
+/// counts at the newest of them, and parts of a squashed increment count with it. Only what a record has beside another one,
+/// as with two squashes that overlap, is counted from its words. The query's model is not looked at; see
+/// [`Collected::retain_model`].
 ///
 /// # Errors
 ///
 /// As [`Reader::each`].
 pub fn collect(reader: &Reader<'_>, query: &Query) -> Result<Collected> {
-    let mut found = Collected::default();
+    let (mut found, mut records) = (Collected::default(), Vec::new());
     // A record has tokens of several models; see `Collected::retain_model`.
     let query = Query { model: None, ..query.clone() };
     reader.each(&query, |listed| {
         found.problems.extend(listed.problems);
         let commit = found.commits.len();
         let chosen = listed.summaries.into_iter().filter(|summary| !summary.is_removed && query.fits_summary(summary));
-        found.entries.extend(chosen.map(|mut summary| {
-            let used = std::mem::take(&mut summary.usage).into_iter().map(Used::from).collect();
-            Entry { commit: Some(commit), summary, used }
-        }));
-        if found.entries.last().is_some_and(|entry| entry.commit == Some(commit)) {
+        let before = records.len();
+        records.extend(chosen.map(|summary| (commit, summary)));
+        if records.len() > before {
             found.commits.push(listed.commit);
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    let mut is_kept = once::kept(&found.entries).into_iter();
-    found.entries.retain(|_| is_kept.next() == Some(true));
+    let (records, uncounted) = distinct(reader, records, |commit| found.commits[commit].commit_id);
+    found.entries = records.into_iter().map(|(commit, summary)| Entry::of(Some(commit), summary)).collect();
+    found.uncounted = uncounted;
     Ok(found)
 }
 
@@ -66,7 +69,7 @@ impl Collected {
             if !is_chosen {
                 continue;
             }
-            let Some(mut summary) = reader.counted(&key, segment_id) else {
+            let Some(summary) = reader.counted(&key, None, &segment_id.to_string(), None) else {
                 lacking += 1;
                 continue;
             };
@@ -74,11 +77,17 @@ impl Collected {
             let is_within =
                 query.since.is_none_or(|since| seconds >= since) && query.until.is_none_or(|until| seconds <= until);
             if is_within {
-                let used = std::mem::take(&mut summary.usage).into_iter().map(Used::from).collect();
-                self.entries.push(Entry { commit: None, summary, used });
+                self.entries.push(Entry::of(None, summary));
             }
         }
         Ok(lacking)
+    }
+
+    /// Returns what is said of parts of records that count nowhere; `None` if all count.
+    pub fn lack(&self) -> Option<String> {
+        let records = if self.uncounted == 1 { "1 record".to_owned() } else { format!("{} records", self.uncounted) };
+        let lack = format!("words of {records} are not here; of them only what other records have, too, is counted");
+        (self.uncounted > 0).then_some(lack)
     }
 
     /// Returns where a record belongs; `branches` are those of commits.

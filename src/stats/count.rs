@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::branch::branches_of;
 use super::share::Shares;
-use super::{Collected, Cost, Entry, Key, Prices, Used};
+use super::{Collected, Cost, Entry, Key, Prices, Used, clean_values};
 use crate::error::Result;
 use crate::git::ObjectId;
 use crate::git::date::Time;
@@ -119,6 +119,17 @@ fn count(found: &Collected, keys: &[Key], prices: &Prices, branches: &HashMap<Ob
     counted
 }
 
+impl Counted {
+    /// Takes secrets out of the values of all groups and the names of models: they are handed on with the counts.
+    pub fn clean(&mut self, keys: &[Key], clean: impl Fn(&str) -> String) {
+        for group in &mut self.groups {
+            clean_values(keys, &mut group.values, &clean);
+            group.sum.clean_unpriced(&clean);
+        }
+        self.total.clean_unpriced(&clean);
+    }
+}
+
 impl Sum {
     fn see(&mut self, entry: &Entry) {
         if entry.commit.is_some_and(|commit| self.last_commit.replace(commit) != Some(commit)) {
@@ -150,6 +161,10 @@ impl Sum {
             let model = usage.model.as_deref().unwrap_or("unknown");
             self.unpriced.insert(usage.tier.as_ref().map_or_else(|| model.into(), |tier| format!("{tier}/{model}")));
         }
+    }
+
+    fn clean_unpriced(&mut self, clean: impl Fn(&str) -> String) {
+        self.unpriced = self.unpriced.iter().map(|model| clean(model)).collect();
     }
 
     /// Says whether a count was so large that it is cut.

@@ -37,3 +37,11 @@ pub struct Entry {
     /// The tokens that it used: of each model, or of each answer. Sorted by model and tier.
     pub used: Vec<Used>,
 }
+
+impl Entry {
+    /// Makes one of what a record tells.
+    pub(super) fn of(commit: Option<usize>, mut summary: Summary) -> Self {
+        let used = std::mem::take(&mut summary.usage).into_iter().map(Used::from).collect();
+        Entry { commit, summary, used }
+    }
+}

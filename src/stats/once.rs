@@ -1,192 +1,314 @@
-//! Choosing records so that each increment counts once.
+//! Choosing what of each record counts, so that each stretch of a transcript counts once.
 //!
-//! A squash, a cherry-pick and a rebase leave the same increment on several commits, and a squash joins increments. The
-//! segments that records name show which record contains which: a record leads from one segment to another.
+//! A squash, a cherry-pick and a rebase leave the same words on several commits, and a squash joins increments, so that records
+//! can also overlap. A record is a way from one place in the transcript to a later one. Of the ways that share nothing, those
+//! are chosen that cover most; of what they leave over, the newest record counts that has it, cut to that stretch.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::Entry;
+use crate::git::ObjectId;
+use crate::record::{Reader, Summary};
 use crate::transcript::SessionKey;
 
-/// How many records of one session are looked at as the whole of others. Real sessions have a few.
-const MAX_WHOLES: usize = 256;
+/// How many stretches of one session are cut out of records. Each has its words read, and real sessions have a few.
+const MAX_CUTS: usize = 64;
 
-/// Says of each record whether it counts. The records are those of commits, newest first.
-pub(super) fn kept(entries: &[Entry]) -> Vec<bool> {
-    let mut is_kept = vec![true; entries.len()];
-    let mut sessions: HashMap<&SessionKey, Vec<usize>> = HashMap::new();
-    for (index, entry) in entries.iter().enumerate() {
-        // What an earlier tool recorded names no segment, and has no increments.
-        if entry.summary.through.is_some() {
-            sessions.entry(&entry.summary.key).or_default().push(index);
+/// Leaves each stretch of a transcript in one record only. The records are those of the newest commit first, each with a value of
+/// the caller's; `commit_id` returns the commit of such a value. What a record has beside another one is counted from its words.
+/// Returns also how many such stretches count nowhere, because their words are not here.
+pub fn distinct<T: Copy>(
+    reader: &Reader<'_>,
+    records: Vec<(T, Summary)>,
+    commit_id: impl Fn(T) -> ObjectId,
+) -> (Vec<(T, Summary)>, usize) {
+    let summaries: Vec<&Summary> = records.iter().map(|(_, summary)| summary).collect();
+    let chosen = chosen(&summaries, |key, segment| reader.bytes_at(key, segment));
+    let mut uncounted = chosen.left_out;
+    let mut cuts: HashMap<usize, Vec<Summary>> = HashMap::new();
+    for Cut { record, since, through } in chosen.cuts {
+        let (value, summary) = &records[record];
+        let is_here = |segment: &String| reader.bytes_at(&summary.key, segment).is_some();
+        let counted = || reader.counted(&summary.key, since.as_deref(), &through, Some(commit_id(*value)));
+        match since.iter().chain([&through]).all(is_here).then(counted).flatten() {
+            Some(cut) => cuts.entry(record).or_default().push(Summary { time: summary.time.clone(), ..cut }),
+            None => uncounted += 1,
+        }
+    }
+    let mut counted = Vec::with_capacity(records.len());
+    for (index, (value, summary)) in records.into_iter().enumerate() {
+        counted.extend(cuts.remove(&index).into_iter().flatten().map(|cut| (value, cut)));
+        counted.extend(chosen.is_whole[index].then_some((value, summary)));
+    }
+    (counted, uncounted)
+}
+
+/// What counts.
+#[derive(Debug, Default, Eq, PartialEq)]
+struct Chosen {
+    /// Of each record, whether all of it counts.
+    is_whole: Vec<bool>,
+    /// The stretches that count of other records.
+    cuts: Vec<Cut>,
+    /// How many stretches are too many, and count nowhere.
+    left_out: usize,
+}
+
+/// A stretch of a record that counts.
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Cut {
+    /// The index of the record.
+    record: usize,
+    /// The segment that it begins after; `None` for the beginning of the session.
+    since: Option<String>,
+    /// The segment that it ends with.
+    through: String,
+}
+
+/// Chooses what counts of records, those of the newest commit first. `bytes_at` returns the length of a session's transcript at
+/// the end of a segment, if the archive tells it; it is asked only where records do not follow each other.
+fn chosen(summaries: &[&Summary], bytes_at: impl Fn(&SessionKey, &str) -> Option<u64>) -> Chosen {
+    let mut chosen = Chosen { is_whole: vec![true; summaries.len()], ..Chosen::default() };
+    let mut sessions: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+    let mut earlier = HashSet::new();
+    for (index, summary) in summaries.iter().enumerate() {
+        let key = &summary.key;
+        match summary.through {
+            Some(_) => sessions.entry((&key.agent, &key.id)).or_default().push(index),
+            // What an earlier tool recorded names no segment, and has no increments; it can be copied as a whole.
+            None => chosen.is_whole[index] = earlier.insert((key, &summary.time, summary.turns, summary.messages)),
         }
     }
     for records in sessions.into_values().filter(|records| records.len() > 1) {
-        Session { entries, records }.drop_repeated(&mut is_kept);
+        choose_of_session(summaries, records, &bytes_at, &mut chosen);
     }
-    is_kept
+    chosen
 }
 
-/// The records of one session, newest first.
-struct Session<'e> {
-    entries: &'e [Entry],
+/// A place in a transcript.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+enum Place<'e> {
+    /// After so many bytes. Two clones can have stored the same words in different segments.
+    After(u64),
+    /// The end of a segment, if its place is unknown.
+    Segment(&'e str),
+}
+
+/// A record as a way between two places.
+#[derive(Clone, Copy)]
+struct Way<'e> {
+    record: usize,
+    from: Place<'e>,
+    to: Place<'e>,
+}
+
+fn choose_of_session(
+    summaries: &[&Summary],
     records: Vec<usize>,
-}
-
-/// A segment, or the beginning of the session.
-type Position<'e> = Option<&'e str>;
-
-impl<'e> Session<'e> {
-    fn since(&self, record: usize) -> Position<'e> {
-        self.entries[record].summary.since.as_deref()
+    bytes_at: &impl Fn(&SessionKey, &str) -> Option<u64>,
+    chosen: &mut Chosen,
+) {
+    let mut lengths: HashMap<&str, u64> = HashMap::new();
+    for record in &records {
+        let summary = summaries[*record];
+        if let Some(through) = summary.through.as_deref().filter(|_| summary.bytes > 0) {
+            lengths.entry(through).or_insert(summary.bytes);
+        }
     }
-
-    fn through(&self, record: usize) -> Position<'e> {
-        self.entries[record].summary.through.as_deref()
+    let (ways, is_known) = ways(summaries, &records, &lengths, chosen);
+    if ways.len() < 2 || are_one_path(&ways) {
+        return;
     }
-
-    fn drop_repeated(&self, is_kept: &mut [bool]) {
-        let mut seen = HashSet::new();
-        let mut records = self.records.clone();
-        records.retain(|record| {
-            is_kept[*record] = seen.insert((self.since(*record), self.through(*record)));
-            is_kept[*record]
-        });
-        // A record that has all of several others begins or ends where one of them does.
-        let (mut begun, mut ended) = (HashMap::new(), HashMap::new());
+    let ways = if is_known {
+        ways
+    } else {
         for record in &records {
-            *begun.entry(self.since(*record)).or_insert(0) += 1;
-            *ended.entry(self.through(*record)).or_insert(0) += 1;
-        }
-        let is_shared = |record: &usize| begun[&self.since(*record)] > 1 || ended[&self.through(*record)] > 1;
-        let mut wholes: Vec<usize> = records.iter().copied().filter(is_shared).collect();
-        let said = |record: usize| {
-            let summary = &self.entries[record].summary;
-            (summary.messages, summary.turns, summary.tokens.map(|tokens| tokens.total()), summary.bytes)
-        };
-        wholes.sort_by_key(|record| std::cmp::Reverse(said(*record)));
-        for whole in wholes.into_iter().take(MAX_WHOLES) {
-            if !is_kept[whole] {
-                continue;
-            }
-            let inside = self.between(&records, self.since(whole), self.through(whole));
-            for part in records.iter().copied().filter(|part| *part != whole) {
-                let is_between = inside.contains(&self.since(part)) && inside.contains(&self.through(part));
-                // Of two that begin together, the longer goes on; of two that end together, one began earlier.
-                let is_beginning = self.since(part) == self.since(whole)
-                    && self.entries[part].summary.bytes <= self.entries[whole].summary.bytes;
-                let is_end = self.through(part) == self.through(whole) && said(part) <= said(whole);
-                if is_between || is_beginning || is_end {
-                    is_kept[part] = false;
-                }
+            let summary = summaries[*record];
+            if let Some(since) = summary.since.as_deref().filter(|since| !lengths.contains_key(since)) {
+                lengths.extend(bytes_at(&summary.key, since).map(|bytes| (since, bytes)));
             }
         }
+        self::ways(summaries, &records, &lengths, chosen).0
+    };
+    let order = in_order(&ways);
+    let rank: HashMap<Place<'_>, usize> = order.iter().enumerate().map(|(rank, place)| (*place, rank)).collect();
+    let steps: Vec<(usize, usize)> = ways.iter().map(|way| (rank[&way.from], rank[&way.to])).collect();
+    let (whole, covered) = cover(&steps, order.len());
+    for (way, is_whole) in ways.iter().zip(whole) {
+        chosen.is_whole[way.record] = is_whole;
     }
-
-    /// Returns the places that one comes by on the way from a place to another, both included, if records lead there.
-    fn between(&self, records: &[usize], from: Position<'e>, to: Position<'e>) -> HashSet<Position<'e>> {
-        let mut steps: HashMap<Position<'e>, Vec<Position<'e>>> = HashMap::new();
-        let mut back: HashMap<Position<'e>, Vec<Position<'e>>> = HashMap::new();
-        for record in records {
-            let (since, through) = (self.since(*record), self.through(*record));
-            // The whole itself is no way through its parts.
-            if (since, through) != (from, to) {
-                steps.entry(since).or_default().push(through);
-                back.entry(through).or_default().push(since);
-            }
+    let names = names(summaries, &records, &lengths);
+    for (count, (step, from, to)) in left_over(&steps, &covered).into_iter().enumerate() {
+        let way = &ways[step];
+        let summary = summaries[way.record];
+        let since = if from == rank[&way.from] { summary.since.as_deref() } else { names[&order[from]] };
+        let through = if to == rank[&way.to] { summary.through.as_deref() } else { names[&order[to]] };
+        match through.filter(|_| count < MAX_CUTS) {
+            Some(through) => chosen.cuts.push(Cut {
+                record: way.record,
+                since: since.map(str::to_owned),
+                through: through.to_owned(),
+            }),
+            None => chosen.left_out += 1,
         }
-        let forward = reached(&steps, from);
-        let mut inside = reached(&back, to);
-        inside.retain(|place| forward.contains(place));
-        inside
     }
 }
 
-fn reached<'e>(steps: &HashMap<Position<'e>, Vec<Position<'e>>>, from: Position<'e>) -> HashSet<Position<'e>> {
-    let mut reached = HashSet::from([from]);
-    let mut open = vec![from];
-    while let Some(place) = open.pop() {
-        open.extend(steps.get(&place).into_iter().flatten().copied().filter(|next| reached.insert(*next)));
+/// Returns the segment that ends at each place; `None` for the beginning of the session.
+fn names<'e>(
+    summaries: &[&'e Summary],
+    records: &[usize],
+    lengths: &HashMap<&'e str, u64>,
+) -> HashMap<Place<'e>, Option<&'e str>> {
+    let mut names = HashMap::from([(Place::After(0), None)]);
+    for record in records {
+        let summary = summaries[*record];
+        for segment in [summary.through.as_deref(), summary.since.as_deref()].into_iter().flatten() {
+            names.entry(place(lengths, Some(segment))).or_insert(Some(segment));
+        }
     }
-    reached
+    names
+}
+
+fn place<'e>(lengths: &HashMap<&'e str, u64>, segment: Option<&'e str>) -> Place<'e> {
+    segment.map_or(Place::After(0), |id| lengths.get(id).map_or(Place::Segment(id), |bytes| Place::After(*bytes)))
+}
+
+/// Returns the ways of records. Of records that say the same, only the newest stays. Says also whether the places of all are known.
+fn ways<'e>(
+    summaries: &[&'e Summary],
+    records: &[usize],
+    lengths: &HashMap<&'e str, u64>,
+    chosen: &mut Chosen,
+) -> (Vec<Way<'e>>, bool) {
+    let mut seen = HashSet::new();
+    let mut ways = Vec::new();
+    for record in records {
+        let summary = summaries[*record];
+        let [from, to] = [&summary.since, &summary.through].map(|segment| place(lengths, segment.as_deref()));
+        chosen.is_whole[*record] = seen.insert((from, to));
+        if chosen.is_whole[*record] {
+            ways.push(Way { record: *record, from, to });
+        }
+    }
+    let is_known = ways.iter().all(|way| matches!(way.from, Place::After(_)));
+    (ways, is_known)
+}
+
+/// Says whether each way but one goes on where another ends: then they share nothing. That is what nearly all sessions are.
+fn are_one_path(ways: &[Way<'_>]) -> bool {
+    let next: HashMap<Place<'_>, Place<'_>> = ways.iter().map(|way| (way.from, way.to)).collect();
+    let ends: HashSet<Place<'_>> = ways.iter().map(|way| way.to).collect();
+    let mut starts = ways.iter().map(|way| way.from).filter(|from| !ends.contains(from));
+    let (Some(start), None) = (starts.next(), starts.next()) else { return false };
+    if next.len() < ways.len() || ends.len() < ways.len() {
+        return false;
+    }
+    std::iter::successors(next.get(&start), |place| next.get(place)).take(ways.len() + 1).count() == ways.len()
+}
+
+/// Returns all places, each behind those from which ways lead to it, and otherwise in the order of bytes: an agent that rewrites
+/// its file can make it shorter. Where ways lead in a circle, bytes alone decide.
+fn in_order<'e>(ways: &[Way<'e>]) -> Vec<Place<'e>> {
+    let mut ahead: HashMap<Place<'e>, usize> = HashMap::new();
+    let mut next: HashMap<Place<'e>, Vec<Place<'e>>> = HashMap::new();
+    let mut bytes: HashMap<Place<'e>, u64> = HashMap::new();
+    for way in ways.iter().filter(|way| way.from != way.to) {
+        ahead.entry(way.from).or_insert(0);
+        *ahead.entry(way.to).or_insert(0) += 1;
+        next.entry(way.from).or_default().push(way.to);
+        // A place that is unknown is taken to be shortly before the end of its record.
+        if let Place::After(end) = way.to {
+            bytes.entry(way.from).and_modify(|known| *known = end.min(*known)).or_insert(end);
+        }
+    }
+    let weight = |place: Place<'e>| match place {
+        Place::After(bytes) => (bytes, 1, place),
+        Place::Segment(_) => (bytes.get(&place).copied().unwrap_or(u64::MAX), 0, place),
+    };
+    let all: BTreeSet<_> = ways.iter().flat_map(|way| [way.from, way.to]).map(weight).collect();
+    let mut ready: BTreeSet<_> =
+        all.iter().copied().filter(|(.., place)| ahead.get(place).is_none_or(|count| *count == 0)).collect();
+    let mut rest = all.into_iter();
+    let (mut order, mut placed) = (Vec::new(), HashSet::new());
+    while let Some((.., place)) = ready.pop_first().or_else(|| rest.next()) {
+        if !placed.insert(place) {
+            continue;
+        }
+        order.push(place);
+        for next in next.get(&place).into_iter().flatten() {
+            let count = ahead.entry(*next).or_insert(0);
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                ready.insert(weight(*next));
+            }
+        }
+    }
+    order
+}
+
+/// Chooses steps that share nothing and cover as much as possible, as few of them as do. Returns which ones, and of each place
+/// whether the way to it from the place before is covered. A step that leads nowhere or back shares nothing.
+fn cover(steps: &[(usize, usize)], places: usize) -> (Vec<bool>, Vec<bool>) {
+    let mut is_chosen: Vec<bool> = steps.iter().map(|(from, to)| from >= to).collect();
+    let mut ending: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (step, (_, to)) in steps.iter().enumerate().filter(|(step, _)| !is_chosen[*step]) {
+        ending.entry(*to).or_default().push(step);
+    }
+    // Up to each place: how much is covered, by how many steps, and the last of them if it ends there.
+    let mut best: Vec<(usize, usize, Option<usize>)> = vec![(0, 0, None)];
+    for place in 1..places {
+        let (covered, count, _) = best[place - 1];
+        let mut here = (covered, count, None);
+        for step in ending.get(&place).into_iter().flatten() {
+            let from = steps[*step].0;
+            let (covered, count) = (best[from].0 + place - from, best[from].1 + 1);
+            if covered > here.0 || (covered == here.0 && count < here.1) {
+                here = (covered, count, Some(*step));
+            }
+        }
+        best.push(here);
+    }
+    let mut covered = vec![false; places];
+    let mut place = places.saturating_sub(1);
+    while place > 0 {
+        match best[place].2 {
+            Some(step) => {
+                is_chosen[step] = true;
+                covered[steps[step].0 + 1..=place].fill(true);
+                place = steps[step].0;
+            }
+            None => place -= 1,
+        }
+    }
+    (is_chosen, covered)
+}
+
+/// Returns the stretches that are not covered, each with the first step that has it.
+fn left_over(steps: &[(usize, usize)], covered: &[bool]) -> Vec<(usize, usize, usize)> {
+    let mut first: Vec<Option<usize>> = vec![None; covered.len()];
+    let mut open: BTreeSet<usize> = BTreeSet::new();
+    let mut changes: BTreeMap<usize, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+    for (step, (from, to)) in steps.iter().enumerate().filter(|(_, (from, to))| from < to) {
+        changes.entry(*from).or_default().0.push(step);
+        changes.entry(*to).or_default().1.push(step);
+    }
+    for (place, first) in first.iter_mut().enumerate() {
+        *first = open.first().copied().filter(|_| !covered[place]);
+        if let Some((begun, ended)) = changes.get(&place) {
+            open.retain(|step| !ended.contains(step));
+            open.extend(begun);
+        }
+    }
+    let mut stretches: Vec<(usize, usize, usize)> = Vec::new();
+    for (place, step) in first.into_iter().enumerate() {
+        match (step, stretches.last_mut()) {
+            (Some(step), Some((last, _, to))) if *last == step && *to + 1 == place => *to = place,
+            (Some(step), _) => stretches.push((step, place - 1, place)),
+            (None, _) => {}
+        }
+    }
+    stretches
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::record::Note;
-
-    /// Makes records that lead from one step of a session to a later one; `commit` counts from the newest.
-    fn entries(steps: &[(u64, u64)]) -> Vec<Entry> {
-        let entry = |(commit, (from, to)): (usize, &(u64, u64))| {
-            let since = (*from > 0).then(|| format!("segment{from}"));
-            let line = serde_json::json!({"shiftlog": 1, "agent": "claude", "session": "s", "time": "", "turns": to - from,
-                "messages": to - from, "tokens": {"output": to - from}, "since": since,
-                "through": format!("segment{to}"), "bytes": to * 10, "sha256": "00"});
-            let note = Note::parse(line.to_string().as_bytes());
-            let summary = note.summaries().remove(0);
-            Entry { commit: Some(commit), summary, used: Vec::new() }
-        };
-        steps.iter().enumerate().map(entry).collect()
-    }
-
-    fn kept_of(steps: &[(u64, u64)]) -> Vec<(u64, u64)> {
-        let entries = entries(steps);
-        let kept = kept(&entries);
-        steps.iter().zip(kept).filter(|(_, is_kept)| *is_kept).map(|(step, _)| *step).collect()
-    }
-
-    #[test]
-    fn an_increment_on_several_commits_counts_at_the_newest() {
-        let entries = entries(&[(0, 2), (0, 2), (2, 3)]);
-        assert_eq!(kept(&entries), [true, false, true]);
-    }
-
-    #[test]
-    fn a_squash_counts_once_with_or_without_its_sources() {
-        assert_eq!(kept_of(&[(0, 3), (2, 3), (1, 2), (0, 1)]), [(0, 3)]);
-        assert_eq!(kept_of(&[(2, 3), (1, 2), (0, 1), (0, 3)]), [(0, 3)], "whichever is newer");
-        assert_eq!(kept_of(&[(0, 3), (0, 1)]), [(0, 3)]);
-        assert_eq!(kept_of(&[(1, 4), (3, 4)]), [(1, 4)]);
-        assert_eq!(kept_of(&[(4, 5), (1, 4), (2, 3), (1, 2), (3, 4), (0, 1)]), [(4, 5), (1, 4), (0, 1)]);
-    }
-
-    #[test]
-    fn a_circle_of_records_loses_not_all_of_them() {
-        let mut entries = entries(&[(1, 2), (2, 3)]);
-        entries[1].summary.through = Some("segment1".into());
-        assert_eq!(kept(&entries), [true, true]);
-    }
-
-    proptest! {
-        #[test]
-        fn squashed_copies_do_not_change_what_is_counted(
-            cuts in proptest::collection::btree_set(1u64..20, 1..6),
-            squashes in proptest::collection::vec((0usize..6, 0usize..6), 0..4),
-            order in any::<u64>(),
-        ) {
-            let ends: Vec<u64> = std::iter::once(0).chain(cuts).collect();
-            let mut steps: Vec<(u64, u64)> = ends.windows(2).map(|two| (two[0], two[1])).collect();
-            let total: u64 = steps.iter().map(|(from, to)| to - from).sum();
-            // Squashes of stretches that do not overlap by half: each inside or outside of another.
-            if let Some((a, b)) = squashes.first() {
-                let (a, b) = (a % ends.len(), b % ends.len());
-                if a < b {
-                    steps.push((ends[a], ends[b]));
-                    squashes.iter().skip(1).for_each(|(c, d)| {
-                        let (c, d) = (a + c % (b - a + 1), a + d % (b - a + 1));
-                        if c < d && (c == a || d == b) && !(c, d).eq(&(a, b)) {
-                            steps.push((ends[c], ends[d]));
-                        }
-                    });
-                }
-            }
-            let length = steps.len();
-            steps.rotate_left(usize::try_from(order % length as u64).expect("small"));
-            let counted: u64 = kept_of(&steps).iter().map(|(from, to)| to - from).sum();
-            prop_assert_eq!(counted, total);
-        }
-    }
-}
+mod tests;

@@ -6,7 +6,7 @@ use super::branch::branches_of;
 use super::words::each_record;
 use super::{Collected, Key};
 use crate::error::Result;
-use crate::record::Reader;
+use crate::record::{Conversation, Reader};
 use crate::transcript::{ModelUsage, Part, SessionKey};
 
 /// The calls of a tool in the answers of one model of a record.
@@ -43,6 +43,35 @@ pub struct CountedCalls {
     pub lacking: usize,
 }
 
+/// A call, or what a tool answered.
+enum Step {
+    Call { model: Option<String>, tool: String, call_id: String, answer_id: Option<String> },
+    Answer { call_id: String, is_error: bool },
+}
+
+/// Returns the calls and their answers in order, and how many prompts were taken back.
+fn steps(conversation: &Conversation) -> (Vec<Step>, u64) {
+    let (mut steps, mut abandoned) = (Vec::new(), 0);
+    let mut model = conversation.summary.model.clone();
+    for message in &conversation.messages {
+        model = message.model.clone().or(model);
+        abandoned += u64::from(message.is_abandoned && message.is_prompt());
+        steps.extend(message.parts.iter().filter_map(|part| match part {
+            Part::ToolCall(call) => Some(Step::Call {
+                model: model.clone(),
+                tool: call.name.clone(),
+                call_id: call.call_id.clone(),
+                answer_id: message.answer_id.clone(),
+            }),
+            Part::ToolResult(result) => {
+                Some(Step::Answer { call_id: result.call_id.clone(), is_error: result.is_error })
+            }
+            _ => None,
+        }));
+    }
+    (steps, abandoned)
+}
+
 /// Counts the calls in the words of the records that a query found. A call that several sessions have, as after a fork, counts
 /// once, in the oldest record. `model` is part of the name of the models whose calls count.
 ///
@@ -60,41 +89,31 @@ pub fn counted_calls(
     // The result of a call can stand in the next record.
     let mut waiting: HashMap<(SessionKey, String), Option<usize>> = HashMap::new();
     let mut seen = HashSet::new();
-    counted.lacking = each_record(reader, found, |entry, conversation| {
-        let key = &conversation.summary.key;
+    let read = |_: &Reader<'_>, _: usize, conversation: &Conversation| steps(conversation);
+    counted.lacking = each_record(reader, found, read, |entry, (steps, abandoned)| {
+        let key = &found.entries[entry].summary.key;
         let mut own: HashMap<(Option<String>, String), usize> = HashMap::new();
-        let (mut model, mut latest) = (conversation.summary.model.clone(), None);
-        for message in &conversation.messages {
-            model = message.model.clone().or(model);
-            counted.abandoned += u64::from(message.is_abandoned && message.is_prompt());
-            for part in &message.parts {
-                match part {
-                    Part::ToolCall(call) => {
-                        let answer = message.answer_id.as_ref();
-                        let is_copy = answer
-                            .is_some_and(|id| !seen.insert((key.agent.clone(), id.clone(), call.call_id.clone())));
-                        let at = *own.entry((model.clone(), call.name.clone())).or_insert_with(|| {
-                            all.push(Calls {
-                                entry,
-                                model: model.clone(),
-                                tool: call.name.clone(),
-                                ..Calls::default()
-                            });
-                            all.len() - 1
-                        });
-                        latest = Some(at).filter(|_| !is_copy);
-                        all[at].calls += u64::from(!is_copy);
-                        waiting.entry((key.clone(), call.call_id.clone())).or_insert(latest);
+        let mut latest = None;
+        counted.abandoned += abandoned;
+        for step in steps {
+            match step {
+                Step::Call { model, tool, call_id, answer_id } => {
+                    let is_copy = answer_id.is_some_and(|id| !seen.insert((key.agent.clone(), id, call_id.clone())));
+                    let at = *own.entry((model.clone(), tool.clone())).or_insert_with(|| {
+                        all.push(Calls { entry, model, tool, ..Calls::default() });
+                        all.len() - 1
+                    });
+                    latest = Some(at).filter(|_| !is_copy);
+                    all[at].calls += u64::from(!is_copy);
+                    waiting.entry((key.clone(), call_id)).or_insert(latest);
+                }
+                Step::Answer { call_id, is_error } => {
+                    let known = waiting.remove(&(key.clone(), call_id.clone())).flatten();
+                    // Some agents number no calls.
+                    let at = if call_id.is_empty() { latest } else { known };
+                    if let Some(at) = at.filter(|_| is_error) {
+                        all[at].failed += 1;
                     }
-                    Part::ToolResult(result) => {
-                        let known = waiting.remove(&(key.clone(), result.call_id.clone())).flatten();
-                        // Some agents number no calls.
-                        let at = if result.call_id.is_empty() { latest } else { known };
-                        if let Some(at) = at.filter(|_| result.is_error) {
-                            all[at].failed += 1;
-                        }
-                    }
-                    _ => {}
                 }
             }
         }

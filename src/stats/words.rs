@@ -2,43 +2,54 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
 
 use super::{Answer, Collected, Used};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::git::Repository;
 use crate::record::{Conversation, Reader, Words};
 use crate::transcript::{ModelUsage, SessionKey, Tokens};
 
+/// How many threads read words. Each needs about ten times the length of a transcript, and all together have 64 MiB.
+const MAX_THREADS: usize = 2;
+/// Of longer transcripts only one is read at a time.
+const LARGE_BYTES: u64 = 4 << 20;
+
 /// Replaces the tokens of records by those of the answers in their words. An answer that several sessions have, as after a
-/// fork, counts once, in the oldest record; an answer that a commit cuts in two counts in both records with its parts. Records whose words are not here keep their tokens; their number is returned.
+/// fork, counts once, in the oldest record; an answer that a commit cuts in two counts in both records with its parts. Records
+/// whose words are not here keep their tokens; their number is returned.
 ///
 /// # Errors
 ///
 /// If a note cannot be read.
 pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<usize> {
-    let mut seen = Seen::new();
-    let mut counted = Vec::new();
-    let lacking = each_record(reader, found, |index, conversation| {
+    let read = |reader: &Reader<'_>, index: usize, conversation: &Conversation| {
         let entry = &found.entries[index];
         let commit = entry.commit.filter(|_| entry.summary.edits.is_empty()).map(|at| found.commits[at].commit_id);
         let edits = commit.map(|id| reader.edits_of(id, &conversation.messages, &conversation.bytes));
-        counted.push((index, answers(conversation, &mut seen), edits));
-    })?;
-    for (index, used, edits) in counted {
+        (answers(conversation), edits)
+    };
+    let mut counted = Vec::new();
+    let lacking = each_record(reader, found, read, |index, read| counted.push((index, read)))?;
+    let mut seen = Seen::new();
+    for (index, (answers, edits)) in counted {
         let entry = &mut found.entries[index];
-        entry.used = used;
+        entry.used = new_tokens(&entry.summary.key, answers, &mut seen);
         entry.summary.edits = edits.unwrap_or_else(|| std::mem::take(&mut entry.summary.edits));
     }
     Ok(lacking)
 }
 
-/// Reads the words of each record that a commit has, those of the oldest commit first, and gives them to `visit` with the index
-/// of the record. Returns how many records have no words here.
-pub(super) fn each_record(
+/// Reads the words of each record that a commit has in several threads, and gives what `read` makes of them to `visit` with the
+/// index of the record, those of the oldest commit first. Returns how many records have no words here.
+pub(super) fn each_record<T: Send>(
     reader: &Reader<'_>,
     found: &Collected,
-    mut visit: impl FnMut(usize, &Conversation),
+    read: impl Fn(&Reader<'_>, usize, &Conversation) -> T + Sync,
+    mut visit: impl FnMut(usize, T),
 ) -> Result<usize> {
-    let mut lacking = 0;
     let mut by_commit: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, entry) in found.entries.iter().enumerate() {
         if let Some(commit) = entry.commit {
@@ -46,55 +57,136 @@ pub(super) fn each_record(
         }
     }
     // The oldest commit comes last.
-    for (commit, indexes) in by_commit.into_iter().rev() {
-        let mut wanted: HashMap<(SessionKey, Option<String>, Option<String>), usize> = HashMap::new();
-        for index in indexes {
-            let summary = &found.entries[index].summary;
-            wanted.insert((summary.key.clone(), summary.since.clone(), summary.through.clone()), index);
+    let jobs: Vec<(usize, Vec<usize>)> = by_commit.into_iter().rev().collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS).min(jobs.len());
+    let (git_dir, refs) = (reader.repo().git_dir(), reader.refs());
+    let (next, large) = (AtomicUsize::new(0), Mutex::new(()));
+    let work = || -> Result<Vec<(usize, Read<T>)>> {
+        let repo = Repository::open_git_dir(git_dir)?;
+        let reader = Reader::with_refs(&repo, refs.to_vec());
+        let mut done = Vec::new();
+        loop {
+            let job = next.fetch_add(1, Relaxed);
+            let Some((commit, indexes)) = jobs.get(job) else { return Ok(done) };
+            let bytes = indexes.iter().map(|index| found.entries[*index].summary.bytes).max();
+            // Parsed words take many times their size in memory.
+            let _alone = (bytes > Some(LARGE_BYTES)).then(|| large.lock().unwrap_or_else(PoisonError::into_inner));
+            done.push((job, read_commit(&reader, found, *commit, indexes, &read)?));
         }
-        let Some(note) = reader.note(found.commits[commit].commit_id)? else { continue };
+    };
+    let mut done = std::thread::scope(|scope| -> Result<Vec<(usize, Read<T>)>> {
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, work);
+        let workers = (0..threads).map(start).collect::<std::io::Result<Vec<_>>>();
+        let workers = workers.map_err(|error| Error::other("cannot start a thread").because(error))?;
+        let mut done = Vec::new();
+        for worker in workers {
+            done.extend(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        }
+        Ok(done)
+    })?;
+    done.sort_by_key(|(job, _)| *job);
+    let mut lacking = 0;
+    for (_, read) in done {
+        lacking += read.lacking;
+        read.records.into_iter().for_each(|(index, read)| visit(index, read));
+    }
+    Ok(lacking)
+}
+
+/// What was read of a commit.
+struct Read<T> {
+    /// The indexes of records, each with what was made of its words.
+    records: Vec<(usize, T)>,
+    /// How many records have no words here.
+    lacking: usize,
+}
+
+/// Reads the words of some records of a commit.
+fn read_commit<T>(
+    reader: &Reader<'_>,
+    found: &Collected,
+    commit: usize,
+    indexes: &[usize],
+    read: impl Fn(&Reader<'_>, usize, &Conversation) -> T,
+) -> Result<Read<T>> {
+    let mut records = Vec::new();
+    let mut tell = |index: usize, conversation: &Conversation| {
+        if conversation.problems.is_empty() && !conversation.messages.is_empty() {
+            records.push((index, read(reader, index, conversation)));
+        }
+    };
+    let summary = |index: &usize| &found.entries[*index].summary;
+    let (stored, earlier): (Vec<usize>, Vec<usize>) =
+        indexes.iter().partition(|index| summary(index).through.is_some());
+    for (index, conversation) in stored.iter().zip(reader.increments(stored.iter().map(summary))) {
+        tell(*index, &conversation);
+    }
+    if !earlier.is_empty() {
+        // What an earlier tool recorded has its words in the note.
+        let mut wanted: HashMap<&SessionKey, usize> =
+            earlier.iter().map(|index| (&summary(index).key, *index)).collect();
+        let note = reader.note(found.commits[commit].commit_id)?.unwrap_or_default();
         reader.each_conversation(&note, None, false, Words::Shown, |conversation| {
-            let summary = &conversation.summary;
-            let key = (summary.key.clone(), summary.since.clone(), summary.through.clone());
-            if let Some(index) = wanted.remove(&key) {
-                match conversation.problems.is_empty() && !conversation.messages.is_empty() {
-                    true => visit(index, &conversation),
-                    false => lacking += 1,
-                }
+            let of = &conversation.summary;
+            if let Some(index) = wanted.remove(&of.key).filter(|_| of.through.is_none()) {
+                tell(index, &conversation);
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        lacking += wanted.len();
     }
-    Ok(lacking)
+    let lacking = indexes.len() - records.len();
+    Ok(Read { records, lacking })
 }
 
 /// The answers that were seen, by the names of [`names`], with the tokens that were counted for each.
 type Seen = HashMap<String, Tokens>;
 
-/// Returns the tokens of each answer, without those that were counted before: of an answer that goes on in the next record, or
-/// that a fork repeats, the largest count holds.
-fn answers(conversation: &Conversation, seen: &mut Seen) -> Vec<Used> {
-    let key = &conversation.summary.key;
-    let mut answers: BTreeMap<&str, (ModelUsage, Option<i64>)> = BTreeMap::new();
-    let mut used = Vec::new();
+/// An answer, or a record of one that has no id.
+struct Answered {
+    id: Option<String>,
+    usage: ModelUsage,
+    time: Option<i64>,
+}
+
+/// Returns the answers in words: those with an id in the order of their ids, each with its largest count.
+fn answers(conversation: &Conversation) -> Vec<Answered> {
+    let mut by_id: BTreeMap<&str, Answered> = BTreeMap::new();
+    let mut answers = Vec::new();
     for message in &conversation.messages {
         let Some(tokens) = message.usage else { continue };
         let (model, tier) = (message.model.clone(), message.tier.clone());
         let Some(id) = &message.answer_id else {
-            // Without an id, a record is an answer.
-            let answer = Some(Answer { time: message.time, given: tokens.given() });
-            used.push(Used { usage: ModelUsage { model, tier, tokens }, answer });
+            answers.push(Answered { id: None, usage: ModelUsage { model, tier, tokens }, time: message.time });
             continue;
         };
-        let (answer, time) = answers.entry(id).or_default();
-        *time = time.or(message.time);
-        answer.model = model.or_else(|| answer.model.take());
-        answer.tier = tier.or_else(|| answer.tier.take());
-        answer.tokens = answer.tokens.max(tokens);
+        let new = || Answered { id: Some(id.clone()), usage: ModelUsage::default(), time: None };
+        let answer = by_id.entry(id).or_insert_with(new);
+        answer.time = answer.time.or(message.time);
+        let usage = &mut answer.usage;
+        usage.model = model.or_else(|| usage.model.take());
+        usage.tier = tier.or_else(|| usage.tier.take());
+        usage.tokens = usage.tokens.max(tokens);
     }
-    for (id, (usage, time)) in answers {
-        let names = names(key, id, time, usage.tokens);
+    answers.extend(by_id.into_values());
+    let last = conversation.messages.iter().rev().find_map(|message| message.model.clone());
+    let last = last.or_else(|| conversation.summary.model.clone());
+    for Answered { usage, .. } in &mut answers {
+        usage.model = usage.model.take().or_else(|| last.clone());
+    }
+    answers
+}
+
+/// Returns the tokens of answers, without those that were counted before: of an answer that goes on in the next record, or that a
+/// fork repeats, the largest count holds.
+fn new_tokens(key: &SessionKey, answers: Vec<Answered>, seen: &mut Seen) -> Vec<Used> {
+    let mut used = Vec::new();
+    for Answered { id, usage, time } in answers {
+        let Some(id) = id else {
+            // Without an id, a record is an answer.
+            used.push(Used { answer: Some(Answer { time, given: usage.tokens.given() }), usage });
+            continue;
+        };
+        let names = names(key, &id, time, usage.tokens);
         let known = names.iter().filter_map(|name| seen.get(name).copied()).reduce(Tokens::max);
         let whole = usage.tokens.max(known.unwrap_or_default());
         seen.extend(names.into_iter().map(|name| (name, whole)));
@@ -103,11 +195,6 @@ fn answers(conversation: &Conversation, seen: &mut Seen) -> Vec<Used> {
             let answer = Some(Answer { time, given: whole.given() });
             used.push(Used { usage: ModelUsage { tokens, ..usage }, answer });
         }
-    }
-    let last = conversation.messages.iter().rev().find_map(|message| message.model.clone());
-    let last = last.or_else(|| conversation.summary.model.clone());
-    for Used { usage, .. } in &mut used {
-        usage.model = usage.model.take().or_else(|| last.clone());
     }
     used.sort_by(|a, b| (&a.usage.model, &a.usage.tier).cmp(&(&b.usage.model, &b.usage.tier)));
     used

@@ -406,11 +406,7 @@ pub fn stats(visit: &Visit<'_>, values: &Values) -> Result<Vec<u8>> {
     let (prices, unread) = visit.prices();
     let found = stats::collect(&visit.reader, &query)?;
     let mut counted = stats::counted(&visit.reader, &query, &found, &keys, &prices)?;
-    for group in &mut counted.groups {
-        stats::clean_values(&keys, &mut group.values, |value| visit.clean(value));
-    }
-    let unpriced = &mut counted.total.unpriced;
-    *unpriced = unpriced.iter().map(|model| visit.clean(model)).collect();
+    counted.clean(&keys, |text| visit.clean(text));
     let of = Statistics { counted: &counted, keys: &keys, prices: Some(&prices) };
     let mut short = visit.repo.names();
     let mut name = |(key, value): (&Key, &String)| match visit.repo.parse_id(value).filter(|_| *key == Key::Commit) {
@@ -419,6 +415,6 @@ pub fn stats(visit: &Visit<'_>, values: &Values) -> Result<Vec<u8>> {
     };
     let named = counted.groups.iter().map(|group| keys.iter().zip(&group.values).map(&mut name).collect());
     let names: Vec<Vec<String>> = named.collect();
-    let problems = [unread.as_slice(), &found.problems, visit.reader.problems()].concat();
+    let problems = [unread.as_slice(), &found.problems, visit.reader.problems(), found.lack().as_slice()].concat();
     Ok(stats_page(of, &names, by, &problems, &visit.shape).into_bytes())
 }

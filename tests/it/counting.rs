@@ -1,5 +1,6 @@
 //! `git shiftlog stats`: what recorded work has used. Each increment counts once, and no price is invented.
 
+mod copies;
 mod costs;
 mod lines;
 mod tools;
@@ -280,44 +281,6 @@ fn what_was_used_is_shared_among_the_files_that_were_changed() {
     assert_eq!(told(&["--by=path", "--words"]).len(), 3, "the words do");
     assert!(scratch.shiftlog("fsck", ["--repair", "--recount"]).ok().starts_with("counted 1 record again\n"));
     assert_eq!(scratch.record("HEAD~1"), record);
-}
-
-#[test]
-fn copies_of_a_commit_change_no_total() {
-    let scratch = Scratch::set_up();
-    scratch.git(["switch", "-q", "-c", "topic"]).ok();
-    let session = scratch.session("long");
-    for (number, name) in ["a", "b", "c"].iter().enumerate() {
-        session.prompt(&format!("make {name}"));
-        answers(&session, &format!("msg_{number}"), "claude-opus-4-8", &usage());
-        session.edits(&format!("{name}.txt"), "words\n");
-        session.commits(&format!("add {name}"));
-    }
-    session.hook("SessionEnd");
-    let once = total(&scratch, &["--branches"]);
-    assert_eq!((&once["turns"], &once["cost"]), (&json!(3), &json!("0.16125")));
-    scratch.git(["switch", "-q", "main"]).ok();
-    scratch.git(["cherry-pick", "topic~1"]).ok();
-    scratch.shiftlog("remap", ["-q"]);
-    assert!(!scratch.records("HEAD").is_empty(), "the record was carried");
-    assert_eq!(total(&scratch, &["--branches"]), once, "after a cherry-pick");
-    scratch.git(["reset", "-q", "--hard", "HEAD~1"]).ok();
-    scratch.git(["merge", "-q", "--squash", "topic"]).ok();
-    scratch.git(["commit", "-q", "-m", "all of topic"]).ok();
-    scratch.shiftlog("remap", ["-q"]);
-    assert_eq!(scratch.record("HEAD")["turns"], 3, "the records were joined");
-    assert_eq!(total(&scratch, &["--branches"]), once, "after a squash, beside its sources");
-    assert_eq!(total(&scratch, &["main"]), once, "without them");
-    scratch.git(["commit", "-q", "--amend", "-m", "amended"]).ok();
-    assert_eq!(total(&scratch, &["--branches"]), once, "after an amend");
-    // Two clones that both have all notes join them in either order.
-    let clone = scratch.root().join("clone");
-    scratch.git(["clone", "-q", "--mirror", ".", clone.to_str().unwrap()]).ok();
-    scratch.git(["fetch", "-q", clone.to_str().unwrap(), "refs/notes/shiftlog:refs/notes/theirs"]).ok();
-    let note = scratch.git(["notes", "--ref=theirs", "show", "topic"]).ok();
-    scratch.git(["notes", "--ref=theirs", "add", "-f", "-m", &format!("{note}{note}"), "topic"]).ok();
-    scratch.git(["notes", "--ref=shiftlog", "merge", "-q", "-s", "union", "theirs"]).ok();
-    assert_eq!(total(&scratch, &["--branches"]), once, "after a merge of notes");
 }
 
 #[test]

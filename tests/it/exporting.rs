@@ -269,6 +269,18 @@ fn the_change_of_a_commit_stands_beside_its_turns_and_each_leads_to_the_other() 
 }
 
 #[test]
+fn a_file_that_git_quotes_has_its_own_name_and_leads_to_its_turn() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("alpha");
+    session.prompt("make it");
+    session.edits("an \\odd \"näme\".txt", "words that were written\n");
+    session.commits("add one");
+    let page = scratch.shiftlog("export", ["--html"]).ok();
+    let (_, odd) = hunk(&page, "an \\odd &quot;näme&quot;.txt");
+    assert!(odd.contains("<a href=\"#t1\">turn 1</a>"), "{page}");
+}
+
+#[test]
 fn a_whole_session_has_its_commits_between_its_turns() {
     let scratch = recorded();
     for args in [&["--html", "--full", "HEAD~1"][..], &["--html", "alpha"]] {
@@ -287,6 +299,22 @@ fn a_whole_session_has_its_commits_between_its_turns() {
         assert!(order.is_sorted(), "{order:?}");
         assert!(!page.contains("make three"));
     }
+}
+
+#[test]
+fn of_commits_that_were_rewritten_a_session_has_the_newest_each_time() {
+    let mut scratch = recorded();
+    scratch.git(["branch", "-q", "old"]).ok();
+    scratch.env.insert("GIT_COMMITTER_DATE".into(), "2026-02-03T04:05:06Z".into());
+    scratch.git(["rebase", "-q", "--force-rebase", "HEAD~4"]).ok();
+    assert_ne!(scratch.id("old~3"), scratch.id("HEAD~3"));
+    assert_eq!(scratch.record("old~3"), scratch.record("HEAD~3"), "both have the same words");
+    let pages: Vec<String> = (0..6).map(|_| scratch.shiftlog("export", ["--html", "--full", "HEAD~1"]).ok()).collect();
+    assert!(pages.iter().all(|page| *page == pages[0]));
+    for revision in ["HEAD~3", "HEAD~2", "HEAD~1"] {
+        assert!(pages[0].contains(&format!("id=\"c-{}\"", &scratch.id(revision)[..7])), "{revision}");
+    }
+    assert_eq!(pages[0].matches("<section class=\"commit\"").count(), 3);
 }
 
 #[test]

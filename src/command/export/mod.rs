@@ -193,7 +193,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 progress.end();
             }
         });
-        let mut export = Export { options: &options, shape, plan: &plan, pages };
+        let mut export = Export { options: &options, shape, plan: &plan, reader: &reader, pages };
         export.run(&target)?;
         let redacted = export.pages.redacted();
         if redacted > 0 && !options.quiet {
@@ -219,6 +219,7 @@ struct Export<'a, 'r> {
     options: &'a Options,
     shape: PageOptions,
     plan: &'a Selection,
+    reader: &'a Reader<'r>,
     pages: Pages<'a, 'r>,
 }
 
@@ -302,11 +303,15 @@ impl Export<'_, '_> {
         if self.options.html {
             // As on the pages of the sessions: at list prices, since a file is handed on.
             let prices = Prices::default();
-            let indexed = sessions.zip(spoken).map(|((session, name), spoken)| Indexed {
-                address: outside::component(name),
-                made: session.made.iter().map(|made| (made.commit.as_ref(), &made.summary)).collect(),
-                cost: cost_of(&prices, session.used()),
-                spoken,
+            let indexed = sessions.zip(spoken).map(|((session, name), spoken)| {
+                let counted = session.counted(self.reader);
+                Indexed {
+                    address: outside::component(name),
+                    made: session.made.iter().map(|made| (made.commit.as_ref(), &made.summary)).collect(),
+                    cost: cost_of(&prices, counted.iter().map(|(time, summary)| (*time, summary))),
+                    counted: counted.into_iter().map(|(_, summary)| summary).collect(),
+                    spoken,
+                }
             });
             let observed = self.plan.observed.iter().zip(observed);
             let observed = observed.map(|(commit, name)| Observed { address: outside::component(name), commit });

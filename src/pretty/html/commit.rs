@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 use super::change::{Line, lines_html, mark_changes, tally, tally_html};
 use super::turn::time_html;
-use crate::git::{Commit, hunk_head};
+use crate::git::{Commit, hunk_head, unquoted};
 use crate::outside;
 
 /// A commit that a page shows.
@@ -49,9 +49,9 @@ pub struct PatchFile {
 }
 
 impl PatchFile {
-    /// Says whether the commit has the file, under a name that needs no quotes.
+    /// Says whether the commit has the file, under a name that an address can have.
     pub fn is_there(&self) -> bool {
-        !self.path.contains(['"', '\\']) && !self.notes.iter().any(|note| note.starts_with("deleted"))
+        !self.path.contains('\n') && !self.notes.iter().any(|note| note.starts_with("deleted"))
     }
 }
 
@@ -160,6 +160,11 @@ impl Hunk {
     }
 }
 
+/// Returns a path as it is, of which Git has printed some bytes as escapes in quotes.
+pub fn plain(path: &str) -> String {
+    unquoted(path.into()).to_str_lossy().into_owned()
+}
+
 /// Takes a patch of Git apart. Returns its files, and whether some of it was left out: at most `max_lines` are taken.
 pub fn patch_files(lines: impl Iterator<Item = Vec<u8>>, max_lines: usize) -> (Vec<PatchFile>, bool) {
     let mut files: Vec<PatchFile> = Vec::new();
@@ -186,12 +191,16 @@ pub fn patch_files(lines: impl Iterator<Item = Vec<u8>>, max_lines: usize) -> (V
             continue;
         }
         if let Some(rest) = line.strip_prefix("diff --git ") {
-            let path = rest.rsplit_once(" b/").map_or(rest, |(_, path)| path);
-            files.push(PatchFile { path: path.trim_end_matches('"').to_owned(), ..PatchFile::default() });
+            let path = match rest.rsplit_once(" \"b/").filter(|_| rest.ends_with('"')) {
+                Some((_, quoted)) => plain(&format!("\"{quoted}")),
+                None => rest.rsplit_once(" b/").map_or(rest, |(_, path)| path).to_owned(),
+            };
+            files.push(PatchFile { path, ..PatchFile::default() });
         }
         let Some(file) = files.last_mut() else { continue };
-        if let Some(path) = line.strip_prefix("+++ b/") {
-            file.path = path.trim_end_matches('\t').to_owned();
+        let after = line.strip_prefix("+++ ").map(|path| plain(path.trim_end_matches('\t')));
+        if let Some(path) = after.as_deref().and_then(|path| path.strip_prefix("b/")) {
+            file.path = path.to_owned();
         } else if let Some(((start_before, start), counts)) = hunk_head(line.as_bytes()) {
             left = counts;
             file.hunks.push(Hunk { head: outside::line(&line), start_before, start, ..Hunk::default() });
@@ -305,6 +314,10 @@ mod tests {
         assert_eq!(hunk.lines.iter().map(|line| line.sign).collect::<String>(), " -++ ");
         assert_eq!(hunk.added(), [(4, 2)]);
         assert_eq!(files[1].notes, ["similarity index 100%", "rename from y"]);
+        let quoted = "diff --git \"a/x \\\"y\\\".md\" \"b/x \\\"y\\\".md\"\nBinary files differ\n\
+                      diff --git \"a/\\t\" \"b/\\t\"\n--- \"a/\\t\"\n+++ \"b/\\t\"\n";
+        let (odd, _) = patch_files(quoted.lines().map(|line| line.as_bytes().to_vec()), 100);
+        assert_eq!(odd.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["x \"y\".md", "\t"]);
         let (_, is_cut) = patch_files(patch.lines().map(|line| line.as_bytes().to_vec()), 6);
         assert!(is_cut);
     }

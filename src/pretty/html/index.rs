@@ -25,6 +25,8 @@ pub struct Indexed<'a> {
     pub address: String,
     /// Its commits with what their records say, in the order in which they were made.
     pub made: Vec<(&'a Commit, &'a Summary)>,
+    /// The records that it counts with, each stretch of a transcript once, and those of its sub-agents.
+    pub counted: Vec<Summary>,
     /// What it cost with its sub-agents; `None` if no tokens are known.
     pub cost: Option<Cost>,
     /// What its page says.
@@ -58,7 +60,7 @@ pub fn write_index(
     sessions.sort_by_key(|(time, _)| std::cmp::Reverse(time.seconds));
     let day = |time| Format::default().day_and_clock(time).0;
     let commits = sessions.iter().map(|(_, session)| session.made.len()).sum::<usize>() + observed.len();
-    let turns = sessions.iter().flat_map(|(_, session)| &session.made).map(|(_, summary)| summary.turns);
+    let turns = sessions.iter().map(|(_, session)| turns(session));
     let lead = [
         count(sessions.len() as u64, "session"),
         count(turns.fold(0, u64::saturating_add), "turn"),
@@ -110,12 +112,19 @@ fn commit_item(commit: &Commit, offset: i32) -> maud::Markup {
     }
 }
 
+fn turns(session: &Indexed<'_>) -> u64 {
+    let key = session.made.first().map(|(_, summary)| &summary.key);
+    let own = session.counted.iter().filter(|summary| Some(&summary.key) == key);
+    own.map(|summary| summary.turns).fold(0, u64::saturating_add)
+}
+
 fn card(session: &Indexed<'_>, offset: i32) -> maud::Markup {
     let Some((_, first)) = session.made.first() else { return html! {} };
     let prompt = session.made.iter().find_map(|(_, summary)| summary.prompt.as_deref()).unwrap_or_default();
     let prompt = beginning(prompt, 160);
-    let turns = session.made.iter().map(|(_, summary)| summary.turns).fold(0, u64::saturating_add);
-    let tokens = session.made.iter().filter_map(|(_, summary)| summary.tokens).map(|tokens| tokens.total());
+    let turns = turns(session);
+    let tokens = session.counted.iter().filter(|summary| summary.key == first.key);
+    let tokens = tokens.filter_map(|summary| summary.tokens).map(|tokens| tokens.total());
     let tokens = tokens.fold(0, u64::saturating_add);
     let cost = session.cost.filter(|cost| !cost.is_unknown());
     let model = session.made.iter().rev().find_map(|(_, summary)| summary.model.as_deref());

@@ -21,7 +21,7 @@ mod turn;
 mod words;
 
 pub use self::about::{About, about_page};
-pub use self::commit::{Bar, CleanText, Hunk, PatchFile, hunk_id, patch_files};
+pub use self::commit::{Bar, CleanText, Hunk, PatchFile, hunk_id, patch_files, plain};
 pub use self::file::file_page;
 pub use self::found::{Searched, search_page};
 pub use self::index::{Indexed, Observed, write_index};

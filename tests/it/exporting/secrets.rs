@@ -73,6 +73,20 @@ fn a_secret_that_was_recorded_is_in_no_byte() {
     }
 }
 
+#[test]
+fn counts_of_any_kind_and_form_have_no_secret() {
+    let scratch = planted();
+    for by in ["agent,model", "author", "branch", "commit", "commit,model", "session", "path", "day,branch,path"] {
+        let by = format!("--by={by}");
+        for form in ["--json", "--csv", "--chart", "--color=never", "--words", "--lines", "--tools"] {
+            if form != "--tools" || !by.contains("path") {
+                let counted = scratch.shiftlog("stats", ["--branches", &by, form]).ok();
+                assert_clean(&counted, &format!("{by} {form}"));
+            }
+        }
+    }
+}
+
 /// A key as `ssh-keygen` writes one, of random bytes.
 fn key(seed: u32) -> Vec<String> {
     let line = |number: u32| {

@@ -4,7 +4,17 @@ use serde_json::{Value, json};
 
 use super::Client;
 use crate::counting::work;
+use crate::exporting::secrets::{assert_clean, planted};
 use crate::support::Scratch;
+
+#[test]
+fn an_agent_is_told_no_secret_with_the_counts() {
+    let scratch = planted();
+    let mut client = Client::legacy(&scratch);
+    for by in ["agent,model", "author", "branch", "commit", "path"] {
+        assert_clean(&client.found("shiftlog_stats", json!({ "by": by })).to_string(), by);
+    }
+}
 
 #[test]
 fn an_agent_is_told_what_stats_prints() {
