@@ -10,14 +10,14 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use self::session::{Group, parents, print};
+use self::session::{Group, parents, print, tasks_before};
 use super::change::{self, Change};
 use super::target::{self, Named};
 use crate::cli::{self, Json, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Repository, date};
 use crate::outside;
-use crate::pretty::{self, Depth, Origin, SubAgent, TurnRange};
+use crate::pretty::{self, Depth, Origin, SubAgent, Tasks, TurnRange};
 use crate::record::{Conversation, Evidence, MissingWords, Note, Reader, SubAgents, Words};
 use crate::told::Changes;
 use crate::transcript::{about, turn_numbers, turns};
@@ -436,6 +436,10 @@ impl Shown<'_> {
             let before = reader.told_before(commit.commit_id, &summary.key.agent);
             group.told_before =
                 before.map(|(id, before)| (repo.abbreviate(id), Changes::between(&before.files(), &rules.files())));
+        }
+        if is_for_people && !self.options.full && may_look_back && Tasks::are_made_before(&group.conversation.messages)
+        {
+            group.tasks = tasks_before(reader, commit.commit_id, &group.conversation.summary.key)?;
         }
         let origin = group.origin;
         print(repo, screen, self.options, commit, group, is_first, &self.evidence)?;
