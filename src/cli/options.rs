@@ -285,11 +285,11 @@ pub fn split_words_with(repo: &Repository, words: &[OsString], is_other: impl Fn
         let is_revision = is_revision(repo, &text);
         let is_path = !has_dashes && is_path(repo, word);
         match (is_revision, is_path) {
-            (true, true) => {
+            (true, true) if has_users_files(repo) => {
                 return Err(Error::other(format!("ambiguous argument '{text}': both revision and filename"))
                     .hint("use '--' to separate paths from revisions"));
             }
-            (true, false) => found.revisions.push(text),
+            (true, _) => found.revisions.push(text),
             (false, true) => {
                 let paths = &before[index..];
                 if let Some(missing) = paths.iter().find(|path| !self::is_path(repo, path)) {
@@ -315,6 +315,15 @@ pub fn neither(word: &str) -> Error {
     }
     Error::other(format!("ambiguous argument '{word}': unknown revision or path not in the working tree"))
         .hint("use '--' to separate paths from revisions")
+}
+
+/// Says whether files of the current directory are the user's: those of a Git directory have names such as `HEAD`.
+fn has_users_files(repo: &Repository) -> bool {
+    let is_in = |directory: &Path| {
+        let here = std::env::current_dir().and_then(|here| here.canonicalize());
+        here.is_ok_and(|here| directory.canonicalize().is_ok_and(|directory| here.starts_with(directory)))
+    };
+    repo.worktree().is_some_and(is_in) && !is_in(repo.git_dir()) && !is_in(&repo.common_dir())
 }
 
 /// Says whether a word that is no revision is a path for Git: it is there, or looks like a pathspec.

@@ -125,7 +125,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 impl Options {
     /// Says whether nothing but files can be meant outside a repository.
     fn names_files_alone(&self) -> bool {
-        !(self.archive || self.branches || self.fix) && !self.words.is_empty()
+        !(self.archive || self.branches || self.fix || self.words.is_empty())
     }
 
     /// Looks at files outside a repository.

@@ -123,6 +123,27 @@ fn install_docs_is_short_and_names_whole_paths() {
 }
 
 #[test]
+fn a_file_of_a_git_directory_makes_no_revision_ambiguous() {
+    let scratch = recorded();
+    let bare = scratch.root().join("bare.git");
+    scratch.git(["clone", "-q", "--mirror", ".", bare.to_str().unwrap()]).ok();
+    for command in ["log", "show"] {
+        // Without a working tree, paths in it are shown in full.
+        let first = |text: String| text.lines().next().map(str::to_owned);
+        let expected = first(scratch.shiftlog(command, ["HEAD"]).ok());
+        for directory in [scratch.top.join(".git"), bare.clone()] {
+            let shown = first(scratch.shiftlog_in(&directory, command, ["HEAD"]).ok());
+            assert_eq!(shown, expected, "{command} {directory:?}");
+        }
+    }
+    scratch.write("HEAD", "a file of the user\n");
+    for command in ["log", "show"] {
+        let ran = scratch.shiftlog(command, ["HEAD"]);
+        assert!(ran.stderr.starts_with("fatal: ambiguous argument 'HEAD': both revision and filename\n"), "{ran:?}");
+    }
+}
+
+#[test]
 fn an_option_that_counts_is_named_as_it_is_typed() {
     let scratch = recorded();
     told(&scratch.shiftlog("show", ["--verbose=2"]), 129, "error: option '--verbose' takes no value\n");
