@@ -151,22 +151,16 @@ _git_shiftlog ()
 		return
 	fi
 
-	case "$cur" in
-	--agent=*|--as=*)
-		__gitcomp "$(__git_shiftlog_agents)" "" "${cur#*=}"
-		return
-		;;
-	--session=*)
-		__gitcomp_nl "$(__git_shiftlog_sessions)" "" "${cur#*=}"
-		return
-		;;
-	--ref=*)
-		__gitcomp_nl "$(__git_shiftlog_notes_refs)" "" "${cur#*=}"
-		return
-		;;
-	esac
-
 	case "$command,$cur" in
+	init,--agent=*|log,--agent=*|list,--agent=*|grep,--agent=*|search,--agent=*|summarise,--agent=*|tldr,--agent=*|resume,--agent=*|stats,--agent=*|index,--agent=*|add,--agent=*|import,--agent=*|doctor,--agent=*|resume,--as=*)
+		__gitcomp "$(__git_shiftlog_agents)" "" "${cur#*=}"
+		;;
+	log,--session=*|list,--session=*|show,--session=*|grep,--session=*|search,--session=*|resume,--session=*|stats,--session=*|export,--session=*|add,--session=*|purge,--session=*)
+		__gitcomp_nl "$(__git_shiftlog_sessions)" "" "${cur#*=}"
+		;;
+	log,--ref=*|list,--ref=*|show,--ref=*|why,--ref=*|blame,--ref=*|grep,--ref=*|search,--ref=*|summarise,--ref=*|tldr,--ref=*|resume,--ref=*|branches,--ref=*|stats,--ref=*|web,--ref=*|export,--ref=*|add,--ref=*|evidence,--ref=*|rules,--ref=*|import,--ref=*|sync,--ref=*|remap,--ref=*|migrate,--ref=*|fsck,--ref=*|verify,--ref=*|scan,--ref=*|purge,--ref=*)
+		__gitcomp_nl "$(__git_shiftlog_notes_refs)" "" "${cur#*=}"
+		;;
 	log,--date=*|list,--date=*|show,--date=*|why,--date=*|blame,--date=*|grep,--date=*|search,--date=*|branches,--date=*|status,--date=*)
 		__gitcomp "$(__git_shiftlog_dates)" "" "${cur##--date=}"
 		;;
@@ -212,7 +206,7 @@ _git_shiftlog ()
 	log,--*|list,--*)
 		__gitcomp "
 			--max-count= --skip= --since= --after= --until= --before= --author= --grep= --agent= --model=
-			--session= --rules-changed --no-merges --merges --first-parent --all --branches --tags --remotes --reverse --graph
+			--session= --rules-changed --no-merges --merges --first-parent --all --branches --branches= --tags --tags= --remotes --remotes= --reverse --graph
 			--stat --patch --no-patch --oneline --decorate --decorate= --no-decorate --abbrev --abbrev= --no-abbrev --abbrev-commit --no-abbrev-commit --format= --pretty= --json --porcelain --date= --ref= --color --color= --help
 			"
 		;;
@@ -239,13 +233,13 @@ _git_shiftlog ()
 			--fixed-strings --extended-regexp --ignore-case --word-regexp --in= --tool= --unrecorded --line-number --no-line-number
 			--column --name-only --count --only-matching --quiet --max-count= --after-context= --before-context= --context=
 			--heading --break --no-cut --json --threads= --since= --after= --until= --before= --author= --grep= --agent= --model=
-			--session= --no-merges --merges --first-parent --all --branches --tags --remotes --date= --ref= --color --color= --help
+			--session= --no-merges --merges --first-parent --all --branches --branches= --tags --tags= --remotes --remotes= --date= --ref= --color --color= --help
 			"
 		;;
 	search,--*)
 		__gitcomp "
 			--max-count= --not= --in= --json --threads= --since= --after= --until= --before= --author= --grep= --agent= --model=
-			--session= --no-merges --merges --first-parent --all --branches --tags --remotes --date= --ref= --color --color= --help
+			--session= --no-merges --merges --first-parent --all --branches --branches= --tags --tags= --remotes --remotes= --date= --ref= --color --color= --help
 			"
 		;;
 	status,--*)
@@ -274,7 +268,7 @@ _git_shiftlog ()
 	stats,--*)
 		__gitcomp "
 			--by= --depth= --since= --after= --until= --before= --author= --grep= --agent= --model= --session= --no-merges
-			--merges --first-parent --all --branches --tags --remotes --words --lines --survival --exclude= --tools --unrecorded --no-cost --prices= --chart --json --csv
+			--merges --first-parent --all --branches --branches= --tags --tags= --remotes --remotes= --words --lines --survival --exclude= --tools --unrecorded --no-cost --prices= --chart --json --csv
 			--color --color= --ref= --help
 			"
 		;;
@@ -399,10 +393,12 @@ _git_shiftlog ()
 		__gitcomp "--purge-refs --dry-run --yes --quiet --help"
 		;;
 	install-docs,--*)
-		__gitcomp "--prefix= --uninstall --dry-run --help"
+		__gitcomp "--prefix= --uninstall --dry-run --verbose --quiet --help"
 		;;
 	sync,*)
-		if [ -n "$(__git_find_on_cmdline "pull push")" ]; then
+		if [ -n "$(__git_find_on_cmdline "$(__git_shiftlog_remotes | tr '\n' ' ')")" ]; then
+			: # One is enough.
+		elif [ -n "$(__git_find_on_cmdline "pull push")" ]; then
 			__gitcomp "$(__git_shiftlog_remotes)"
 		else
 			__gitcomp "pull push $(__git_shiftlog_remotes)"
@@ -411,11 +407,11 @@ _git_shiftlog ()
 	prices,*)
 		__gitcomp_nl "$(__git_shiftlog_models)"
 		;;
-	log,*|list,*|grep,*|search,*|stats,*|scan,*|web,*|why,*|blame,*)
+	log,*|list,*|show,*|grep,*|search,*|stats,*|scan,*|web,*|why,*|blame,*)
 		__git_complete_revlist_file
 		__git_shiftlog_without_own_refs
 		;;
-	show,*|export,*|remap,*|purge,*|verify,*|summarise,*|tldr,*|resume,*|add,*)
+	export,*|remap,*|purge,*|verify,*|summarise,*|tldr,*|resume,*|add,*)
 		# Behind '--' are paths, which bash completes by itself.
 		__git_has_doubledash && return
 		__git_complete_revlist
@@ -570,6 +566,18 @@ _git__shiftlog__log() {
                     ;;
                 --session)
                     COMPREPLY=($(compgen -W "$(__git_shiftlog_sessions)" -- "${cur}"))
+                    return 0
+                    ;;
+                --branches)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tags)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --remotes)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 -S)
@@ -1016,6 +1024,18 @@ _git__shiftlog__grep() {
                     COMPREPLY=($(compgen -W "$(__git_shiftlog_sessions)" -- "${cur}"))
                     return 0
                     ;;
+                --branches)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tags)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --remotes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --date)
                     COMPREPLY=($(compgen -W "$(__git_shiftlog_dates)" -- "${cur}"))
                     return 0
@@ -1129,6 +1149,18 @@ _git__shiftlog__search() {
                     ;;
                 --session)
                     COMPREPLY=($(compgen -W "$(__git_shiftlog_sessions)" -- "${cur}"))
+                    return 0
+                    ;;
+                --branches)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tags)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --remotes)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --date)
@@ -1492,6 +1524,18 @@ _git__shiftlog__stats() {
                     ;;
                 --session)
                     COMPREPLY=($(compgen -W "$(__git_shiftlog_sessions)" -- "${cur}"))
+                    return 0
+                    ;;
+                --branches)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tags)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --remotes)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --exclude)
@@ -2861,7 +2905,7 @@ _git__shiftlog__install__docs() {
 
     case "${cmd}" in
         git__shiftlog__install__docs)
-            opts="-n -h --prefix --uninstall --dry-run"
+            opts="-n -v -q -h --prefix --uninstall --dry-run --verbose --quiet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

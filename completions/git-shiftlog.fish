@@ -201,6 +201,9 @@ complete -c git-shiftlog-log -l grep -d 'Only commits with a line in their messa
 complete -c git-shiftlog-log -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-log -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-log -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
+complete -c git-shiftlog-log -l branches -d 'Start from all local branches, or those that match a pattern' -r
+complete -c git-shiftlog-log -l tags -d 'Start from all tags, or those that match a pattern' -r
+complete -c git-shiftlog-log -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -r
 complete -c git-shiftlog-log -s S -d 'List commits whose conversation has this string' -r
 complete -c git-shiftlog-log -s G -d 'List commits whose conversation has a line that matches a pattern' -r
 complete -c git-shiftlog-log -l decorate -d 'With --oneline and Git\'s formats, print the names of refs (short, full, auto or no)' -r -f -a "short\t''
@@ -219,9 +222,6 @@ complete -c git-shiftlog-log -l no-merges -d 'No merge commits'
 complete -c git-shiftlog-log -l merges -d 'Only merge commits'
 complete -c git-shiftlog-log -l first-parent -d 'Follow only the first parent of a merge commit'
 complete -c git-shiftlog-log -l all -d 'Start from HEAD and all branches and tags'
-complete -c git-shiftlog-log -l branches -d 'Start from all local branches'
-complete -c git-shiftlog-log -l tags -d 'Start from all tags'
-complete -c git-shiftlog-log -l remotes -d 'Start from all remote-tracking branches'
 complete -c git-shiftlog-log -l rules-changed -d 'List commits at which an agent was told something else than before'
 complete -c git-shiftlog-log -l reverse -d 'List the chosen commits in reverse order'
 complete -c git-shiftlog-log -l graph -d 'Draw how the commits follow each other'
@@ -342,6 +342,9 @@ complete -c git-shiftlog-grep -l grep -d 'Only commits with a line in their mess
 complete -c git-shiftlog-grep -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-grep -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-grep -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
+complete -c git-shiftlog-grep -l branches -d 'Start from all local branches, or those that match a pattern' -r
+complete -c git-shiftlog-grep -l tags -d 'Start from all tags, or those that match a pattern' -r
+complete -c git-shiftlog-grep -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -r
 complete -c git-shiftlog-grep -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-grep -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-grep -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
@@ -370,9 +373,6 @@ complete -c git-shiftlog-grep -l no-merges -d 'No merge commits'
 complete -c git-shiftlog-grep -l merges -d 'Only merge commits'
 complete -c git-shiftlog-grep -l first-parent -d 'Follow only the first parent of a merge commit'
 complete -c git-shiftlog-grep -l all -d 'Start from HEAD and all branches and tags'
-complete -c git-shiftlog-grep -l branches -d 'Start from all local branches'
-complete -c git-shiftlog-grep -l tags -d 'Start from all tags'
-complete -c git-shiftlog-grep -l remotes -d 'Start from all remote-tracking branches'
 complete -c git-shiftlog-grep -s z -d 'End each entry with NUL'
 
 complete -c git-shiftlog-search -s n -l max-count -d 'Print at most this many answers (default: 10)' -r
@@ -386,6 +386,9 @@ complete -c git-shiftlog-search -l grep -d 'Only commits with a line in their me
 complete -c git-shiftlog-search -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-search -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-search -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
+complete -c git-shiftlog-search -l branches -d 'Start from all local branches, or those that match a pattern' -r
+complete -c git-shiftlog-search -l tags -d 'Start from all tags, or those that match a pattern' -r
+complete -c git-shiftlog-search -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -r
 complete -c git-shiftlog-search -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-search -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-search -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
@@ -396,9 +399,6 @@ complete -c git-shiftlog-search -l no-merges -d 'No merge commits'
 complete -c git-shiftlog-search -l merges -d 'Only merge commits'
 complete -c git-shiftlog-search -l first-parent -d 'Follow only the first parent of a merge commit'
 complete -c git-shiftlog-search -l all -d 'Start from HEAD and all branches and tags'
-complete -c git-shiftlog-search -l branches -d 'Start from all local branches'
-complete -c git-shiftlog-search -l tags -d 'Start from all tags'
-complete -c git-shiftlog-search -l remotes -d 'Start from all remote-tracking branches'
 complete -c git-shiftlog-search -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-search -s h -d 'Print this usage'
 
@@ -451,6 +451,9 @@ complete -c git-shiftlog-stats -l grep -d 'Only commits with a line in their mes
 complete -c git-shiftlog-stats -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-stats -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-stats -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
+complete -c git-shiftlog-stats -l branches -d 'Start from all local branches, or those that match a pattern' -r
+complete -c git-shiftlog-stats -l tags -d 'Start from all tags, or those that match a pattern' -r
+complete -c git-shiftlog-stats -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -r
 complete -c git-shiftlog-stats -l exclude -d 'With --lines, leave out files that this pathspec matches (may be repeated)' -r
 complete -c git-shiftlog-stats -l prices -d 'Take prices from this file first' -r -F
 complete -c git-shiftlog-stats -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
@@ -461,9 +464,6 @@ complete -c git-shiftlog-stats -l no-merges -d 'No merge commits'
 complete -c git-shiftlog-stats -l merges -d 'Only merge commits'
 complete -c git-shiftlog-stats -l first-parent -d 'Follow only the first parent of a merge commit'
 complete -c git-shiftlog-stats -l all -d 'Start from HEAD and all branches and tags'
-complete -c git-shiftlog-stats -l branches -d 'Start from all local branches'
-complete -c git-shiftlog-stats -l tags -d 'Start from all tags'
-complete -c git-shiftlog-stats -l remotes -d 'Start from all remote-tracking branches'
 complete -c git-shiftlog-stats -l words -d 'Count each answer in the recorded words'
 complete -c git-shiftlog-stats -l lines -d 'Count the lines that commits add instead, and who wrote them'
 complete -c git-shiftlog-stats -l survival -d 'With --lines, count how many of them are still there'
@@ -684,4 +684,6 @@ complete -c git-shiftlog-deinit -s h -d 'Print this usage'
 complete -c git-shiftlog-install-docs -l prefix -d 'Install below this directory (default: where \'man\' and the shells look)' -r -F
 complete -c git-shiftlog-install-docs -l uninstall -d 'Remove the installed files that nobody has changed'
 complete -c git-shiftlog-install-docs -s n -l dry-run -d 'Print what would be done'
+complete -c git-shiftlog-install-docs -s v -l verbose -d 'Name each file'
+complete -c git-shiftlog-install-docs -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-install-docs -s h -d 'Print this usage'

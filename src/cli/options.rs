@@ -1,6 +1,7 @@
 //! Reading the command line as Git does, with clap underneath.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::builder::TypedValueParser as _;
@@ -160,7 +161,9 @@ fn not_a_value(error: &clap::Error, option: &str, wrong: &str) -> String {
 
 /// Returns an option without what clap says about its value.
 fn name_of(option: &str) -> &str {
-    option.trim_start_matches(['[', '<']).split(['=', ' ', '[', ']', '>']).next().unwrap_or(option)
+    let name = option.trim_start_matches(['[', '<']).split(['=', ' ', '[', ']', '>']).next().unwrap_or(option);
+    // clap marks so what counts.
+    name.trim_end_matches("...")
 }
 
 /// Says whether `--help` is among the options.
@@ -260,6 +263,16 @@ pub struct Words {
 ///
 /// If a word is both or neither.
 pub fn split_words(repo: &Repository, words: &[OsString]) -> Result<Words> {
+    split_words_with(repo, words, |word| Err(repo.ambiguous(word).unwrap_or_else(|| neither(word))))
+}
+
+/// Does the same where a word may be something else than a revision or a path: `is_other` says whether it is, or has the
+/// error. It comes with the revisions then.
+///
+/// # Errors
+///
+/// As [`split_words`].
+pub fn split_words_with(repo: &Repository, words: &[OsString], is_other: impl Fn(&str) -> Result<()>) -> Result<Words> {
     let (before, after) = split_at_dashes(words);
     let has_dashes = has_dashes();
     let mut found = Words { paths: after.to_vec(), ..Words::default() };
@@ -270,30 +283,71 @@ pub fn split_words(repo: &Repository, words: &[OsString]) -> Result<Words> {
         }
         let text = word.to_string_lossy().into_owned();
         let is_revision = is_revision(repo, &text);
-        let is_path = !has_dashes && std::path::Path::new(word).symlink_metadata().is_ok();
-        if let (false, false, Some(error)) = (is_revision, is_path, repo.ambiguous(&text)) {
-            return Err(error);
-        }
+        let is_path = !has_dashes && is_path(repo, word);
         match (is_revision, is_path) {
-            (true, true) => {
+            (true, true) if has_users_files(repo) => {
                 return Err(Error::other(format!("ambiguous argument '{text}': both revision and filename"))
                     .hint("use '--' to separate paths from revisions"));
             }
-            (true, false) => found.revisions.push(text),
+            (true, _) => found.revisions.push(text),
             (false, true) => {
-                found.paths.extend(before[index..].iter().cloned());
+                let paths = &before[index..];
+                if let Some(missing) = paths.iter().find(|path| !self::is_path(repo, path)) {
+                    let message = format!("{}: no such path in the working tree", missing.to_string_lossy());
+                    return Err(Error::other(message).hint("'--' before a path says that it is one"));
+                }
+                found.paths.extend(paths.iter().cloned());
                 break;
             }
-            (false, false) if has_dashes => return Err(Error::other(format!("bad revision '{text}'"))),
             (false, false) => {
-                return Err(Error::other(format!(
-                    "ambiguous argument '{text}': unknown revision or path not in the working tree"
-                ))
-                .hint("use '--' to separate paths from revisions"));
+                is_other(&text)?;
+                found.revisions.push(text);
             }
         }
     }
     Ok(found)
+}
+
+/// Returns the error for a word that is neither a revision nor a path.
+pub fn neither(word: &str) -> Error {
+    if has_dashes() {
+        return Error::other(format!("bad revision '{word}'"));
+    }
+    Error::other(format!("ambiguous argument '{word}': unknown revision or path not in the working tree"))
+        .hint("use '--' to separate paths from revisions")
+}
+
+/// Says whether files of the current directory are the user's: those of a Git directory have names such as `HEAD`.
+fn has_users_files(repo: &Repository) -> bool {
+    let is_in = |directory: &Path| {
+        let here = std::env::current_dir().and_then(|here| here.canonicalize());
+        here.is_ok_and(|here| directory.canonicalize().is_ok_and(|directory| here.starts_with(directory)))
+    };
+    repo.worktree().is_some_and(is_in) && !is_in(repo.git_dir()) && !is_in(&repo.common_dir())
+}
+
+/// Says whether a word that is no revision is a path for Git: it is there, or looks like a pathspec.
+fn is_path(repo: &Repository, word: &OsStr) -> bool {
+    let is_there = |path: &Path| path.symlink_metadata().is_ok();
+    let text = word.to_string_lossy();
+    let path = match text.strip_prefix(":/") {
+        Some("") => return true,
+        Some(from_top) => repo.worktree().is_some_and(|top| is_there(&top.join(from_top))),
+        None => is_there(Path::new(word)),
+    };
+    path || [":(", ":!", ":^"].iter().any(|magic| text.starts_with(magic)) || has_wildcard(&text)
+}
+
+fn has_wildcard(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' => drop(bytes.next()),
+            b'*' | b'?' | b'[' => return true,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Refuses paths behind `--` where a command takes revisions alone.

@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::process::{Child, Command, Stdio};
 
+use super::interruption::{Awaited, Outlived};
 use super::{Color, color};
 use crate::error::{Error, Result};
 use crate::git::{Repository, date};
@@ -24,7 +25,13 @@ pub struct Screen {
 /// A buffered writer to stdout or to a pager.
 pub struct Output {
     writer: Option<BufWriter<Box<dyn Write>>>,
-    pager: Option<Child>,
+    pager: Option<Pager>,
+}
+
+/// A pager that runs, and the signals that it outlives.
+struct Pager {
+    child: Child,
+    signals: Option<Awaited>,
 }
 
 /// Prints text on stdout, without what a terminal would act on.
@@ -127,6 +134,8 @@ impl Output {
                 command.env(name, value);
             }
         }
+        // Without, a signal ends this process before its pager, which is no harm to what is shown.
+        let signals = Outlived::catch().ok();
         let mut child = match command.spawn() {
             Ok(child) => child,
             Err(error) => {
@@ -135,7 +144,10 @@ impl Output {
             }
         };
         match child.stdin.take() {
-            Some(stdin) => Output { writer: Some(BufWriter::new(Box::new(stdin))), pager: Some(child) },
+            Some(stdin) => {
+                let signals = signals.and_then(|signals| signals.until_end_of(&child).ok());
+                Output { writer: Some(BufWriter::new(Box::new(stdin))), pager: Some(Pager { child, signals }) }
+            }
             None => Output::plain(),
         }
     }
@@ -167,6 +179,10 @@ impl Write for NoPager {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let signals = self.pager.as_ref().and_then(|pager| pager.signals.as_ref());
+        if signals.is_some_and(Awaited::has_come) {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
         self.writer.as_mut().map_or(Ok(bytes.len()), |writer| writer.write(bytes))
     }
 
@@ -182,7 +198,10 @@ impl Drop for Output {
             let _ = writer.flush();
         }
         if let Some(mut pager) = self.pager.take() {
-            let _ = pager.wait();
+            let _ = pager.child.wait();
+            if let Some(signals) = pager.signals {
+                signals.act();
+            }
         }
     }
 }

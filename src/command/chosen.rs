@@ -51,15 +51,18 @@ pub(super) struct Chosen {
     /// Start from HEAD and all branches and tags
     #[arg(long)]
     pub all: bool,
-    /// Start from all local branches
-    #[arg(long)]
-    pub branches: bool,
-    /// Start from all tags
-    #[arg(long)]
-    pub tags: bool,
-    /// Start from all remote-tracking branches
-    #[arg(long)]
-    pub remotes: bool,
+    /// Start from all local branches, or those that match a pattern
+    #[arg(long, value_name = "pattern", require_equals = true, num_args = 0..=1, default_missing_value = "",
+          action = clap::ArgAction::Append)]
+    pub branches: Vec<String>,
+    /// Start from all tags, or those that match a pattern
+    #[arg(long, value_name = "pattern", require_equals = true, num_args = 0..=1, default_missing_value = "",
+          action = clap::ArgAction::Append)]
+    pub tags: Vec<String>,
+    /// Start from all remote-tracking branches, or those that match a pattern
+    #[arg(long, value_name = "pattern", require_equals = true, num_args = 0..=1, default_missing_value = "",
+          action = clap::ArgAction::Append)]
+    pub remotes: Vec<String>,
 }
 
 impl Chosen {
@@ -107,8 +110,8 @@ impl Chosen {
         args.extend(self.first_parent.then_some("--first-parent"));
         let all = ["--exclude=refs/notes/*", "--exclude=refs/shiftlog/*", "--exclude=refs/stash", "--all"];
         args.extend(all.into_iter().filter(|_| self.all));
-        let named = [(self.branches, "--branches"), (self.tags, "--tags"), (self.remotes, "--remotes")];
-        args.extend(named.iter().filter(|(is_set, _)| *is_set).map(|(_, option)| *option));
+        let named = self.named();
+        args.extend(named.iter().map(String::as_str));
         args.extend(words.revisions.iter().map(String::as_str));
         args.push("--");
         let listed = git(args).repository(repo).capture()?;
@@ -121,7 +124,20 @@ impl Chosen {
 
     /// Says whether the options name refs to start from.
     pub fn names_refs(&self) -> bool {
-        self.all || self.branches || self.tags || self.remotes
+        self.all || !self.named().is_empty()
+    }
+
+    /// Returns the options that name kinds of refs, as Git has them.
+    fn named(&self) -> Vec<String> {
+        let kinds = [("--branches", &self.branches), ("--tags", &self.tags), ("--remotes", &self.remotes)];
+        let option = |name: &str, pattern: &String| match pattern.as_str() {
+            "" => name.to_owned(),
+            pattern => format!("{name}={pattern}"),
+        };
+        let options = |(name, patterns): (&'static str, &Vec<String>)| -> Vec<String> {
+            patterns.iter().map(|pattern| option(name, pattern)).collect()
+        };
+        kinds.into_iter().flat_map(options).collect()
     }
 
     /// Returns the range of commits: HEAD without any other.
@@ -130,18 +146,27 @@ impl Chosen {
         for revision in revisions {
             repo.add_to_range(&mut range, revision)?;
         }
-        let has_remotes = self.all || self.remotes;
-        let has_branches = self.all || self.branches;
+        let is_whole = |patterns: &[String]| self.all || patterns.iter().any(String::is_empty);
+        let (has_branches, has_remotes) = (is_whole(&self.branches), is_whole(&self.remotes));
         if has_branches || has_remotes {
             range.tips.extend(repo.branches(has_branches, has_remotes)?.into_iter().map(|branch| branch.commit_id));
         }
-        if self.all || self.tags {
+        let named = self.named();
+        let patterns: Vec<&String> = named.iter().filter(|option| option.contains('=')).collect();
+        if !patterns.is_empty() {
+            let listed = git([&"rev-parse".to_owned()].into_iter().chain(patterns)).repository(repo).capture()?;
+            for id in listed.lines() {
+                // A tag can name something that is no commit.
+                let _ = repo.add_to_range(&mut range, &id.to_str_lossy());
+            }
+        }
+        if is_whole(&self.tags) {
             for name in repo.ref_names("refs/tags/") {
                 // A tag can name something that is no commit.
                 let _ = repo.add_to_range(&mut range, &name);
             }
         }
-        let is_default = revisions.is_empty() && !has_branches && !has_remotes && !self.tags;
+        let is_default = revisions.is_empty() && !self.names_refs();
         if is_default || (self.all && revisions.is_empty()) {
             match repo.head()?.commit_id {
                 Some(head) => range.tips.push(head),

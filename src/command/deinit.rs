@@ -72,8 +72,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         steps.extend(refs.iter().map(|name| format!("delete {name}")));
         if !options.dry_run {
             plan.carry_out(&repo)?;
-            // What stopped such a push is gone.
-            let has_records = !options.purge_refs && !our_refs(&repo)?.is_empty();
+            // What stopped such a push is gone, unless somebody has put it into a hook of their own.
+            let has_records = !options.purge_refs && !our_refs(&repo)?.is_empty() && !setup::stops_pushes(&repo)?;
             for remote in setup::mirrored(&repo).iter().filter(|_| has_records) {
                 cli::warning(&format!("a push to the mirror '{}' takes what is recorded along", outside::line(remote)));
                 cli::hint(&repo, "'git shiftlog deinit --purge-refs' removes what is recorded");
@@ -81,6 +81,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             if options.purge_refs {
                 purge(&repo, &refs, has_left)?;
             }
+            remove_lone_lock(&repo);
         }
         cli::print_steps(&steps, options.quiet.is_on && !options.dry_run)?;
         Ok(Outcome::Done)
@@ -89,11 +90,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 
 /// Returns the refs that this program has made, also the copies of remotes' refs and those that keep what was lost.
 fn our_refs(repo: &Repository) -> Result<Vec<String>> {
-    let configured = record::configured_notes_ref(repo).map(|name| notes::expand_ref(&name));
+    let mut own = repo.written_notes_refs();
+    own.extend([record::notes_ref(repo), notes::DEFAULT_REF.to_owned()]);
     let listed = git(["for-each-ref", "--format=%(refname)", "refs/shiftlog/", "refs/notes/"]).repository(repo);
-    let is_ours = |name: &String| {
-        name.starts_with("refs/shiftlog/") || name == notes::DEFAULT_REF || Some(name) == configured.as_ref()
-    };
+    let is_ours = |name: &String| name.starts_with("refs/shiftlog/") || own.contains(name);
     let names = String::from_utf8_lossy(&listed.capture()?).lines().map(str::to_owned).collect::<Vec<_>>();
     Ok(names.into_iter().filter(is_ours).collect())
 }
@@ -131,6 +131,20 @@ fn is_confirmed(repo: &Repository, refs: &[String]) -> Result<bool> {
         }
     }
     Ok(true)
+}
+
+/// Removes our directory in the Git directory if nothing is in it but a lock that nobody holds.
+fn remove_lone_lock(repo: &Repository) {
+    let state = State::new(&repo.common_dir());
+    let names: Vec<OsString> =
+        std::fs::read_dir(state.root()).into_iter().flatten().flatten().map(|entry| entry.file_name()).collect();
+    if names == ["lock"]
+        && let Ok(_lock) = state.lock(Instant::now())
+    {
+        // A process that waits for it looks whether it is still there.
+        let _ = std::fs::remove_file(state.root().join("lock"));
+        let _ = std::fs::remove_dir(state.root());
+    }
 }
 
 /// Deletes refs, and our files in the Git directory. `has_left` says that something is still installed, which the next

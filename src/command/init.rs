@@ -93,12 +93,17 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             is_for_all: options.yes,
         };
         let mut plan = setup::install(&repo, &wanted)?;
-        if let Some(question) = setup::question(plan.left(), "Add ours to them?", "Edit it there?") {
+        let takes_out = wanted.git_hooks.map_or_else(|| !setup::wants_git_hooks(&repo), |is_wanted| !is_wanted);
+        let of_hooks = if takes_out { "Take ours out of them?" } else { "Add ours to them?" };
+        if let Some(question) = setup::question(plan.left(), of_hooks, "Edit it there?") {
             if !options.dry_run && cli::confirm(&question)? == Some(true) {
                 plan = setup::install(&repo, &Wanted { is_for_all: true, ..wanted })?;
             } else {
                 setup::left_alone(plan.left()).iter().for_each(|warning| cli::warning(warning));
                 let hints: &[&str] = match setup::has_hooks_of_others(plan.left()) {
+                    true if takes_out => &[
+                        "'git shiftlog init --no-git-hooks --yes' takes ours out of them, for all of these repositories",
+                    ],
                     true => &[
                         "'git shiftlog init --yes' adds ours to them; then each of these repositories is recorded",
                         "'git shiftlog init --no-git-hooks' goes without; then what agents commit is recorded",

@@ -6,10 +6,10 @@ use std::process::{Command, ExitCode, Stdio};
 
 use clap::Parser;
 
-use crate::cli::{self, Outcome, PAGES};
+use crate::cli::{self, Outcome, PAGES, Quiet};
 use crate::error::{Error, Result};
 use crate::git::private;
-use crate::outside;
+use crate::{outside, pretty};
 
 /// Install manual pages and completions
 #[derive(Debug, Parser)]
@@ -24,6 +24,11 @@ pub struct Options {
     /// Print what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
+    /// Name each file
+    #[arg(short = 'v', long)]
+    verbose: bool,
+    #[command(flatten)]
+    quiet: Quiet,
 }
 
 /// The completions, with the place below a folder such as `/usr/share` where each shell looks for them.
@@ -56,8 +61,9 @@ const BASH_COMPLETION: &[&str] = &[
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
-        let prefix = match options.prefix.clone() {
-            Some(prefix) => prefix,
+        let prefix = match &options.prefix {
+            // What is printed is added to start-up files, which are read elsewhere.
+            Some(prefix) => std::path::absolute(prefix).map_err(|error| Error::io("find", prefix, error))?,
             None => default_prefix()?,
         };
         let share = match options.prefix {
@@ -66,9 +72,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         };
         let list = prefix.join(DIRECTORIES);
         if options.uninstall {
-            return uninstall(&files(&prefix, &share), &list, options.dry_run);
+            return uninstall(&files(&prefix, &share), &list, &options);
         }
-        let (mut made, mut is_any) = (Vec::new(), false);
+        let (mut made, mut written) = (Vec::new(), Vec::new());
         for (path, text) in files(&prefix, &share) {
             if std::fs::read(&path).is_ok_and(|there| there == text.as_bytes()) {
                 continue;
@@ -77,17 +83,17 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 made.extend(missing_directories(&path));
                 write(&path, text)?;
             }
-            is_any = true;
-            cli::print(&format!("write {}\n", path.display()))?;
+            written.push(path);
         }
-        if !is_any {
-            cli::print("nothing to do\n")?;
-        }
+        options.tell("write", &written)?;
         if !made.is_empty() {
             made.extend(missing_directories(&list));
             let known = std::fs::read_to_string(&list).unwrap_or_default();
             let lines: String = made.iter().map(|directory| format!("{}\n", directory.display())).collect();
             write(&list, &(known + &lines))?;
+        }
+        if options.quiet.is_on && !options.dry_run {
+            return Ok(Outcome::Done);
         }
         let of_man = manual_line(&prefix.join("share/man"));
         of_man.iter().try_for_each(|line| cli::print(&format!("{line}\n")))?;
@@ -96,26 +102,45 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     })
 }
 
+impl Options {
+    /// Says which files were written or removed: how many in each directory, or each one.
+    fn tell(&self, verb: &str, files: &[PathBuf]) -> Result<()> {
+        let steps = if self.verbose {
+            files.iter().map(|path| format!("{verb} {}", path.display())).collect()
+        } else {
+            let mut directories: Vec<(&Path, u64)> = Vec::new();
+            for directory in files.iter().filter_map(|path| path.parent()) {
+                match directories.iter_mut().find(|(known, _)| *known == directory) {
+                    Some((_, count)) => *count += 1,
+                    None => directories.push((directory, 1)),
+                }
+            }
+            let step = |(directory, count): (&Path, u64)| {
+                format!("{verb} {} in {}", pretty::count(count, "file"), directory.display())
+            };
+            directories.into_iter().map(step).collect::<Vec<_>>()
+        };
+        cli::print_steps(&steps, self.quiet.is_on && !self.dry_run)
+    }
+}
+
 /// Removes the files that are as they were installed, and the directories that were made for them if nothing is in them.
-fn uninstall(files: &[(PathBuf, &str)], list: &Path, is_dry_run: bool) -> Result<Outcome> {
-    let mut is_any = false;
+fn uninstall(files: &[(PathBuf, &str)], list: &Path, options: &Options) -> Result<Outcome> {
+    let mut removed = Vec::new();
     for (path, text) in files {
         match std::fs::read(path) {
             Ok(there) if there == text.as_bytes() => {
-                if !is_dry_run {
+                if !options.dry_run {
                     private::remove(path)?;
                 }
-                is_any = true;
-                cli::print(&format!("remove {}\n", path.display()))?;
+                removed.push(path.clone());
             }
             Ok(_) => cli::warning(&format!("'{}' is not as this version installs it, and stays", path.display())),
             Err(_) => {}
         }
     }
-    if !is_any {
-        cli::print("nothing to do\n")?;
-    }
-    if !is_dry_run {
+    options.tell("remove", &removed)?;
+    if !options.dry_run {
         let made = std::fs::read_to_string(list).unwrap_or_default();
         private::remove(list)?;
         // The innermost come last. What somebody else put into one keeps it.

@@ -73,7 +73,14 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             return list_rules();
         }
         let repo = match cli::repository() {
-            Err(error) if error.kind() == Kind::Missing && options.names_files_alone() => return options.scan_files(),
+            Err(error) if error.kind() == Kind::Missing && options.names_files_alone() => {
+                let is_missing = |word: &OsString| !Path::new(word).exists();
+                let may_be_revision = cli::split_at_dashes(&options.words).0.iter().any(is_missing);
+                return options.scan_files().map_err(|error| match may_be_revision {
+                    true => error.hint("outside a repository, only files are looked at"),
+                    false => error,
+                });
+            }
             repo => repo?,
         };
         let screen = options.printing.screen(&repo, options.printing.dates(&repo, date::Format::default())?);
@@ -116,12 +123,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 }
 
 impl Options {
-    /// Says whether nothing needs a repository if the words are files.
+    /// Says whether nothing but files can be meant outside a repository.
     fn names_files_alone(&self) -> bool {
-        let is_fixed = self.archive || self.branches || self.fix;
-        !is_fixed
-            && !self.words.is_empty()
-            && cli::split_at_dashes(&self.words).0.iter().all(|word| Path::new(word).exists())
+        !(self.archive || self.branches || self.fix || self.words.is_empty())
     }
 
     /// Looks at files outside a repository.

@@ -1,6 +1,7 @@
 //! What a commit changes: paths with what was and is there, and Git's patch id.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 
 use bstr::{BString, ByteSlice as _};
 use gix::diff::tree::recorder::Change;
@@ -9,7 +10,7 @@ use gix::objs::tree::EntryMode;
 use gix::objs::{FindExt as _, TreeRefIter};
 use twox_hash::XxHash3_64;
 
-use super::{Commit, ObjectId, Repository, git, gix_error};
+use super::{Commit, ObjectId, Paths, Repository, git, gix_error};
 use crate::error::Result;
 
 /// The content of a path: its mode as a number, and its blob (or the commit of a submodule).
@@ -73,6 +74,28 @@ impl Repository {
             }
         }
         Ok(changed)
+    }
+
+    /// Returns the files that paths stand for in the tree of a commit or in its change: pathspecs mean what they mean to Git.
+    ///
+    /// # Errors
+    ///
+    /// What Git says, for instance about a bad pathspec.
+    pub fn files_at(&self, commit_id: ObjectId, paths: &Paths) -> Result<HashSet<String>> {
+        let mut files = HashSet::new();
+        let (empty, commit) = (self.empty_tree_id().to_string(), commit_id.to_string());
+        for compared in [&[&*empty, &*commit][..], &["--root", "--no-commit-id", "-m", &*commit]] {
+            let mut args: Vec<OsString> = vec!["-C".into(), paths.directory.clone().into()];
+            args.extend(["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-relative"].map(Into::into));
+            args.extend(compared.iter().map(Into::into));
+            args.push("--".into());
+            args.extend(paths.specs.iter().cloned());
+            // Pathspecs are relative to the directory where they were typed.
+            let output = git(args).capture()?;
+            let names = output.split_str("\0").filter(|name| !name.is_empty());
+            files.extend(names.map(|name| name.to_str_lossy().into_owned()));
+        }
+        Ok(files)
     }
 
     /// Says whether `new`, which was made from `old`, has lost its change: it has the tree of its parent, and `old` does

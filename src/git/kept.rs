@@ -40,6 +40,12 @@ pub(super) fn kept_name(ref_name: &str) -> Option<String> {
 }
 
 impl Repository {
+    /// Returns the names of the notes refs that we have ever written, whatever is configured now. A ref may be gone.
+    pub fn written_notes_refs(&self) -> Vec<String> {
+        let kept = self.ref_names(&format!("{KEPT_PREFIX}notes/"));
+        kept.iter().filter_map(|name| Some(format!("refs/{}", name.strip_prefix(KEPT_PREFIX)?))).collect()
+    }
+
     /// Returns the tree of one of our refs after our last write, if the ref has been replaced or deleted since.
     ///
     /// If that tree is still in the history of the ref, the ref was only changed, for example by `git notes remove`. Reads

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::file::{self, Splice};
 use super::place::Places;
 use crate::error::{Error, Result};
-use crate::git::private;
+use crate::git::{Repository, private};
 
 /// The file `$GIT_COMMON_DIR/shiftlog/installed`. There, paths are named as [`Places`] says; here they are absolute.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -70,6 +70,25 @@ impl Installed {
         }
         installed.directories.extend(named.directories.iter().filter_map(|directory| places.resolve(directory)));
         Ok(installed)
+    }
+
+    /// Brings the config values up to what is there: `git remote rename` takes those of a remote along to another section,
+    /// and what somebody has removed or changed is no longer ours.
+    pub fn follow(&mut self, repo: &Repository) {
+        let has = |key: &str, value: &str| repo.config_strings(key).iter().any(|known| known == value);
+        let moved = |value: &str| {
+            let keys = repo.remotes().into_iter().map(|remote| format!("remote.{remote}.fetch"));
+            keys.into_iter().find(|key| has(key, value))
+        };
+        let known = std::mem::take(&mut self.config);
+        self.config = known
+            .into_iter()
+            .filter_map(|(key, value)| match has(&key, &value) {
+                true => Some((key, value)),
+                false if key.starts_with("remote.") => Some((moved(&value)?, value)),
+                false => None,
+            })
+            .collect();
     }
 
     /// Writes it down, or removes the file if nothing is installed any more.

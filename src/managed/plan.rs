@@ -81,8 +81,10 @@ impl Plan {
     pub fn new(repo: &Repository, is_removal: bool, is_for_all: bool) -> Result<Self> {
         let common_dir = repo.common_dir();
         let places = Places::of(repo);
+        let mut installed = Installed::read(&common_dir, &places)?;
+        installed.follow(repo);
         Ok(Plan {
-            installed: Installed::read(&common_dir, &places)?,
+            installed,
             common_dir,
             places,
             steps: Vec::new(),
@@ -378,7 +380,9 @@ impl Plan {
     pub fn carry_out(mut self, repo: &Repository) -> Result<()> {
         let lock_path = self.common_dir.join("shiftlog/init.lock");
         let _lock = private::lock(&lock_path, Instant::now() + LOCK_TIMEOUT)?;
-        if Installed::read(&self.common_dir, &self.places)? != self.installed {
+        let mut installed = Installed::read(&self.common_dir, &self.places)?;
+        installed.follow(repo);
+        if installed != self.installed {
             return Err(Error::new(Kind::Busy, "another process has changed the set-up meanwhile"));
         }
         for (path, digest) in &self.read {

@@ -13,6 +13,7 @@ use super::markdown::inert;
 use super::place::Directories;
 use super::printer::attachment;
 use super::sub_agent::SubAgent;
+use super::tasks::Tasks;
 use super::told::told_line;
 use crate::git::{Commit, date};
 use crate::record::Conversation;
@@ -38,6 +39,7 @@ pub fn write_document(out: &mut dyn Write, view: &View<'_>, depth: Depth) -> io:
         writeln!(out, "\n> {}", inert(&outside::line(&prompt)))?;
     }
     let mut document = Document::new(depth, view.conversation, view.sub_agents);
+    document.tasks = view.known_tasks();
     for (head, messages) in view.turns_with_heads(&date::Format::default()) {
         if !head.is_empty() {
             writeln!(out, "\n### {}", prose(&first_upper(&head)))?;
@@ -58,8 +60,7 @@ pub fn document_head(commit: &Commit, conversation: &Conversation) -> String {
 /// Returns one message as [`write_document`] has it.
 pub fn document_message(message: &Message, depth: Depth) -> String {
     let mut text = Vec::new();
-    let mut document = Document { depth, place: Directories::default(), sub_agents: &[], calls: HashMap::new() };
-    let _ = document.write_message(&mut text, message);
+    let _ = Document::empty(depth).write_message(&mut text, message);
     String::from_utf8_lossy(&text).into_owned()
 }
 
@@ -114,12 +115,18 @@ struct Document<'a> {
     sub_agents: &'a [SubAgent],
     /// The calls that have been written, by their ids.
     calls: HashMap<&'a str, &'a ToolCall>,
+    tasks: Tasks,
 }
 
 impl<'a> Document<'a> {
+    fn empty(depth: Depth) -> Self {
+        let (place, tasks) = (Directories::default(), Tasks::default());
+        Document { depth, place, sub_agents: &[], calls: HashMap::new(), tasks }
+    }
+
     fn new(depth: Depth, of: &Conversation, sub_agents: &'a [SubAgent]) -> Self {
         let place = Directories::new(agent::directory(&of.bytes).as_deref(), None);
-        Document { depth, place, sub_agents, calls: HashMap::new() }
+        Document { place, sub_agents, tasks: Tasks::of(&of.messages), ..Document::empty(depth) }
     }
 
     /// Writes a sub-agent as a passage that the reader opens, or as a line that says how much it said.
@@ -193,9 +200,9 @@ impl<'a> Document<'a> {
             }
             Act::List(items) => {
                 titled(out, "")?;
-                items.iter().try_for_each(|each| writeln!(out, "  - {}", item(each, None)))?;
+                items.iter().try_for_each(|each| writeln!(out, "  - {}", item(each, &each.text)))?;
             }
-            Act::Task(id, each) => titled(out, &item(&each, id.as_deref()))?,
+            Act::Task(id, each) => titled(out, &item(&each, &self.tasks.name(&each, id.as_deref())))?,
             Act::Questions(questions) => {
                 for question in questions {
                     titled(out, &prose(question.text))?;
@@ -219,7 +226,10 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    fn write_result(&self, out: &mut dyn Write, result: &ToolResult) -> io::Result<()> {
+    fn write_result(&mut self, out: &mut dyn Write, result: &ToolResult) -> io::Result<()> {
+        if let Some(call) = self.calls.get(result.call_id.as_str()) {
+            self.tasks.remember(call, Some(result));
+        }
         self.write_answer(out, result)?;
         let ran = result.sub_agent.as_deref().and_then(|id| self.sub_agents.iter().find(|other| other.id == id));
         ran.map_or(Ok(()), |ran| self.write_sub_agent(out, ran))
@@ -261,9 +271,8 @@ impl<'a> Document<'a> {
 }
 
 /// Returns an item of a list of what is to be done.
-fn item(item: &Item<'_>, id: Option<&str>) -> String {
-    let number = id.filter(|_| item.text.is_empty()).map(|id| format!("task {id}")).unwrap_or_default();
-    format!("{} {}", item.state.mark(), prose(&format!("{number}{}", item.text)))
+fn item(item: &Item<'_>, name: &str) -> String {
+    format!("{} {}", item.state.mark(), prose(name))
 }
 
 fn first_upper(text: &str) -> String {

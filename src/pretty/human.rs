@@ -9,6 +9,7 @@ use super::clock::{Clock, duration};
 use super::depth::Depth;
 use super::printer::Printer;
 use super::sub_agent::SubAgent;
+use super::tasks::Tasks;
 use super::test_runs::{failed_commands, test_runs};
 use super::told::told_line;
 use super::{Origin, Style, count, listed, markdown, size};
@@ -51,6 +52,8 @@ pub struct View<'a> {
     pub continues: Option<&'a (String, String)>,
     /// The abbreviated id of the last commit before whose record says what the agent was told, and what differs.
     pub told_before: Option<&'a (String, Changes)>,
+    /// The tasks that the session made before; `None` if none is changed here.
+    pub tasks: Option<&'a Tasks>,
 }
 
 impl<'a> View<'a> {
@@ -81,6 +84,14 @@ impl<'a> View<'a> {
             (head, messages)
         };
         self.turns().into_iter().map(with_head).collect()
+    }
+
+    /// Returns the tasks that are known before the first turn that is wanted.
+    pub(super) fn known_tasks(&self) -> Tasks {
+        let mut tasks = self.tasks.cloned().unwrap_or_default();
+        // Also those that were made in a turn that is not wanted.
+        tasks.add(Tasks::of(&self.conversation.messages));
+        tasks
     }
 
     /// Returns the sub-agents that no shown call has started.
@@ -162,7 +173,7 @@ pub fn write_conversation(out: &mut dyn Write, view: &View<'_>, depth: Depth, st
     write_problems(out, notice.iter().chain(&conversation.problems), color, style)?;
     let is_sub_agent = conversation.summary.key.parent_id().is_some();
     let directory = agent::directory(&conversation.bytes);
-    let mut printer = Printer::new(out, depth, style, directory, view.sub_agents);
+    let mut printer = Printer::new(out, depth, style, directory, view.sub_agents).with_tasks(view.known_tasks());
     if is_sub_agent {
         printer = printer.of_sub_agent();
     }
@@ -185,8 +196,8 @@ pub fn write_conversation(out: &mut dyn Write, view: &View<'_>, depth: Depth, st
 /// Writes a sub-agent that no call in its session's part has started.
 fn write_sub_agent(out: &mut dyn Write, commit: &Commit, of: &SubAgent, depth: Depth, style: &Style) -> io::Result<()> {
     if let Some(conversation) = &of.conversation {
-        let (turns, about, origin, continues, told_before) = (None, None, None, None, None);
-        let view = View { commit, conversation, sub_agents: &[], turns, about, origin, continues, told_before };
+        let (turns, about, origin, continues, told_before, tasks) = (None, None, None, None, None, None);
+        let view = View { commit, conversation, sub_agents: &[], turns, about, origin, continues, told_before, tasks };
         return write_conversation(out, &view, depth, style);
     }
     let name = format!("sub-agent {} {}", outside::line(&of.summary.key.agent), outside::line(&of.summary.key.id));

@@ -7,6 +7,7 @@ use super::call::{self, Act, Item};
 use super::depth::{Amount, Depth};
 use super::place::Directories;
 use super::sub_agent::SubAgent;
+use super::tasks::Tasks;
 use super::{Style, diff, markdown, size};
 use crate::outside;
 use crate::transcript::{Attachment, Message, Part, Role, ToolCall, ToolResult};
@@ -40,8 +41,7 @@ pub struct Printer<'a> {
     answers: HashMap<&'a str, &'a ToolResult>,
     /// The answers that are printed below their calls.
     printed: HashSet<*const ToolResult>,
-    /// The items of lists that calls have made one by one, by their ids.
-    tasks: HashMap<String, String>,
+    tasks: Tasks,
 }
 
 /// What stands in front of the words of a sub-agent.
@@ -66,13 +66,18 @@ impl<'a> Printer<'a> {
             is_sub_agent: false,
             answers: HashMap::new(),
             printed: HashSet::new(),
-            tasks: HashMap::new(),
+            tasks: Tasks::default(),
         }
     }
 
     /// Makes it one of a sub-agent's messages.
     pub fn of_sub_agent(self) -> Self {
         Printer { margin: SUB_AGENT_MARGIN, is_sub_agent: true, ..self }
+    }
+
+    /// Makes it know tasks that were made before.
+    pub fn with_tasks(self, tasks: Tasks) -> Self {
+        Printer { tasks, ..self }
     }
 
     /// Prints messages; above the first prompt among them stands `head`.
@@ -213,7 +218,7 @@ impl<'a> Printer<'a> {
     fn call(&mut self, call: &'a ToolCall) -> io::Result<()> {
         let act = Act::of(call);
         let result = self.answers.remove(call.call_id.as_str()).filter(|result| self.printed.insert(*result));
-        self.remember(&act, result);
+        self.tasks.remember(call, result);
         let mut lines = self.call_lines(call, &act);
         if self.depth.has_inputs {
             lines.extend(call::input_lines(&call.input).iter().map(|line| format!("    {line}")));
@@ -236,16 +241,6 @@ impl<'a> Printer<'a> {
             writeln!(self.out, "{}", self.margin.trim_end())?;
         }
         self.lines(&answer)
-    }
-
-    /// Keeps the name of an item that was made: later calls have only its number.
-    fn remember(&mut self, act: &Act<'_>, result: Option<&ToolResult>) {
-        if let (Act::Task(None, item), Some(result)) = (act, result) {
-            let number = result.text.split_once('#').map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit));
-            if let Some(number) = number.map(String::from_iter).filter(|number| !number.is_empty()) {
-                self.tasks.insert(number, item.text.to_string());
-            }
-        }
     }
 
     /// Returns a call as lines: its name and what it is about; then the rest.
@@ -315,10 +310,7 @@ impl<'a> Printer<'a> {
     }
 
     fn item(&self, item: &Item<'_>, id: Option<&str>) -> String {
-        let known = id.and_then(|id| self.tasks.get(id)).map(String::as_str);
-        let text = if item.text.is_empty() { known.unwrap_or_default() } else { &item.text };
-        let number = id.filter(|_| text.is_empty()).map(|id| format!("#{id}")).unwrap_or_default();
-        format!("{} {}", item.state.mark(), outside::line(&format!("{number}{text}")))
+        format!("{} {}", item.state.mark(), outside::line(&self.tasks.name(item, id)))
     }
 
     /// Returns what a tool answered, as lines below its call.

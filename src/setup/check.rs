@@ -3,18 +3,16 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use bstr::ByteSlice as _;
-
 use super::finding::{Finding, Verdict};
-use super::git_hooks;
 use super::proof::{missing_program, proof, set_up};
+use super::{git_hooks, program, remote_of};
 use crate::agent::{self, Agent};
 use crate::archive;
 use crate::capture::{State, pending};
 use crate::error::{Kind, Result};
-use crate::git::Repository;
+use crate::git::{REMOTES_PREFIX, Repository};
 use crate::managed::place::Places;
-use crate::managed::{HOOK_PROGRAM, hook};
+use crate::managed::{HOOK_PROGRAM, Plan, hook};
 use crate::notes;
 use crate::outside;
 
@@ -27,7 +25,9 @@ const STALE_LOCK: Duration = Duration::from_secs(60);
 ///
 /// If the directory with Git's hooks is unknown.
 pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
-    check_with(repo, &|agent| [set_up(repo, agent, false).into_iter().collect(), proof(repo, agent)].concat())
+    let found =
+        check_with(repo, &|agent| [set_up(repo, agent, false).into_iter().collect(), proof(repo, agent)].concat());
+    found.map(with_program)
 }
 
 /// Looks at some agents alone: their hooks, and what came of them.
@@ -43,7 +43,22 @@ pub fn check_agents(repo: &Repository, names: &[String]) -> Result<Vec<Finding>>
         findings.push(set_up(repo, agent, true).unwrap_or_else(absent));
         findings.extend(proof(repo, agent));
     }
-    Ok(findings)
+    Ok(with_program(findings))
+}
+
+/// Adds that our hook program is missing, if it is. Then `init` mends nothing before it is there.
+fn with_program(mut findings: Vec<Finding>) -> Vec<Finding> {
+    let Err(error) = program() else { return findings };
+    let install = "install all programs of git-shiftlog in one place, as 'cargo install' does";
+    for finding in &mut findings {
+        if let Verdict::Problem { fix, .. } = &mut finding.verdict
+            && fix.starts_with("git shiftlog init")
+        {
+            *fix = format!("{install}, then {fix}");
+        }
+    }
+    findings.insert(0, Finding::problem(HOOK_PROGRAM, &error.to_string(), install));
+    findings
 }
 
 fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding>) -> Result<Vec<Finding>> {
@@ -66,8 +81,7 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
             repo.config_string(&key).is_none().then_some(("not declared", init))
         } else if let Some((what, fix)) = obstacle.as_ref().filter(|_| !hook::has_block(&text)) {
             // A program or a script of another language can run ours itself.
-            let runs_ours = text.contains_str(format!("{HOOK_PROGRAM} git {event}"));
-            (!runs_ours).then_some((what.as_str(), fix.as_str()))
+            (!git_hooks::runs_ours(&text, event)).then_some((what.as_str(), fix.as_str()))
         } else if let Some(others) = others.as_deref().filter(|_| !hook::has_block(&text)) {
             Some((others, "git shiftlog init --yes"))
         } else if !hook::has_block(&text) {
@@ -101,6 +115,7 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
     findings.extend(forced_fetches(repo));
     findings.extend(mirrors(repo, has_push_hook));
     findings.extend(sharing(repo, has_push_hook));
+    findings.extend(renamed_remotes(repo));
     findings.extend(leftovers(repo));
     Ok(findings)
 }
@@ -145,7 +160,10 @@ fn sharing(repo: &Repository, has_push_hook: bool) -> Vec<Finding> {
     let is_fetched = repo.config_bool("shiftlog.fetch") != Some(false);
     let lacks = |remote: &&String| {
         let refspecs = repo.config_strings(&format!("remote.{remote}.fetch"));
-        is_fetched && !refspecs.iter().any(|refspec| refspec.contains(notes::DEFAULT_REF))
+        let fetches = |refspec: &String| {
+            refspec.contains(notes::DEFAULT_REF) && remote_of(refspec).is_none_or(|of| of == remote.as_str())
+        };
+        is_fetched && !refspecs.iter().any(fetches)
     };
     let note = |remote: &String| {
         let share = if level == "all" { "all" } else { "notes" };
@@ -153,6 +171,55 @@ fn sharing(repo: &Repository, has_push_hook: bool) -> Vec<Finding> {
         Finding::note(format!("what others share by '{remote}' is not fetched; {fix}"))
     };
     remotes.iter().filter(lacks).map(note).collect()
+}
+
+/// Looks for what `git remote rename` and `git remote remove` leave under the old name: refspecs and copies of refs of ours,
+/// and what is shared with the remote.
+fn renamed_remotes(repo: &Repository) -> Vec<Finding> {
+    let remotes = repo.remotes();
+    let mut findings = Vec::new();
+    let is_recorded = |key: &str, value: &str| Plan::new(repo, false, false).is_ok_and(|plan| plan.has_set(key, value));
+    let share = match repo.config_string("shiftlog.push").as_deref() {
+        Some("notes") => "git shiftlog init --share=notes",
+        Some("all") => "git shiftlog init --share=all",
+        _ => "git shiftlog init --no-share",
+    };
+    for remote in &remotes {
+        let key = format!("remote.{remote}.fetch");
+        for refspec in repo.config_strings(&key) {
+            let Some(other) = remote_of(&refspec).filter(|other| other != remote) else { continue };
+            let fix = match is_recorded(&key, &refspec) {
+                true => share.to_owned(),
+                false => format!("git config --unset-all --fixed-value {} '{refspec}'", outside::shell(&key)),
+            };
+            let what = format!("it stores what '{remote}' has as that of '{other}', its name before");
+            findings.push(Finding::problem(format!("{key} {refspec}"), &what, &fix));
+        }
+    }
+    let is_gone = |name: &str| !remotes.iter().any(|remote| remote == name);
+    let copies = repo.ref_names(REMOTES_PREFIX);
+    let copied = copies.iter().filter_map(|name| Some(name.strip_prefix(REMOTES_PREFIX)?.rsplit_once('/')?.0));
+    let is_below = |name: &str| remotes.iter().any(|remote| name.starts_with(&format!("{remote}/")));
+    // What is fetched by a URL has no remote.
+    let mut gone: Vec<&str> =
+        copied.filter(|name| is_gone(name) && !is_below(name) && !name.starts_with("url-")).collect();
+    gone.dedup();
+    for name in gone {
+        let prefix = outside::shell(&[REMOTES_PREFIX, name, "/"].concat());
+        let way = format!("git for-each-ref --format='delete %(refname)' {prefix} | git update-ref --stdin");
+        findings.push(Finding::note(format!(
+            "copies of what '{}' had, which is no remote now, stay; to remove them: {way}",
+            outside::line(name)
+        )));
+    }
+    for name in repo.config_subsections("shiftlog") {
+        let key = format!("shiftlog.{name}.push");
+        // A remote can be named by its URL, too.
+        if is_gone(&name) && !name.contains([':', '/']) && repo.config_string(&key).is_some() {
+            findings.push(Finding::note(format!("{key} has no effect: there is no remote '{}'", outside::line(&name))));
+        }
+    }
+    findings
 }
 
 /// Looks for remotes to which a plain `git push` takes all refs, ours too, though nothing is to be shared.

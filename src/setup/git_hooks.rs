@@ -11,7 +11,7 @@ use super::guard;
 use crate::error::Result;
 use crate::git::{Repository, git};
 use crate::managed::place::Places;
-use crate::managed::{FileKind, Plan, file, hook};
+use crate::managed::{FileKind, HOOK_PROGRAM, Plan, file, hook};
 use crate::outside;
 
 /// The hooks of Git that are installed.
@@ -35,6 +35,22 @@ pub fn are_in_config() -> bool {
 /// Says whether Git's hooks are to be set up, as far as the config says.
 pub fn are_wanted(repo: &Repository) -> bool {
     repo.config_bool(KEY) != Some(false)
+}
+
+/// Says whether a hook runs our program because somebody has put it there.
+pub(super) fn runs_ours(text: &[u8], event: &str) -> bool {
+    text.contains_str(format!("{HOOK_PROGRAM} git {event}"))
+}
+
+/// Says whether a hook file stops pushes that publish what is not shared, be it that our part is in it or that somebody has
+/// put the line there.
+///
+/// # Errors
+///
+/// If the directory with Git's hooks is unknown, or the hook cannot be read.
+pub fn stops_pushes(repo: &Repository) -> Result<bool> {
+    let path = directory(repo)?.join("pre-push");
+    Ok(file::read(&path)?.is_some_and(|text| runs_ours(&text, "pre-push")) && !is_disabled(&path))
 }
 
 /// Plans that our part of Git's hooks goes.
@@ -104,7 +120,7 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
 ///
 /// # Errors
 ///
-/// If the hook cannot be read, or our program is not there.
+/// If the hook cannot be read.
 pub(super) fn obstacle(repo: &Repository, hooks: &Path, event: &str) -> Result<Option<(String, String)>> {
     if hooks.exists() && !hooks.is_dir() {
         let what = format!("hooks are turned off: '{}' is no directory", hooks.display());
@@ -112,17 +128,16 @@ pub(super) fn obstacle(repo: &Repository, hooks: &Path, event: &str) -> Result<O
     }
     let path = hooks.join(event);
     let is_committed = below_top(repo, hooks).is_some();
-    let run = |is_bare_name: bool| -> Result<String> {
-        Ok(format!("have it run: {}", hook::line(event, &guard(&super::program()?, is_bare_name))))
-    };
+    let program = super::program().unwrap_or_else(|_| HOOK_PROGRAM.into());
+    let run = |is_bare_name: bool| format!("have it run: {}", hook::line(event, &guard(&program, is_bare_name)));
     if let Some(tracked) = tracked_target(repo, &path).filter(|_| !is_committed) {
         let what = format!("it leads to the tracked file '{}', so init leaves it alone", tracked.display());
-        let line = hook::line(event, &guard(&super::program()?, true));
+        let line = hook::line(event, &guard(&program, true));
         return Ok(Some((what, format!("add this line to that file: {line}"))));
     }
     let text = file::read(&path)?.unwrap_or_default();
     if !hook::is_shell_script(&text) {
-        return Ok(Some(("it is no shell script, so init leaves it alone".into(), run(is_committed)?)));
+        return Ok(Some(("it is no shell script, so init leaves it alone".into(), run(is_committed))));
     }
     if is_disabled(&path) {
         let fix = format!("chmod +x {}", outside::shell(&path.to_string_lossy()));

@@ -20,6 +20,7 @@ pub use self::agents::{has_hooks, is_set_up};
 pub use self::check::{check, check_agents, is_complete, mirrored};
 pub use self::earlier::{Directory, earlier_directories, remove_earlier};
 pub use self::finding::{Finding, Verdict};
+pub use self::git_hooks::{are_wanted as wants_git_hooks, stops_pushes};
 pub use self::left::{has_hooks_of_others, left_alone, question};
 use crate::agent;
 use crate::error::{Error, Kind, Result};
@@ -160,10 +161,7 @@ fn own_config(repo: &Repository) -> Vec<(String, String)> {
         "notes.rewriteref" => value == REWRITE_REF,
         "notes.shiftlog.mergestrategy" => value == MERGE_STRATEGY,
         key if key.starts_with("hook.shiftlog-") => true,
-        key => match key.strip_prefix("remote.").and_then(|rest| rest.strip_suffix(".fetch")) {
-            Some(remote) => FETCHED.iter().any(|fetched| *value == refspec(remote, fetched)),
-            None => false,
-        },
+        key => key.starts_with("remote.") && key.ends_with(".fetch") && remote_of(value).is_some(),
     };
     entries.filter(is_ours).collect()
 }
@@ -179,6 +177,16 @@ const FETCHED: [(&str, &str, bool); 3] = [
 
 fn refspec(remote: &str, (ours, theirs, _): &(&str, &str, bool)) -> String {
     format!("+{ours}:refs/shiftlog/remotes/{remote}/{theirs}")
+}
+
+/// Returns the remote for which `init` has made a refspec: `git remote rename` leaves it the old name. `None` if it is none of
+/// ours.
+fn remote_of(value: &str) -> Option<&str> {
+    FETCHED.iter().find_map(|fetched| {
+        let made = refspec("\0", fetched);
+        let (head, tail) = made.split_once('\0')?;
+        value.strip_prefix(head)?.strip_suffix(tail).filter(|remote| !remote.is_empty())
+    })
 }
 
 /// Returns the files that can hold a part of ours, whether or not they do.
@@ -299,14 +307,11 @@ fn plan_sharing(repo: &Repository, plan: &mut Plan, share: Share) {
     let is_fetched = repo.config_bool("shiftlog.fetch") != Some(false) && share != Share::Nothing;
     for remote in remotes {
         let key = format!("remote.{remote}.fetch");
-        for fetched in &FETCHED {
-            let refspec = refspec(&remote, fetched);
-            let is_wanted = !fetched.2 || share == Share::All;
-            match is_fetched && is_wanted {
-                true => plan.add_config(repo, &key, &refspec),
-                false => plan.remove_config(&key, |value| value == refspec),
-            }
-        }
+        let is_wanted = |fetched: &&(&str, &str, bool)| is_fetched && (!fetched.2 || share == Share::All);
+        let wanted: Vec<String> = FETCHED.iter().filter(is_wanted).map(|fetched| refspec(&remote, fetched)).collect();
+        // Also those that it has from the time when it had another name.
+        plan.remove_config(&key, |value| !wanted.iter().any(|wanted| wanted == value));
+        wanted.iter().for_each(|refspec| plan.add_config(repo, &key, refspec));
     }
 }
 

@@ -47,13 +47,16 @@ impl<'a> UserPush<'a> {
     /// Says whether the push publishes more of what our refs have than `level` allows: under their own names, as a mirror
     /// does it, under other names, or by their object ids.
     pub fn publishes_more_than(&self, repo: &Repository, notes_ref: &str, level: Level) -> bool {
-        let is_notes = |name: &str| name == notes_ref || name.starts_with(notes::DEFAULT_REF) || name == tombstone::REF;
+        // What 'shiftlog.notesRef' named before has conversations, too.
+        let own = [vec![notes_ref.to_owned()], repo.written_notes_refs()].concat();
+        let is_own = |name: &str| own.iter().any(|own| own == name);
+        let is_notes = |name: &str| is_own(name) || name.starts_with(notes::DEFAULT_REF) || name == tombstone::REF;
         let needed = |name: &str| match name {
             name if is_notes(name) => Level::Notes,
             name if name.starts_with("refs/shiftlog/") => Level::All,
             _ => Level::None,
         };
-        let names = [vec![notes_ref.to_owned()], repo.ref_names(notes::DEFAULT_REF), repo.ref_names("refs/shiftlog/")];
+        let names = [own.clone(), repo.ref_names(notes::DEFAULT_REF), repo.ref_names("refs/shiftlog/")];
         let tip = |name: &String| Some((repo.tip(name).ok()??.commit_id.to_string(), needed(name)));
         let tips: Vec<(String, Level)> = names.concat().iter().filter_map(tip).collect();
         // Our copy of a remote's notes is still no more than notes.

@@ -1,23 +1,34 @@
 //! The turns of a conversation that are about a path.
 
+use std::collections::HashSet;
+
 use super::{Message, Part, ToolCall};
 
 /// Keys of a tool's input that name a file.
 const PATH_KEYS: &[&str] =
     &["file_path", "filePath", "path", "notebook_path", "target_file", "absolute_path", "filename", "file"];
 
-/// Says which of the messages belong to turns that are about one of `paths`: a tool call changes, reads or names it, or the
-/// prompt does. A turn is a prompt and what follows it up to the next one.
+/// Paths from the top of the working tree, with `/` between components.
+#[derive(Clone, Debug, Default)]
+pub struct WantedPaths {
+    /// Files and directories: a directory stands for what is below it, and an empty path for everything.
+    pub below: Vec<String>,
+    /// Files; there may be many.
+    pub files: HashSet<String>,
+}
+
+/// Says which of the messages belong to turns that are about one of the wanted paths: a tool call changes, reads or names it,
+/// or the prompt does. A turn is a prompt and what follows it up to the next one.
 ///
-/// The paths are relative to `top`, the directory that the session worked in as far as that is known, with `/` between
-/// components; a directory stands for what is below it, and an empty path for everything.
-pub fn about(messages: &[Message], paths: &[String], top: Option<&str>) -> Vec<bool> {
+/// `top` is the directory that the session worked in, as far as that is known.
+pub fn about(messages: &[Message], wanted: &WantedPaths, top: Option<&str>) -> Vec<bool> {
     let mut is_about = vec![false; messages.len()];
     let mut start = 0;
     while start < messages.len() {
         let next = messages[start + 1..].iter().position(Message::is_prompt);
         let end = next.map_or(messages.len(), |next| start + 1 + next);
-        let is_named = |name: &str| paths.iter().any(|path| is_at(name, path, top));
+        let is_named =
+            |name: &str| wanted.below.iter().any(|path| is_at(name, path, top)) || is_one_of(name, &wanted.files, top);
         let names_one = messages[start..end].iter().any(|message| names_one(message, &is_named));
         is_about[start..end].fill(names_one);
         start = end;
@@ -44,6 +55,19 @@ fn call_names_one(call: &ToolCall, is_named: &impl Fn(&str) -> bool) -> bool {
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let is_between = |c: char| c.is_whitespace() || "\"'`()[]{}<>,;:=|&@".contains(c);
     text.split(is_between).map(|word| word.trim_end_matches(['.', '!', '?'])).filter(|word| !word.is_empty())
+}
+
+/// Says whether a name is that of a file.
+fn is_one_of(name: &str, files: &HashSet<String>, top: Option<&str>) -> bool {
+    let inside = top.and_then(|top| name.strip_prefix(top)?.strip_prefix('/'));
+    if files.is_empty() {
+        return false;
+    }
+    if let Some(name) = inside {
+        return files.contains(name);
+    }
+    let is_elsewhere = name.starts_with('/') && name.match_indices('/').any(|(at, _)| files.contains(&name[at + 1..]));
+    is_elsewhere || files.contains(name.strip_prefix("./").unwrap_or(name))
 }
 
 /// Says whether a name is that of a path or of something below it.
@@ -86,13 +110,24 @@ mod tests {
             message(Role::User, Part::Text("run it".into())),
             message(Role::Assistant, call("command", "cat 'lib/c.rs' | wc")),
         ];
-        let about = |path: &str| about(&messages, &[path.to_owned()], Some("/repo"));
+        let below = |path: &str| WantedPaths { below: vec![path.to_owned()], ..WantedPaths::default() };
+        let about = |path: &str| about(&messages, &below(path), Some("/repo"));
         assert_eq!(about("src/a.rs"), [true, true, false, false, false, false]);
         assert_eq!(about("src"), [true, true, true, true, false, false]);
         assert_eq!(about("lib/c.rs"), [false, false, false, false, true, true]);
         assert_eq!(about("b.rs"), [false; 6], "a file of that name elsewhere is another file");
         assert_eq!(about("sr"), [false; 6]);
         assert_eq!(about(""), [true; 6]);
+        let files = |name: &str| WantedPaths { files: HashSet::from([name.to_owned()]), ..WantedPaths::default() };
+        assert_eq!(
+            super::about(&messages, &files("src/a.rs"), Some("/repo")),
+            [true, true, false, false, false, false]
+        );
+        assert_eq!(
+            super::about(&messages, &files("src/b.rs"), Some("/home/me")),
+            [false, false, true, true, false, false]
+        );
+        assert_eq!(super::about(&messages, &files("src"), Some("/repo")), [false; 6], "it is no file");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use bstr::ByteSlice as _;
 
-pub use self::about::about;
+pub use self::about::{WantedPaths, about};
 pub use self::edited::EditedPath;
 pub use self::picture::Picture;
 pub use self::session::{SessionKey, short_ids};

@@ -83,6 +83,10 @@ fn several_commits_are_shown_in_turn_and_missing_ones_are_told() {
     let ran = scratch.shiftlog("show", ["--session=nope"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, "error: no session 'nope' recorded for this commit\n"));
     let ran = scratch.shiftlog("show", ["no-such-revision"]);
+    let told = "fatal: ambiguous argument 'no-such-revision': unknown revision or path not in the working tree\n\
+                hint: use '--' to separate paths from revisions\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (128, told));
+    let ran = scratch.shiftlog("show", ["no-such-revision", "--"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (128, "fatal: bad revision 'no-such-revision'\n"));
 }
 

@@ -142,8 +142,8 @@ const OPTION_VALUES: &[(&str, &str)] = &[
 
 /// What they complete where no option stands.
 const WORDS: &[(&[&str], &str)] = &[
-    (&["log", "grep", "search", "stats", "scan", "web", "why", "blame"], "revisions_and_paths"),
-    (&["show", "export", "summarise", "resume", "add", "remap", "purge", "verify"], "revisions"),
+    (&["log", "show", "grep", "search", "stats", "scan", "web", "why", "blame"], "revisions_and_paths"),
+    (&["export", "summarise", "resume", "add", "remap", "purge", "verify"], "revisions"),
     (&["sync"], "remotes"),
     (&["prices"], "models"),
     (&["rules"], "rules_actions"),
@@ -291,7 +291,7 @@ fn help_is_the_manual_page() {
 fn installed_pages_are_found_by_git_help() {
     let mut scratch = Scratch::new();
     let prefix = scratch.root().join("prefix");
-    let written = scratch.shiftlog("install-docs", ["--prefix", prefix.to_str().unwrap()]).ok();
+    let written = scratch.shiftlog("install-docs", ["-v", "--prefix", prefix.to_str().unwrap()]).ok();
     let files = written.lines().filter_map(|line| line.strip_prefix("write ")).collect::<Vec<_>>();
     assert_eq!(files.len(), PAGES.len() + 4 + 2 * command::ALL.len());
     assert!(files.iter().all(|file| Path::new(file).is_file()), "{files:?}");

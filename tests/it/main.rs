@@ -51,6 +51,7 @@ mod migrating;
 mod model;
 mod newer;
 mod order;
+mod paging;
 mod progress;
 mod purged_words;
 mod purging;

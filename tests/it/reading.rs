@@ -1,5 +1,6 @@
 //! What `show` looks like to somebody who reads it: whole outputs.
 
+mod tasks;
 mod without_words;
 
 use serde_json::{Value, json};

@@ -76,6 +76,11 @@ const CASES: &[(&str, &str)] = &[
     ("git shiftlog rules show feat", "git shiftlog rules show feature-one "),
     ("git shiftlog rules diff v1", "git shiftlog rules diff v1.0 "),
     ("git shiftlog log --abbrev-c", "git shiftlog log --abbrev-commit "),
+    // Only where it is an option.
+    ("git shiftlog show --agent=cl", "git shiftlog show --agent=cl"),
+    ("git shiftlog doctor --session=0b", "git shiftlog doctor --session=0b"),
+    ("git shiftlog sync push upstream ", "git shiftlog sync push upstream "),
+    ("git shiftlog sync upstream ups", "git shiftlog sync upstream ups"),
     // Aliases of Git, also those with more than our name.
     ("git sl statu", "git sl status "),
     ("git sl log --agent=dro", "git sl log --agent=droid "),

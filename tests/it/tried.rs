@@ -1,5 +1,6 @@
 //! The README alone: wrong words on the command line help, and nothing is lost by one.
 
+mod again;
 mod found;
 mod purge;
 mod typed;
@@ -328,10 +329,14 @@ fn grep_of_log_matches_lines_of_messages_as_in_git() {
 #[test]
 fn a_wrong_word_is_told_before_anything_is_shown() {
     let scratch = recorded();
-    let hint = "hint: git shiftlog log -- a.txt    # lists the conversations about a file\n";
+    let hint = "hint: use '--' to separate paths from revisions\n";
+    let neither = |word: &str| {
+        format!("fatal: ambiguous argument '{word}': unknown revision or path not in the working tree\n{hint}")
+    };
     for (args, stderr) in [
-        (&["HEAD", "a.txt"][..], format!("fatal: bad revision 'a.txt'\n{hint}")),
-        (&["HEAD", "nosuch", "HEAD~1"], "fatal: bad revision 'nosuch'\n".to_owned()),
+        (&["HEAD", "nosuch", "HEAD~1"][..], neither("nosuch")),
+        (&["HEAD", "89e"], neither("89e")),
+        (&["HEAD", "nosuch", "--"], "fatal: bad revision 'nosuch'\n".to_owned()),
     ] {
         let ran = scratch.shiftlog("show", args);
         assert_eq!(ran.stdout, "", "{args:?}");
@@ -401,7 +406,7 @@ fn install_docs_tells_only_of_what_it_changes() {
     let prefix = scratch.root().join("prefix");
     let option = format!("--prefix={}", prefix.display());
     let writes = |args: &[&str]| -> Vec<String> {
-        let text = scratch.shiftlog("install-docs", args).ok();
+        let text = scratch.shiftlog("install-docs", [args, &["-v"]].concat()).ok();
         text.lines().filter(|line| line.starts_with("write ") || *line == "nothing to do").map(str::to_owned).collect()
     };
     let dry = writes(&[&option, "-n"]);

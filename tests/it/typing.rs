@@ -26,6 +26,13 @@ fn commits_are_chosen_as_git_log_chooses_them() {
         &["--remotes"],
         &["--branches", "--remotes", "^v1.0"],
         &["--tags", "--no-merges", "--oneline"],
+        &["--branches=si*"],
+        &["--branches=side"],
+        &["--branches=side", "--branches=main"],
+        &["--tags=v*"],
+        &["--tags=v1.0", "--remotes=origin"],
+        &["--remotes=or*/m*", "^v1.0"],
+        &["--branches=nosuch*", "--tags=v*"],
     ] {
         assert_as_git(&scratch, &[&["--format=%H %s"], args].concat());
     }
@@ -173,7 +180,9 @@ fn show_takes_ranges_as_git_show_does() {
     let ran = show(&["HEAD..HEAD"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, "error: no conversation recorded for HEAD..HEAD\n"));
     let ran = show(&["HEAD..nosuch"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (128, "fatal: bad revision 'HEAD..nosuch'\n"));
+    let told = "fatal: ambiguous argument 'HEAD..nosuch': unknown revision or path not in the working tree\n\
+                hint: use '--' to separate paths from revisions\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (128, told));
 }
 
 #[test]
@@ -198,7 +207,9 @@ fn a_session_is_shown_whole_by_its_id_or_the_beginning_of_it() {
     );
     assert_eq!(lines.len(), 4);
     // Three letters are too few, and a branch of that name goes first.
-    assert_eq!(show(&["alp"]).stderr, "fatal: bad revision 'alp'\n");
+    let told = "fatal: ambiguous argument 'alp': unknown revision or path not in the working tree\n\
+                hint: use '--' to separate paths from revisions\n";
+    assert_eq!(show(&["alp"]).stderr, told);
     scratch.git(["branch", "beta-5e551011", "HEAD~3"]).ok();
     assert_eq!(prompts(&show(&["beta-5e551011"])), ["make alpha"]);
 }
@@ -332,6 +343,38 @@ fn with_paths_the_turns_about_them_are_shown() {
     assert!(stat.contains(" delta.rs | 1 +") && !stat.contains("gamma.rs |"), "{stat}");
     let json: Value = serde_json::from_str(&show(&["HEAD~1", "--json", "--", "delta.rs"]).ok()).unwrap();
     assert_eq!(json["conversation"][0]["parts"][0]["text"], "make delta");
+    // Git takes a word for a path if it is no revision and is there.
+    assert_eq!(prompts(&show(&["HEAD~1", "src/gamma.rs"])), ["make gamma"]);
+    assert_eq!(prompts(&show(&["src"])), ["more of it"]);
+    assert_eq!(prompts(&show(&["alpha-77", "delta.rs", "src/beta.rs"])), ["make delta"]);
+    let ran = show(&["HEAD~1", "delta.rs", "nosuch"]);
+    let told = "fatal: nosuch: no such path in the working tree\nhint: '--' before a path says that it is one\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (128, told));
+    // A pathspec stands for the files that Git says, also where they are gone now.
+    fs::remove_file(scratch.top.join("delta.rs")).unwrap();
+    for (specs, shown) in [
+        (&["*.rs"][..], &["make gamma", "make delta"][..]),
+        (&["gam*"], &[]),
+        (&["src/*"], &["make gamma"]),
+        (&[":(glob)*.rs"], &["make delta"]),
+        (&[":/"], &["make gamma", "now look at docs/notes.txt, please", "make delta"]),
+        (&[":/src"], &["make gamma"]),
+        (&[":(top)delta.rs", "docs"], &["now look at docs/notes.txt, please", "make delta"]),
+        (&[":(icase)DELTA.RS"], &["make delta"]),
+        (&["*.rs", ":!src"], &["make delta"]),
+        (&["src", ":(exclude)src/gamma.rs"], &[]),
+    ] {
+        assert_eq!(prompts(&show(&[&["HEAD~1", "--"], specs].concat())), shown, "{specs:?}");
+        if !specs.contains(&"docs") {
+            assert_eq!(prompts(&show(&[&["HEAD~1"], specs].concat())), shown, "without dashes: {specs:?}");
+        }
+    }
+    let stat = show(&["HEAD~1", "--stat", "--", "*.rs", ":!src"]).stdout;
+    assert!(stat.contains(" delta.rs | 1 +") && !stat.contains("gamma.rs |"), "{stat}");
+    assert_eq!(prompts(&scratch.shiftlog_in(&inside, "show", ["HEAD~1", "--", "*.rs"])), ["make gamma"]);
+    assert_eq!(prompts(&scratch.git(["--literal-pathspecs", "shiftlog", "show", "HEAD~1", "--", "*.rs"])), [""; 0]);
+    let ran = show(&["HEAD~1", "--", ":(nosuch)x"]);
+    assert!(ran.code == 128 && ran.stderr.contains("Invalid pathspec magic 'nosuch' in ':(nosuch)x'"), "{ran:?}");
     let ran = show(&["--", "delta.rs"]);
     assert_eq!(
         (ran.code, ran.stderr.as_str()),

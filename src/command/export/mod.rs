@@ -283,6 +283,7 @@ impl Export<'_, '_> {
                         origin: None,
                         continues: continues.as_ref(),
                         told_before: None,
+                        tasks: None,
                     };
                     pretty::write_document(out, &view, depth).map_err(Error::output)?;
                 }

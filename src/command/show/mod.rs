@@ -1,6 +1,7 @@
 //! `git shiftlog show`: the conversation of a commit.
 
 mod observed;
+mod paths;
 mod session;
 
 use std::collections::HashSet;
@@ -10,21 +11,25 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use self::session::{Group, parents, print};
+use self::paths::Pathspecs;
+use self::session::{Group, parents, print, tasks_before};
 use super::change::{self, Change};
 use super::target::{self, Named};
 use crate::cli::{self, Json, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Repository, date};
 use crate::outside;
-use crate::pretty::{self, Depth, Origin, SubAgent, TurnRange};
+use crate::pretty::{self, Depth, Origin, SubAgent, Tasks, TurnRange};
 use crate::record::{Conversation, Evidence, MissingWords, Note, Reader, SubAgents, Words};
 use crate::told::Changes;
-use crate::transcript::{about, turn_numbers, turns};
+use crate::transcript::{WantedPaths, about, turn_numbers, turns};
 
 /// Show the conversation of a commit
 #[derive(Clone, Debug, Parser)]
-#[command(name = "git-shiftlog-show", override_usage = "git shiftlog show [<options>] [<revision>...] [-- <path>...]")]
+#[command(
+    name = "git-shiftlog-show",
+    override_usage = "git shiftlog show [<options>] [<revision>...] [[--] <path>...]"
+)]
 pub struct Options {
     /// Show the whole session up to the commit
     #[arg(long)]
@@ -68,7 +73,7 @@ pub struct Options {
     change: Change,
     #[command(flatten)]
     printing: Printing,
-    /// Commits, ranges of commits and sessions; paths behind '--'
+    /// Commits, ranges of commits and sessions, then paths
     #[arg(value_name = "revision")]
     words: Vec<OsString>,
 }
@@ -134,8 +139,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let repo = cli::repository()?;
         crate::command::open::store_missed(&repo);
         let reader = options.printing.reader(&repo);
-        let paths = options.paths(&repo)?;
-        let targets = match options.targets(&reader) {
+        // What is neither a revision nor a path may be a session.
+        let words = cli::split_words_with(&repo, &options.words, |_| Ok(()))?;
+        let paths = options.paths(&repo, &words.paths)?;
+        let targets = match options.targets(&reader, words) {
             Err(error) if error.kind() == Kind::Missing => {
                 cli::error(&error);
                 return Ok(Outcome::No);
@@ -143,11 +150,12 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             targets => targets?,
         };
         // A word that is no revision is found before the first conversation fills the screen.
-        targets.iter().try_for_each(|(revision, _)| target::commit_of(&repo, revision).map(drop))?;
+        targets.iter().try_for_each(|(revision, _)| commit_of(&repo, revision))?;
         let dates = options.printing.dates(&repo, date::Format::default())?;
         let mut shown = Shown {
             repo: &repo,
             options: &options,
+            wanted: None,
             paths,
             dates,
             screen: None,
@@ -190,26 +198,23 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 
 impl Options {
     /// Returns the commits to show, each with the options for it: of a session, all is shown up to its last commit.
-    fn targets(&self, reader: &Reader<'_>) -> Result<Vec<(String, Options)>> {
-        let (words, _) = cli::split_at_dashes(&self.words);
-        if words.is_empty() {
+    fn targets(&self, reader: &Reader<'_>, words: cli::Words) -> Result<Vec<(String, Options)>> {
+        if words.revisions.is_empty() {
             return Ok(vec![("HEAD".into(), self.clone())]);
         }
-        let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let with_options = |target| match target {
             Named::Commit(revision) => (revision, self.clone()),
             Named::Session { commit_id, key } => {
                 (commit_id.to_string(), Options { session: Some(key.id), full: true, ..self.clone() })
             }
         };
-        let is_narrow = self.session.is_some() || !cli::split_at_dashes(&self.words).1.is_empty();
+        let is_narrow = self.session.is_some() || !words.paths.is_empty();
         let has_evidence = self.wants_evidence() && !is_narrow;
-        Ok(target::targets(reader, &words, has_evidence)?.into_iter().map(with_options).collect())
+        Ok(target::targets(reader, &words.revisions, has_evidence)?.into_iter().map(with_options).collect())
     }
 
-    /// Returns the paths that turns are wanted about, from the top of the working tree.
-    fn paths(&self, repo: &Repository) -> Result<Vec<String>> {
-        let (_, paths) = cli::split_at_dashes(&self.words);
+    /// Returns the paths that turns are wanted about.
+    fn paths(&self, repo: &Repository, paths: &[OsString]) -> Result<Pathspecs> {
         let refuse = |what: &str| Err(Error::new(Kind::Usage, format!("{what} cannot be used together")));
         if self.raw && !paths.is_empty() {
             return refuse("'--raw' and paths");
@@ -218,8 +223,16 @@ impl Options {
         if let Some(option) = of_people.filter(|_| self.format == Some(Layout::Markdown)) {
             return refuse(&format!("options '--format=markdown' and '{option}'"));
         }
-        target::paths_from_top(repo, paths)
+        Pathspecs::read(repo, paths)
     }
+}
+
+/// Looks whether a word names a commit: as in Git, one that does not could have been meant as a path, too.
+fn commit_of(repo: &Repository, word: &str) -> Result<()> {
+    target::commit_of(repo, word).map(drop).map_err(|error| {
+        let says_no_more = error.hints().is_empty() && error.to_string() == format!("bad revision '{word}'");
+        if says_no_more { cli::neither(word) } else { error }
+    })
 }
 
 /// For how many sessions of a commit earlier commits are asked what a session continues and what its agent was told before:
@@ -231,7 +244,9 @@ struct Shown<'a> {
     repo: &'a Repository,
     options: &'a Options,
     /// The paths that turns are wanted about; all are wanted if there are none.
-    paths: Vec<String>,
+    paths: Pathspecs,
+    /// What they stand for at the present commit.
+    wanted: Option<WantedPaths>,
     dates: date::Format,
     /// Started with the first thing to show, so that an error alone does not flash by in a pager.
     screen: Option<Screen>,
@@ -261,6 +276,7 @@ impl Shown<'_> {
         self.sub_agents =
             if self.options.wants_sub_agents() { reader.sub_agents_until(commit_id)? } else { SubAgents::new() };
         self.looked_back = 0;
+        self.wanted = self.paths.wanted(self.repo, commit_id)?;
         let note = reader.note(commit_id)?.ok_or_else(|| target::nothing_on(self.repo, revision))?;
         for problem in note.problems() {
             cli::warning(problem);
@@ -373,11 +389,8 @@ impl Shown<'_> {
 
     /// Says of each message whether its turn is about one of the wanted paths; `None` if none is wanted.
     fn about_paths(&self, conversation: &Conversation) -> Option<Vec<bool>> {
-        if self.paths.is_empty() {
-            return None;
-        }
         let top = self.repo.worktree().map(|top| top.to_string_lossy());
-        Some(about(&conversation.messages, &self.paths, top.as_deref()))
+        Some(about(&conversation.messages, self.wanted.as_ref()?, top.as_deref()))
     }
 
     /// Returns the error for a commit of which nothing was shown.
@@ -389,7 +402,7 @@ impl Shown<'_> {
                 None => missing(format!("the conversation of {revision} has no such turn")),
             };
         }
-        let Some(path) = cli::split_at_dashes(&self.options.words).1.first() else {
+        let Some(path) = self.paths.first() else {
             return target::nothing_on(self.repo, revision);
         };
         let path = path.to_string_lossy();
@@ -401,9 +414,7 @@ impl Shown<'_> {
     /// Prints what a commit changed, if that is wanted.
     fn change(&mut self, commit_id: ObjectId) -> Result<()> {
         let Some(screen) = self.screen.as_mut() else { return Ok(()) };
-        // An empty pathspec is no path.
-        let pathspecs = self.paths.iter().map(|path| format!(":(top,literal){path}").into()).collect();
-        let options = self.options.change.options(screen, pathspecs);
+        let options = self.options.change.options(screen, self.paths.for_git());
         change::print(screen, self.repo, commit_id, &options, "")
     }
 
@@ -436,6 +447,10 @@ impl Shown<'_> {
             let before = reader.told_before(commit.commit_id, &summary.key.agent);
             group.told_before =
                 before.map(|(id, before)| (repo.abbreviate(id), Changes::between(&before.files(), &rules.files())));
+        }
+        if is_for_people && !self.options.full && may_look_back && Tasks::are_made_before(&group.conversation.messages)
+        {
+            group.tasks = tasks_before(reader, commit.commit_id, &group.conversation.summary.key)?;
         }
         let origin = group.origin;
         print(repo, screen, self.options, commit, group, is_first, &self.evidence)?;

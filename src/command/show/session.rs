@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use super::{Layout, Options};
 use crate::cli::{self, Screen};
 use crate::error::Result;
-use crate::git::{Commit, Repository};
-use crate::pretty::{self, Origin, SubAgent, View};
-use crate::record::{Conversation, Evidence, Summary};
+use crate::git::{Commit, ObjectId, Repository};
+use crate::pretty::{self, Origin, SubAgent, Tasks, View};
+use crate::record::{Conversation, Evidence, Reader, Summary};
 use crate::told::Changes;
 use crate::transcript::{SessionKey, turn_numbers};
 use crate::upkeep::verify::verify;
@@ -27,13 +27,16 @@ pub(super) struct Group {
     pub origin: Option<Origin>,
     /// The last commit before whose record says what the agent was told, and what differs.
     pub told_before: Option<(String, Changes)>,
+    /// The tasks that the session made before, if some are changed here.
+    pub tasks: Option<Tasks>,
 }
 
 impl Group {
     /// Makes a group of a session alone.
     pub fn of(conversation: Conversation) -> Self {
         let (numbers, sub_agents) = (turn_numbers(&conversation.messages), Vec::new());
-        Group { conversation, numbers, about: None, sub_agents, continues: None, origin: None, told_before: None }
+        let (about, continues, origin, told_before, tasks) = (None, None, None, None, None);
+        Group { conversation, numbers, about, sub_agents, continues, origin, told_before, tasks }
     }
 
     /// Says whether a conversation is that of a sub-agent of the session.
@@ -48,6 +51,18 @@ pub(super) fn parents(summaries: &[Summary]) -> HashSet<SessionKey> {
     summaries.iter().filter_map(|summary| summary.key.parent()).collect()
 }
 
+/// Returns the tasks that a session has made up to a commit.
+pub(super) fn tasks_before(reader: &Reader<'_>, commit_id: ObjectId, key: &SessionKey) -> Result<Option<Tasks>> {
+    let mut tasks = None;
+    if let Some(mut sessions) = reader.sessions(commit_id)? {
+        reader.each_of_session(&mut sessions, key, true, |whole| {
+            tasks = Some(Tasks::of(&whole.messages));
+            Ok(())
+        })?;
+    }
+    Ok(tasks)
+}
+
 pub(super) fn print(
     repo: &Repository,
     screen: &mut Screen,
@@ -57,7 +72,7 @@ pub(super) fn print(
     is_first: bool,
     evidence: &[Evidence],
 ) -> Result<()> {
-    let Group { conversation, numbers, about, sub_agents, continues, origin, told_before } = group;
+    let Group { conversation, numbers, about, sub_agents, continues, origin, told_before, tasks } = group;
     if options.raw || options.json.is_on {
         let notice = conversation.summary.newer_notice();
         conversation.problems.iter().chain(&notice).for_each(|words| cli::warning(words));
@@ -82,7 +97,8 @@ pub(super) fn print(
         }
         let (conversation, turns) = (&conversation, options.turn.as_ref());
         let (about, continues, told_before) = (about.as_deref(), continues.as_ref(), told_before.as_ref());
-        let view = View { commit, conversation, sub_agents: &sub_agents, turns, about, origin, continues, told_before };
+        let (sub_agents, tasks) = (&sub_agents, tasks.as_ref());
+        let view = View { commit, conversation, sub_agents, turns, about, origin, continues, told_before, tasks };
         if options.format == Some(Layout::Markdown) {
             return pretty::write_document(out, &view, depth);
         }

@@ -1,11 +1,10 @@
 //! Tool calls as HTML: one line that says what was done, and below it the change, the command or the answer.
 
-use std::collections::HashMap;
-
 use maud::{Markup, html};
 
 use super::super::call::{self, Act, Item};
 use super::super::place::Directories;
+use super::super::tasks::Tasks;
 use super::change;
 use super::words::{attached, beginning, markdown};
 use crate::outside;
@@ -35,24 +34,18 @@ pub struct Shown {
 #[derive(Debug, Default)]
 pub struct Calls {
     place: Directories,
-    /// The items of lists that calls have made one by one, by their ids.
-    tasks: HashMap<String, String>,
+    tasks: Tasks,
 }
 
 impl Calls {
     /// Shows calls with paths as they are from a place.
     pub fn new(place: Directories) -> Self {
-        Calls { place, tasks: HashMap::new() }
+        Calls { place, tasks: Tasks::default() }
     }
 
     /// Keeps the name of an item that was made: later calls have only its number.
     pub fn remember(&mut self, call: &ToolCall, result: Option<&ToolResult>) {
-        if let (Act::Task(None, item), Some(result)) = (Act::of(call), result) {
-            let number = result.text.split_once('#').map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit));
-            if let Some(number) = number.map(String::from_iter).filter(|number| !number.is_empty()) {
-                self.tasks.insert(number, item.text.to_string());
-            }
-        }
+        self.tasks.remember(call, result);
     }
 
     /// Returns what a call is about, in plain text.
@@ -84,10 +77,7 @@ impl Calls {
     }
 
     fn item(&self, item: &Item<'_>, id: Option<&str>) -> String {
-        let known = id.and_then(|id| self.tasks.get(id)).map(String::as_str);
-        let text = if item.text.is_empty() { known.unwrap_or_default() } else { &item.text };
-        let number = id.filter(|_| text.is_empty()).map(|id| format!("#{id}")).unwrap_or_default();
-        outside::line(&format!("{} {number}{text}", sign(item)))
+        outside::line(&format!("{} {}", sign(item), self.tasks.name(item, id)))
     }
 
     /// Returns a call and what the tool answered.

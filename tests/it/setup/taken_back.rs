@@ -67,3 +67,129 @@ fn a_tracked_file_is_not_edited_through_a_hook_that_is_a_link() {
     }
     assert_eq!(scratch.git(["status", "--porcelain", "tools"]).ok(), "", "the tracked file is as it was");
 }
+
+/// What the fetch refspecs of remotes say of our refs.
+fn fetched(scratch: &Scratch) -> String {
+    scratch.git(["config", "--local", "--get-regexp", r"remote\..*\.fetch", "shiftlog"]).stdout
+}
+
+/// A repository that shares everything with a remote that has got another name since.
+fn renamed() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.git(["remote", "add", "origin", "/nowhere"]).ok();
+    scratch.shiftlog("init", ["--agent=claude", "-q", "--share=all"]).ok();
+    scratch.git(["remote", "rename", "origin", "upstream"]).ok();
+    assert_eq!(fetched(&scratch).lines().filter(|line| line.contains("upstream.fetch")).count(), 3);
+    scratch
+}
+
+#[test]
+fn refspecs_of_a_remote_that_was_renamed_are_known() {
+    let scratch = renamed();
+    scratch.shiftlog("init", ["--agent=claude", "-q", "--no-share"]).ok();
+    assert_eq!(fetched(&scratch), "", "init --no-share");
+
+    let scratch = renamed();
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert_eq!(fetched(&scratch), "", "deinit");
+
+    let scratch = renamed();
+    fs::remove_file(scratch.top.join(".git/shiftlog/installed")).unwrap();
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert_eq!(fetched(&scratch), "", "deinit where nobody wrote down what was done");
+
+    // Another remote may have got the name.
+    let scratch = renamed();
+    scratch.git(["remote", "add", "origin", "/elsewhere"]).ok();
+    scratch.shiftlog("init", ["--agent=claude", "-q", "--share=notes"]).ok();
+    let mut expected = String::new();
+    for remote in ["upstream", "origin"] {
+        for (ours, copy) in [("refs/notes/shiftlog*", "notes*"), ("refs/shiftlog/purged*", "purged*")] {
+            expected += &format!("remote.{remote}.fetch +{ours}:refs/shiftlog/remotes/{remote}/{copy}\n");
+        }
+    }
+    assert_eq!(fetched(&scratch), expected, "init --share");
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert_eq!(fetched(&scratch), "");
+}
+
+#[test]
+fn a_refspec_that_a_user_has_written_stays() {
+    let scratch = renamed();
+    let own = "+refs/notes/shiftlog*:refs/shiftlog/remotes/mine/notes*";
+    scratch.git(["config", "--add", "remote.upstream.fetch", own]).ok();
+    scratch.shiftlog("init", ["--agent=claude", "-q", "--no-share"]).ok();
+    assert_eq!(fetched(&scratch), format!("remote.upstream.fetch {own}\n"));
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert_eq!(fetched(&scratch), format!("remote.upstream.fetch {own}\n"));
+}
+
+#[test]
+fn doctor_finds_what_a_renamed_remote_leaves_and_its_advice_mends_it() {
+    let scratch = renamed();
+    scratch.git(["update-ref", "refs/shiftlog/remotes/origin/notes", "HEAD"]).ok();
+    scratch.git(["config", "shiftlog.origin.push", "none"]).ok();
+    let doctor = || scratch.shiftlog("doctor", ["--no-rehearsal"]).stdout;
+    let of_remotes = |text: &str| -> Vec<String> {
+        text.lines().filter(|line| line.contains("origin")).map(str::to_owned).collect()
+    };
+    let told = doctor();
+    let problem = |ours: &str, copy: &str| {
+        format!(
+            "problem  remote.upstream.fetch +{ours}:refs/shiftlog/remotes/origin/{copy}: \
+             it stores what 'upstream' has as that of 'origin', its name before"
+        )
+    };
+    let remove = "git for-each-ref --format='delete %(refname)' refs/shiftlog/remotes/origin/ | git update-ref --stdin";
+    let notes = [
+        format!("note     copies of what 'origin' had, which is no remote now, stay; to remove them: {remove}"),
+        "note     shiftlog.origin.push has no effect: there is no remote 'origin'".to_owned(),
+    ];
+    let problems = [
+        problem("refs/notes/shiftlog*", "notes*"),
+        problem("refs/shiftlog/purged*", "purged*"),
+        problem("refs/shiftlog/sessions*", "sessions*"),
+    ];
+    assert_eq!(of_remotes(&told), [&problems[..], &notes].concat());
+    assert!(told.contains("note     what others share by 'upstream' is not fetched; "), "{told}");
+    assert_eq!(told.matches("fix: git shiftlog init --share=all\n").count(), 3, "{told}");
+    scratch.git(["shiftlog", "init", "--share=all", "--agent=claude", "-q"]).ok();
+    assert_eq!(of_remotes(&doctor()), notes);
+    scratch.run_in(&scratch.top, "sh", ["-c", remove]).ok();
+    assert_eq!(of_remotes(&doctor()), notes[1..]);
+
+    // A refspec that nobody wrote down is for the user to remove.
+    scratch
+        .git(["config", "--add", "remote.upstream.fetch", "+refs/notes/shiftlog*:refs/shiftlog/remotes/x/notes*"])
+        .ok();
+    let told = scratch.shiftlog("doctor", ["--no-rehearsal", "-q"]).stdout;
+    let fix = told.lines().find_map(|line| line.trim().strip_prefix("fix: ")).unwrap();
+    scratch.run_in(&scratch.top, "sh", ["-c", fix]).ok();
+    assert_eq!(scratch.shiftlog("doctor", ["--no-rehearsal", "-q"]).stdout, "");
+}
+
+#[test]
+fn deinit_says_nothing_of_a_value_that_the_user_has_changed() {
+    let scratch = Scratch::set_up();
+    scratch.git(["config", "notes.shiftlog.mergeStrategy", "union"]).ok();
+    let told = scratch.shiftlog("deinit", [""; 0]).ok();
+    assert!(!told.contains("mergeStrategy"), "{told}");
+    assert_eq!(scratch.git(["config", "notes.shiftlog.mergeStrategy"]).ok(), "union\n");
+    assert_eq!(scratch.shiftlog("deinit", [""; 0]).ok(), "nothing to do\n");
+    assert!(!scratch.state().exists());
+}
+
+#[test]
+fn deinit_leaves_no_lock_behind() {
+    let scratch = Scratch::set_up();
+    // As any command that stores something.
+    fs::write(scratch.state().join("lock"), "").unwrap();
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert!(!scratch.state().exists());
+    let log = scratch.state().join("log");
+    fs::create_dir_all(scratch.state()).unwrap();
+    fs::write(&log, "what has happened\n").unwrap();
+    fs::write(scratch.state().join("lock"), "").unwrap();
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert!(log.exists());
+}

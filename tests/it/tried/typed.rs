@@ -54,7 +54,17 @@ fn files_are_scanned_outside_a_repository_too() {
         128,
         "fatal: cannot read 'nosuch': No such file or directory\n",
     );
-    for args in [&["--archive"][..], &["HEAD"], &["--fix", "--", "a.log"], &[]] {
+    for word in ["HEAD", "nosuch"] {
+        told(
+            &scratch.shiftlog_in(&outside, "scan", [word]),
+            128,
+            &format!(
+                "fatal: cannot read '{word}': No such file or directory\n\
+                 hint: outside a repository, only files are looked at\n"
+            ),
+        );
+    }
+    for args in [&["--archive"][..], &["--fix", "--", "a.log"], &[]] {
         let ran = scratch.shiftlog_in(&outside, "scan", args);
         told(&ran, 128, "fatal: not a git repository (or any of the parent directories): .git\n");
     }

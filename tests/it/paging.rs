@@ -1,0 +1,47 @@
+//! A pager has the terminal until it ends, whatever is typed meanwhile.
+
+use std::fs;
+
+use crate::support::Scratch;
+
+/// Runs a command at a terminal, sends it SIGINT once its pager has started, and lets the pager end then. Prints how the
+/// command has ended, and whether the pager had ended before.
+const DRIVER: &str = r#"
+import os, pathlib, pty, signal, subprocess, sys, threading, time
+here = pathlib.Path(sys.argv[1])
+leader, terminal = pty.openpty()
+command = subprocess.Popen(sys.argv[2:], stdout=terminal, stderr=terminal)
+while not (here / "started").exists():
+    time.sleep(0.01)
+command.send_signal(signal.SIGINT)
+time.sleep(0.2)
+(here / "go").touch()
+print(command.wait(), (here / "ended").exists())
+"#;
+
+#[test]
+fn a_command_that_is_interrupted_waits_for_its_pager() {
+    let mut scratch = Scratch::set_up();
+    if scratch.run_in(&scratch.top, "sh", ["-c", "command -v python3"]).code != 0 {
+        crate::support::skip("there is no python3");
+        return;
+    }
+    let session = scratch.session("s1");
+    session.prompt("make it");
+    session.edits("a.txt", &"much to show\n".repeat(20_000));
+    session.commits("one");
+    let program = crate::support::bin_dir().join("git-shiftlog-show");
+    for (name, reads) in [("all", "cat >\"$PLACE/shown\""), ("nothing", ":")] {
+        let place = scratch.root().join(name);
+        fs::create_dir(&place).unwrap();
+        scratch.env.insert("PLACE".into(), place.to_str().unwrap().into());
+        let pager = format!(
+            "trap '' INT; {reads}; : >\"$PLACE/started\"; until [ -e \"$PLACE/go\" ]; do sleep 0.01; done; \
+             sleep 0.3; : >\"$PLACE/ended\""
+        );
+        scratch.env.insert("GIT_PAGER".into(), pager);
+        let words = ["-c", DRIVER, place.to_str().unwrap(), program.to_str().unwrap(), "-vv", "HEAD"];
+        let ended = scratch.run_in(&scratch.top, "python3", words).ok();
+        assert_eq!(ended, "-2 True\n", "a pager that reads {name}");
+    }
+}
