@@ -17,7 +17,7 @@ const EXCLUDE_MARK: &str = "# git-shiftlog: settings of agents that are private 
 /// The suffix of a file's name while the file is being written.
 const UNFINISHED: &str = ".shiftlog-new";
 /// The longest name of a file.
-const MAX_NAME_BYTES: usize = 255;
+pub const MAX_NAME_BYTES: usize = 255;
 
 /// The directory that logs of a Salesforce org are fetched into, which is kept out of commits.
 pub const APEX_LOGS: &str = "apexlogs";

@@ -11,6 +11,7 @@ mod adopt;
 mod apply;
 mod backup;
 mod block;
+mod bounds;
 mod edit;
 mod generate;
 mod glob;
@@ -30,6 +31,7 @@ mod work;
 
 use std::path::{Component, Path, PathBuf};
 
+pub use self::bounds::check_paths;
 pub use self::edit::words;
 pub use self::glob::is_pattern;
 pub use self::import::{Choice, FoundRule};
@@ -147,8 +149,9 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// If no file may be written there.
+    /// If no file may be written there, or none can.
     fn allowed(&self, configured: &str) -> Result<PathBuf> {
+        bounds::check_path(configured)?;
         let absolute = self.absolute(configured);
         if self.allows(&absolute) {
             return Ok(absolute);

@@ -2,6 +2,7 @@
 
 mod adopting;
 mod blocks;
+mod bounds;
 mod elsewhere;
 mod harm;
 mod hostile;
