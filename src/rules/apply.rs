@@ -12,7 +12,7 @@ use super::backup::{self, Backup};
 use super::registry::{Entry, Original, Registry};
 use super::report::Change;
 use super::store::Store;
-use super::{Place, Scope, block, generate, is_plain, places, want};
+use super::{Place, Scope, block, generate, is_plain, places, shared, want};
 use crate::error::{Error, Kind, Result};
 use crate::git::{fault_point, private};
 use crate::managed::disk::{self, Node};
@@ -57,12 +57,14 @@ fn journal_path(place: &Place) -> PathBuf {
 ///
 /// [`Kind::Busy`] if another process holds it for long.
 pub fn lock(place: &Place) -> Result<private::Lock> {
-    let lock = private::lock(&place.state.join("lock"), Instant::now() + LOCK_TIMEOUT).map_err(|error| match error
-        .kind()
-    {
-        Kind::Busy => error.hint("another 'git shiftlog rules' is running; try again when it has ended"),
-        _ => error,
-    })?;
+    let lock =
+        private::lock(&place.lock_path(), Instant::now() + LOCK_TIMEOUT).map_err(|error| match error.kind() {
+            Kind::Busy => error.hint("another 'git shiftlog rules' is running; try again when it has ended"),
+            _ => error,
+        })?;
+    if place.scope == Scope::Home && shared::state(&place.base) != place.state {
+        return Err(Error::new(Kind::Busy, "another home has begun to use this store meanwhile; try again"));
+    }
     let path = journal_path(place);
     // It has what all files get, and so no bound; it comes into being in one piece, and nobody else writes it.
     if let Some(bytes) = file::read(&path)? {

@@ -21,6 +21,7 @@ mod places;
 mod plan;
 mod registry;
 mod report;
+mod shared;
 mod store;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
@@ -80,15 +81,11 @@ impl Place {
     /// If the path is not absolute or not UTF-8.
     pub fn of_home(home: &Path) -> Result<Self> {
         let base = one_name(home)?;
-        let store = base.join(STORE);
-        Ok(Place {
-            scope: Scope::Home,
-            home: base.clone(),
-            base,
-            shares_home: false,
-            state: store.join("shiftlog"),
-            backups: store.join("backups"),
-        })
+        let (store, state) = (base.join(STORE), shared::state(&base));
+        // Where the store is another home's as well, the earlier tool's backups are that home's.
+        let is_first = state.parent() == Some(&store);
+        let backups = if is_first { &store } else { &state }.join("backups");
+        Ok(Place { scope: Scope::Home, home: base.clone(), base, shares_home: false, state, backups })
     }
 
     /// Returns the place of the store of a working tree. What was written is remembered in `git_dir`, never committed.
@@ -118,6 +115,14 @@ impl Place {
     /// Returns the file that makes a directory a store.
     pub fn manifest(&self) -> PathBuf {
         self.store().join("manifest.json")
+    }
+
+    /// Returns the file that is locked while the store is written.
+    fn lock_path(&self) -> PathBuf {
+        match self.scope {
+            Scope::Home => self.store().join("shiftlog/lock"),
+            Scope::Repository => self.state.join("lock"),
+        }
     }
 
     /// Fails if a path of the store of a repository leads out of it by a symbolic link: others have made the repository,

@@ -12,6 +12,7 @@ mod names;
 mod nested;
 mod outside;
 mod places;
+mod sharing;
 mod unknown;
 
 use std::fs;
