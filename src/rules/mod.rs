@@ -117,6 +117,16 @@ impl Place {
         self.store().join("manifest.json")
     }
 
+    /// Returns the file with the steps of a command that is running, or was killed.
+    fn journal_path(&self) -> PathBuf {
+        self.state.join("journal.json")
+    }
+
+    /// Says whether a command that was killed has left something to finish.
+    fn is_unfinished(&self) -> bool {
+        disk::is_there(&self.journal_path())
+    }
+
     /// Returns the file that is locked while the store is written.
     fn lock_path(&self) -> PathBuf {
         match self.scope {
