@@ -7,6 +7,7 @@ mod elsewhere;
 mod harm;
 mod hostile;
 mod keeping;
+mod leftovers;
 mod losses;
 mod names;
 mod nested;
@@ -14,6 +15,7 @@ mod outside;
 mod places;
 mod sharing;
 mod unknown;
+mod unreadable;
 
 use std::fs;
 use std::path::PathBuf;
