@@ -2,11 +2,15 @@
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown, lchown};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Kind, Result};
+
+/// The beginning of the name of a file that is being written.
+const UNFINISHED: &str = ".tmp-";
 
 /// A lock that other processes of ours wait for; the system releases it when the process ends.
 pub struct Lock {
@@ -19,13 +23,8 @@ pub struct Lock {
 ///
 /// [`Kind::Busy`] when the deadline passes, another kind if the file cannot be created; the message names the file.
 pub fn lock(path: &Path, deadline: Instant) -> Result<Lock> {
-    let directory = path.parent().unwrap_or(Path::new("."));
     loop {
-        create_dir(directory)?;
-        let is_shared = is_shared(directory);
-        let opened = options(is_shared).create(true).truncate(false).open(path);
-        let file = opened.map_err(|error| Error::io("open", path, error))?;
-        share(&file, is_shared);
+        let file = open_own(path, false)?;
         match file.try_lock() {
             Ok(()) if is_at(&file, path) => return Ok(Lock { _file: file }),
             Err(std::fs::TryLockError::Error(error)) => return Err(Error::io("lock", path, error)),
@@ -36,6 +35,60 @@ pub fn lock(path: &Path, deadline: Instant) -> Result<Lock> {
             return Err(Error::new(Kind::Busy, format!("another process holds the lock '{}'", path.display())));
         }
         std::thread::sleep(Duration::from_millis(3));
+    }
+}
+
+/// Opens a file of ours for writing, with the directories above it; they and the file are created if needed.
+fn open_own(path: &Path, is_appended_to: bool) -> Result<File> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    create_dir(directory)?;
+    let is_shared = is_shared(directory);
+    let options = || {
+        let mut options = options(is_shared);
+        options.append(is_appended_to);
+        options
+    };
+    let is = |outcome: &std::io::Result<File>, kind| outcome.as_ref().is_err_and(|error| error.kind() == kind);
+    let mut opened = options().open(path);
+    if is(&opened, std::io::ErrorKind::NotFound) {
+        opened = options().create_new(true).open(path).inspect(|file| hand_over(file, directory));
+        // Another process was faster, or it is a link to what is not there.
+        if is(&opened, std::io::ErrorKind::AlreadyExists) {
+            opened = options().create(true).truncate(false).open(path);
+        }
+    }
+    let regular = opened.and_then(|file| if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) });
+    let file = regular.map_err(|error| match error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) {
+        // A named pipe that nobody reads.
+        true => Error::io("open", path, not_regular()),
+        false => Error::io("open", path, error),
+    })?;
+    share(&file, is_shared);
+    Ok(file)
+}
+
+fn not_regular() -> std::io::Error {
+    std::io::Error::other("it is not a regular file")
+}
+
+/// Returns the owner and the group of a file or directory, if we are root and the owner is not: what we make there would lock
+/// the owner out.
+fn owner(path: &Path) -> Option<(Option<u32>, Option<u32>)> {
+    let metadata = if rustix::process::geteuid().is_root() { path.metadata().ok()? } else { return None };
+    (metadata.uid() != 0).then_some((Some(metadata.uid()), Some(metadata.gid())))
+}
+
+/// Gives an open file that root has just made to the owner of the directory that it is in, as far as that is permitted.
+pub fn hand_over(made: impl AsFd, directory: &Path) {
+    if let Some((user, group)) = owner(directory) {
+        let _ = fchown(made, user, group);
+    }
+}
+
+/// Does the same with a link or a directory.
+pub fn hand_over_path(made: &Path, directory: &Path) {
+    if let Some((user, group)) = owner(directory) {
+        let _ = lchown(made, user, group);
     }
 }
 
@@ -51,10 +104,10 @@ pub fn is_shared(directory: &Path) -> bool {
     directory.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o2020 == 0o2020)
 }
 
-/// Returns options that create files for their owner, or for the group of a shared repository.
+/// Returns options that create files for their owner, or for the group of a shared repository. A named pipe does not block.
 pub fn options(is_shared: bool) -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.write(true);
+    options.write(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
     options.mode(if is_shared { 0o660 } else { 0o600 });
     options
 }
@@ -72,12 +125,7 @@ pub fn share(file: &File, is_shared: bool) {
 ///
 /// [`Kind::Storage`] when the disk is full or read-only.
 pub fn append(path: &Path, bytes: &[u8]) -> Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    create_dir(directory)?;
-    let is_shared = is_shared(directory);
-    let opened = options(is_shared).create(true).append(true).open(path);
-    let mut file = opened.map_err(|error| Error::io("open", path, error))?;
-    share(&file, is_shared);
+    let mut file = open_own(path, true)?;
     file.write_all(bytes).map_err(|error| Error::io("write", path, error))
 }
 
@@ -115,6 +163,7 @@ pub fn create_dir(path: &Path) -> Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => return Ok(()),
         made => made.map_err(fail)?,
     }
+    hand_over_path(path, above);
     let mode = if is_shared(above) { 0o2770 } else { 0o700 };
     std::fs::set_permissions(path, Permissions::from_mode(mode)).map_err(fail)
 }
@@ -151,7 +200,7 @@ pub fn read(path: &Path, max_bytes: u64) -> std::io::Result<Vec<u8>> {
 pub fn read_open(file: File, max_bytes: u64) -> std::io::Result<Vec<u8>> {
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return Err(std::io::Error::other("it is not a regular file"));
+        return Err(not_regular());
     }
     let mut bytes = Vec::new();
     if metadata.len() <= max_bytes {
@@ -182,14 +231,26 @@ pub fn write_synced(path: &Path, bytes: &[u8]) -> Result<()> {
     put(path, bytes, true)
 }
 
+/// Removes from a directory of ours the files that processes which were killed have not finished. No other process may be
+/// writing in it.
+pub fn sweep(directory: &Path) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if is_file && entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 fn put(path: &Path, bytes: &[u8], is_synced: bool) -> Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     create_dir(directory)?;
     // tempfile makes files with mode 0600.
     let mut file = tempfile::Builder::new()
-        .prefix(".tmp-")
+        .prefix(UNFINISHED)
         .tempfile_in(directory)
         .map_err(|error| Error::io("write", path, error))?;
+    hand_over(file.as_file(), directory);
     share(file.as_file(), is_shared(directory));
     file.write_all(bytes).map_err(|error| Error::io("write", path, error))?;
     if is_synced {
@@ -219,10 +280,15 @@ mod tests {
         assert_eq!(read(&link, 5).unwrap(), b"12345");
         // A table of prices from /dev/zero took all memory, one from a named pipe waited for ever.
         let pipe = directory.path().join("pipe");
-        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
         for other in [pipe.as_path(), Path::new("/dev/zero"), directory.path()] {
             let error = read(other, 5).unwrap_err();
             assert_eq!(error.to_string(), "it is not a regular file", "{}", other.display());
+        }
+        // So did a lock and a log.
+        let deadline = Instant::now() + Duration::from_secs(60);
+        for error in [lock(&pipe, deadline).map(drop).unwrap_err(), append(&pipe, b"").unwrap_err()] {
+            assert_eq!(error.to_string(), format!("cannot open '{}': it is not a regular file", pipe.display()));
         }
         // The length of such a file is reported as 0.
         assert_eq!(read(Path::new("/proc/self/status"), 5).unwrap_err().kind(), ErrorKind::FileTooLarge);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -117,6 +117,12 @@ pub fn resolved(path: &Path) -> Result<PathBuf> {
     }
 }
 
+/// Returns where links lead above a path, be what is there missing from some directory on; `None` if a link leads nowhere.
+pub fn real_above(path: &Path) -> Option<PathBuf> {
+    let there = path.ancestors().skip(1).find(|above| is_there(above))?;
+    Some(there.canonicalize().ok()?.join(path.strip_prefix(there).ok()?))
+}
+
 /// Reads a text; `None` if there is none. A link to a file is followed.
 ///
 /// # Errors
@@ -203,10 +209,27 @@ pub fn set_modified(path: &Path, modified: Option<Modified>) {
     let _ = rustix::fs::utimensat(rustix::fs::CWD, path, &times, rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
 }
 
-/// Gives a new file the owner and the group of what it replaces, and on Linux the user's attributes and the access control
+/// Makes a directory and those above it, each with this mode as far as the umask leaves it. What root makes belongs to the
+/// owner of the directory that it is in.
+///
+/// # Errors
+///
+/// If it cannot be made.
+pub fn make_directories(path: &Path, mode: u32) -> std::io::Result<()> {
+    let Some(above) = path.parent().filter(|_| !path.is_dir()) else { return Ok(()) };
+    make_directories(above, mode)?;
+    match fs::DirBuilder::new().mode(mode).create(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        made => made.map(|()| private::hand_over_path(path, above)),
+    }
+}
+
+/// Gives a new file the owner and the group of what it replaces, or of its directory if it replaces nothing, and on Linux the user's attributes and the access control
 /// list, as far as that is permitted. Permissions are to be set after this: a new owner takes some of them away.
 pub fn succeed(file: &fs::File, replaced: &Path) {
-    let (Ok(there), Ok(new)) = (fs::symlink_metadata(replaced), file.metadata()) else { return };
+    let (Ok(there), Ok(new)) = (fs::symlink_metadata(replaced), file.metadata()) else {
+        return private::hand_over(file, replaced.parent().unwrap_or(replaced));
+    };
     if (there.uid(), there.gid()) != (new.uid(), new.gid()) {
         let owner = rustix::process::Uid::from_raw(there.uid());
         let group = Some(rustix::process::Gid::from_raw(there.gid()));

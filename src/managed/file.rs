@@ -9,15 +9,19 @@ use bstr::{ByteSlice as _, ByteVec as _};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::disk;
 use crate::compare::{DiffOp, steps};
 use crate::error::{Error, Result};
+use crate::git::private;
 
 const EXCLUDE_MARK: &str = "# git-shiftlog: settings of agents that are private to this clone";
 
 /// The suffix of a file's name while the file is being written.
 const UNFINISHED: &str = ".shiftlog-new";
 /// The longest name of a file.
-const MAX_NAME_BYTES: usize = 255;
+pub const MAX_NAME_BYTES: usize = 255;
+/// How many names such a file can have.
+const MAX_UNFINISHED: usize = 99;
 
 /// The directory that logs of a Salesforce org are fetched into, which is kept out of commits.
 pub const APEX_LOGS: &str = "apexlogs";
@@ -77,13 +81,13 @@ pub fn digest(bytes: &[u8]) -> String {
     crate::archive::hex(&Sha256::digest(bytes))
 }
 
-/// Reads a file; `None` if there is none.
+/// Reads a file; `None` if there is none. Nothing is opened that is no regular file.
 ///
 /// # Errors
 ///
 /// If it is there but cannot be read.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
-    match fs::read(path) {
+    match private::read(path, u64::MAX) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
             Ok(None)
@@ -92,26 +96,23 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// Replaces a file or a link in one step: `make` makes the new one under the name of an unfinished file.
-///
-/// Only one process at a time may do this to a file: the unfinished file has a name that [`sweep`] knows.
+/// Replaces a file or a link in one step: `make` makes the new one under the name of an [`unfinished`] file.
 ///
 /// # Errors
 ///
 /// If it cannot be made. What was there stays then.
 pub fn replace(path: &Path, make: impl FnOnce(&Path) -> std::io::Result<()>) -> std::io::Result<()> {
-    let unfinished = unfinished(path);
-    let _ = fs::remove_file(&unfinished);
-    let made = make(&unfinished).and_then(|()| fs::rename(&unfinished, path));
+    let unfinished = unfinished(path)?;
+    let made = make(&unfinished);
+    // What somebody else has made under this name meanwhile is not ours.
+    if made.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::AlreadyExists) {
+        return made;
+    }
+    let made = made.and_then(|()| fs::rename(&unfinished, path));
     if made.is_err() {
         let _ = fs::remove_file(&unfinished);
     }
     made
-}
-
-/// Removes what a process that was killed had written of a file.
-pub fn sweep(path: &Path) {
-    let _ = fs::remove_file(unfinished(&target(path)));
 }
 
 /// Returns the directories that must be made before a file can be written, outermost first.
@@ -129,13 +130,40 @@ pub(super) fn target(path: &Path) -> PathBuf {
     path.canonicalize().ok().or_else(linked).unwrap_or_else(|| path.to_owned())
 }
 
-/// Returns the name that a file has until it is written.
-pub fn unfinished(target: &Path) -> PathBuf {
+/// Returns the names that a file can have until it is written, in the order in which they are tried.
+fn unfinished_names(target: &Path) -> impl Iterator<Item = PathBuf> {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
-    match name.len() > MAX_NAME_BYTES - ".".len() - UNFINISHED.len() {
-        // A file system has no room for more.
-        true => target.with_file_name(format!(".{}{UNFINISHED}", digest(name.as_bytes()))),
-        false => target.with_file_name(format!(".{name}{UNFINISHED}")),
+    let room = MAX_NAME_BYTES - ".-99".len() - UNFINISHED.len();
+    // A file system has no room for more.
+    let name = if name.len() > room { digest(name.as_bytes()) } else { name.into_owned() };
+    (1..=MAX_UNFINISHED).map(move |number| match number {
+        1 => target.with_file_name(format!(".{name}{UNFINISHED}")),
+        _ => target.with_file_name(format!(".{name}{UNFINISHED}-{number}")),
+    })
+}
+
+/// Returns the name that a file has until it is written: the first one that nothing has.
+///
+/// # Errors
+///
+/// If all are taken.
+pub fn unfinished(target: &Path) -> std::io::Result<PathBuf> {
+    let free = unfinished_names(target).find(|name| !disk::is_there(name));
+    free.ok_or_else(|| std::io::Error::other("each name that it could have until it is written is taken"))
+}
+
+/// Returns the names of an unfinished file that something of somebody else's has: those before the first free one.
+pub fn taken(target: &Path) -> impl Iterator<Item = PathBuf> {
+    unfinished_names(target).take_while(|name| disk::is_there(name))
+}
+
+/// Removes what a process that was killed had made of a file, which has the first name that was not `taken`.
+pub fn sweep(target: &Path, is_taken: impl Fn(&Path) -> bool) {
+    let Some(unfinished) = unfinished_names(target).find(|name| !is_taken(name)) else { return };
+    if disk::is_directory(&unfinished) {
+        let _ = fs::remove_dir_all(unfinished);
+    } else {
+        let _ = fs::remove_file(unfinished);
     }
 }
 

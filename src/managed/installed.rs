@@ -40,6 +40,9 @@ pub struct EditedFile {
     pub after: String,
     /// What turns it back into what was there.
     pub splices: Vec<Splice>,
+    /// The name that the file has while it is being written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<String>,
 }
 
 impl Installed {
@@ -126,7 +129,16 @@ impl Installed {
         self.files.push(file);
     }
 
-    /// Forgets what was known of a file before it was edited last.
+    /// Removes what a process that was killed has left of files that it was writing.
+    pub fn sweep(&mut self) {
+        for file in &mut self.files {
+            if let Some(name) = file.unfinished.take() {
+                file::sweep(&file::target(&file.path), |other| other.file_name() != Some(name.as_ref()));
+            }
+        }
+    }
+
+    /// Forgets what was known of a file before it was edited last, which is done.
     pub fn keep_newest(&mut self, path: &Path) {
         let newest = self.files.iter().rposition(|file| file.path == path);
         let mut index = 0;
@@ -134,6 +146,7 @@ impl Installed {
             index += 1;
             file.path != path || Some(index - 1) == newest
         });
+        self.files.iter_mut().filter(|file| file.path == path).for_each(|file| file.unfinished = None);
     }
 
     /// Returns what is known of a file.

@@ -391,7 +391,7 @@ impl Plan {
                 return Err(Error::new(Kind::Busy, message));
             }
         }
-        self.installed.files.iter().for_each(|edited| file::sweep(&edited.path));
+        self.installed.sweep();
         let steps = std::mem::take(&mut self.steps);
         let outcome = steps.iter().enumerate().try_for_each(|(number, step)| self.take(repo, number, step));
         if self.is_removal && outcome.is_ok() {
@@ -443,13 +443,22 @@ impl Plan {
 
     /// Writes down what a step is about to add.
     fn write_down(&mut self, step: &Edit) -> Result<()> {
+        let unfinished = |path: &Path| {
+            let unfinished = file::unfinished(&file::target(path)).ok();
+            unfinished.and_then(|it| Some(it.file_name()?.to_str()?.to_owned()))
+        };
         match step {
             Edit::Write { path, before, after, is_restore: false, .. } => {
                 let (is_new, splices) = match before {
                     Original::Absent => (true, Vec::new()),
                     Original::Bytes(before) => (false, file::splices(before, after)),
                 };
-                self.installed.add_file(EditedFile { path: path.clone(), is_new, after: file::digest(after), splices });
+                let (unfinished, path, after) = (unfinished(path), path.clone(), file::digest(after));
+                self.installed.add_file(EditedFile { path, is_new, after, splices, unfinished });
+            }
+            Edit::Write { path, .. } => {
+                let known = self.installed.files.iter_mut().filter(|file| file.path == *path);
+                known.for_each(|file| file.unfinished = unfinished(path));
             }
             Edit::AddConfig { key, value } => {
                 let added = (key.clone(), value.clone());

@@ -13,7 +13,10 @@ use serde::{Deserialize, Serialize};
 use super::disk::{self, Modified, Node};
 use super::file::{self, digest};
 use crate::error::{Error, Result};
-use crate::git::fault_point;
+use crate::git::{fault_point, private};
+
+/// The mode of a new directory, of which the umask takes away.
+const NEW_DIRECTORY: u32 = 0o777;
 
 /// A step.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -100,7 +103,9 @@ impl Step {
     /// If something cannot be written, moved or removed. What was there stays then.
     pub fn take(&self, is_synced: bool) -> Result<bool> {
         let taken = match self {
-            Step::MakeDirectory { path } => fs::create_dir_all(path).map_err(|error| Error::io("create", path, error)),
+            Step::MakeDirectory { path } => {
+                disk::make_directories(path, NEW_DIRECTORY).map_err(|error| Error::io("create", path, error))
+            }
             Step::Write { path, content, mode, modified, before } => {
                 let bytes =
                     STANDARD.decode(content).map_err(|error| Error::other("cannot read the journal").because(error))?;
@@ -131,6 +136,7 @@ impl Step {
                 }
                 let made = file::replace(path, |unfinished| {
                     std::os::unix::fs::symlink(target, unfinished)?;
+                    private::hand_over_path(unfinished, path.parent().unwrap_or(path));
                     disk::set_modified(unfinished, *modified);
                     Ok(())
                 });
@@ -140,7 +146,6 @@ impl Step {
                 if !is_as_planned(path, before)? {
                     return Ok(false);
                 }
-                let _ = fs::remove_file(file::unfinished(path));
                 match fs::remove_file(path) {
                     Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, error)),
                     _ => Ok(()),
@@ -156,7 +161,7 @@ impl Step {
                     return Ok(false);
                 }
                 let above = to.parent().unwrap_or(to);
-                fs::create_dir_all(above).map_err(|error| Error::io("create", above, error))?;
+                disk::make_directories(above, NEW_DIRECTORY).map_err(|error| Error::io("create", above, error))?;
                 match fs::rename(from, to) {
                     Err(error) if error.kind() == std::io::ErrorKind::CrossesDevices => move_far(from, to),
                     outcome => outcome.map_err(|error| Error::io("move", from, error)),
@@ -183,12 +188,22 @@ fn is_as_planned(path: &Path, before: &str) -> Result<bool> {
     Ok(stamp(&disk::observe(path)?) == before)
 }
 
-/// Moves a directory to another file system: copied under another name, then renamed, then removed.
+/// Moves a directory or a file to another file system: copied under another name, then renamed, then removed.
 fn move_far(from: &Path, to: &Path) -> Result<()> {
-    let unfinished = file::unfinished(to);
-    let _ = fs::remove_dir_all(&unfinished);
     let fail = |error| Error::io("move", from, error);
+    let unfinished = file::unfinished(to).map_err(fail)?;
+    if !disk::is_directory(from) {
+        match fs::read_link(from) {
+            Ok(target) => std::os::unix::fs::symlink(target, &unfinished).map_err(fail)?,
+            Err(_) => drop(fs::copy(from, &unfinished).map_err(fail)?),
+        }
+        disk::set_modified(&unfinished, disk::modified(from));
+        private::hand_over_path(&unfinished, to.parent().unwrap_or(to));
+        fs::rename(&unfinished, to).map_err(fail)?;
+        return fs::remove_file(from).map_err(fail);
+    }
     fs::create_dir(&unfinished).map_err(fail)?;
+    private::hand_over_path(&unfinished, from);
     let tree = disk::tree(from)?;
     for (path, node) in &tree {
         let (source, copy) = (from.join(path), unfinished.join(path));
@@ -201,6 +216,7 @@ fn move_far(from: &Path, to: &Path) -> Result<()> {
                 .and_then(|()| fs::set_permissions(&copy, fs::metadata(&source)?.permissions()))
                 .map_err(fail)?,
         }
+        private::hand_over_path(&copy, from);
     }
     // A directory gets its time when everything is in it.
     for path in tree.keys().rev().map(PathBuf::as_path).chain([Path::new("")]) {

@@ -10,7 +10,8 @@ use crate::git::date::Time;
 use crate::git::{Repository, locate};
 use crate::outside;
 use crate::rules::{
-    FOLDERS, NewRule, Options, Place, Report, Scope, Targets, Work, has_store, is_pattern, words as words_of,
+    FOLDERS, NewRule, Options, Place, Report, Scope, Targets, Work, check_paths, has_store, is_pattern,
+    words as words_of,
 };
 
 /// The longest text of a rule that a call may bring.
@@ -147,7 +148,9 @@ pub fn set_config(context: &Context<'_>, arguments: &Arguments) -> Result<Answer
     let (key, value) = (word(arguments, "key"), word(arguments, "value"));
     if key.ends_with(".paths") {
         let known = work.overview().map_err(refusal)?.value;
-        for path in words_of(value) {
+        let paths = words_of(value);
+        check_paths(&paths).map_err(refusal)?;
+        for path in paths {
             if !may_set(context, &work, &known, &path) {
                 let path = outside::line(&path);
                 return Err(format!(

@@ -2,7 +2,7 @@
 //!
 //! The journal has everything that the steps need. It is written before the first step, and each step can be taken twice.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use super::backup::{self, Backup};
 use super::registry::{Entry, Original, Registry};
 use super::report::Change;
 use super::store::Store;
-use super::{Place, Scope, block, generate, is_plain, places, want};
+use super::{Place, Scope, block, generate, is_plain, places, shared, want};
 use crate::error::{Error, Kind, Result};
 use crate::git::{fault_point, private};
 use crate::managed::disk::{self, Node};
@@ -45,10 +45,9 @@ struct Journal {
     /// The registry as it was.
     #[serde(default)]
     previous: Registry,
-}
-
-fn journal_path(place: &Place) -> PathBuf {
-    place.state.join("journal.json")
+    /// The names of unfinished files that something of the user's had before the first step.
+    #[serde(default)]
+    taken: BTreeSet<PathBuf>,
 }
 
 /// Takes the lock of a store, and finishes what a process that was killed has begun.
@@ -57,17 +56,25 @@ fn journal_path(place: &Place) -> PathBuf {
 ///
 /// [`Kind::Busy`] if another process holds it for long.
 pub fn lock(place: &Place) -> Result<private::Lock> {
-    let lock = private::lock(&place.state.join("lock"), Instant::now() + LOCK_TIMEOUT).map_err(|error| match error
-        .kind()
-    {
-        Kind::Busy => error.hint("another 'git shiftlog rules' is running; try again when it has ended"),
-        _ => error,
-    })?;
-    let path = journal_path(place);
+    let lock =
+        private::lock(&place.lock_path(), Instant::now() + LOCK_TIMEOUT).map_err(|error| match error.kind() {
+            Kind::Busy => error.hint("another 'git shiftlog rules' is running; try again when it has ended"),
+            _ => error,
+        })?;
+    if place.scope == Scope::Home && shared::state(&place.base) != place.state {
+        return Err(Error::new(Kind::Busy, "another home has begun to use this store meanwhile; try again"));
+    }
+    private::sweep(&place.state);
+    let path = place.journal_path();
+    let unreadable = |error: Error| {
+        let how =
+            "if you move the file away, what was interrupted is not finished, and the next command goes on without it";
+        error.hint(how)
+    };
     // It has what all files get, and so no bound; it comes into being in one piece, and nobody else writes it.
-    if let Some(bytes) = file::read(&path)? {
-        let journal: Journal = serde_json::from_slice(&bytes)
-            .map_err(|error| Error::new(Kind::Corrupt, format!("cannot read '{}'", path.display())).because(error))?;
+    if let Some(bytes) = file::read(&path).map_err(unreadable)? {
+        let corrupt = || Error::new(Kind::Corrupt, format!("cannot read '{}'", path.display()));
+        let journal: Journal = serde_json::from_slice(&bytes).map_err(|error| unreadable(corrupt().because(error)))?;
         let base = crate::outside::line(&journal.base.display().to_string());
         if journal.base != place.base {
             let why = format!("a command was interrupted in '{base}', and is not finished here");
@@ -78,9 +85,21 @@ pub fn lock(place: &Place) -> Result<private::Lock> {
             let why = format!("a command was interrupted, and is not finished: nothing here writes to '{strange}'");
             return Err(set_aside(place, &path, why));
         }
+        // What the process that was killed was writing then.
+        for path in journal.steps.iter().filter_map(written) {
+            file::sweep(path, |name| journal.taken.contains(name));
+        }
         finish(place, &journal)?;
     }
     Ok(lock)
+}
+
+/// Returns the path at which a step makes something under another name first.
+fn written(step: &Step) -> Option<&Path> {
+    match step {
+        Step::Write { path, .. } | Step::Link { path, .. } | Step::Move { to: path, .. } => Some(path),
+        Step::MakeDirectory { .. } | Step::Remove { .. } | Step::RemoveDirectory { .. } => None,
+    }
 }
 
 /// Returns a path of the steps that no command of this place writes: the journal came here with the store then.
@@ -120,9 +139,8 @@ fn known_outside(place: &Place, planned: &Registry) -> BTreeSet<PathBuf> {
     }
     known.extend(backup::saved(place).into_keys().filter(|path| place.allows(path)));
     let leads = |link: &Path, end: &Path| {
-        let above = link.parent().and_then(|above| above.canonicalize().ok());
         link.canonicalize().is_ok_and(|there| there == end)
-            || above.zip(link.file_name()).is_some_and(|(above, name)| above.join(name) == end)
+            || disk::real_above(link).is_some_and(|resolved| resolved == end)
     };
     let followed = planned
         .followed
@@ -145,11 +163,6 @@ fn set_aside(place: &Place, path: &Path, why: String) -> Error {
         .hint(format!("what it was about to write is in '{}'; the next command goes on without it", aside.display()))
 }
 
-/// Says whether a process that was killed has left something to finish.
-pub fn is_unfinished(place: &Place) -> bool {
-    disk::is_there(&journal_path(place))
-}
-
 /// Writes the backup and the journal, takes the steps, and writes the registry. The lock must be held.
 ///
 /// # Errors
@@ -167,10 +180,11 @@ pub fn carry_out(
     }
     backup.write()?;
     fault_point("rules-backed-up");
-    let journal = Journal { base: place.base.clone(), steps, registry, previous };
+    let taken = steps.iter().filter_map(written).flat_map(file::taken).collect();
+    let journal = Journal { base: place.base.clone(), steps, registry, previous, taken };
     let bytes =
         serde_json::to_vec(&journal).map_err(|error| Error::other("cannot write the journal").because(error))?;
-    private::write_synced(&journal_path(place), &bytes)?;
+    private::write_synced(&place.journal_path(), &bytes)?;
     match finish(place, &journal)?.first() {
         None => Ok(()),
         Some(path) => Err(Error::new(Kind::Busy, format!("'{}' has changed meanwhile; try again", place.shown(path)))),
@@ -186,6 +200,8 @@ fn finish(place: &Place, journal: &Journal) -> Result<Vec<PathBuf>> {
     let mut failed: Option<Error> = None;
     let mut left_out: Vec<&Path> = Vec::new();
     let mut changed: Vec<PathBuf> = Vec::new();
+    // Directories that were to go, and whether they are still there: a later command tries again.
+    let mut directories: BTreeMap<&Path, bool> = BTreeMap::new();
     let back = moved_back(&journal.steps);
     for (number, step) in journal.steps.iter().enumerate() {
         fault_point(&format!("rules-step-{number}"));
@@ -198,7 +214,16 @@ fn finish(place: &Place, journal: &Journal) -> Result<Vec<PathBuf>> {
         }
         // An agent's file is made again from the store.
         match step.take(false) {
-            Ok(true) => {}
+            Ok(true) => {
+                if let Step::RemoveDirectory { path } = step {
+                    directories.insert(path, disk::is_directory(path));
+                }
+            }
+            Ok(false) if matches!(step, Step::Move { from, to } if disk::is_there(from) && disk::is_there(to)) => {
+                // What was to be moved stays where it is, and is known.
+                changed.push(paths[1].to_owned());
+                left_out.push(paths[1]);
+            }
             Ok(false) => {
                 if registry.entries.contains_key(paths[0]) && has_users(step)? {
                     changed.push(paths[0].to_owned());
@@ -218,12 +243,21 @@ fn finish(place: &Place, journal: &Journal) -> Result<Vec<PathBuf>> {
     // A folder of the user's that was moved to the backup must be found there again.
     let has_moved = |entry: &Entry| matches!(&entry.original, Original::Directory { kept } if disk::is_there(kept));
     registry.entries.retain(|path, entry| !is_left_out(path) || has_moved(entry));
-    let before = journal.previous.entries.iter().filter(|(path, _)| is_left_out(path));
-    registry.entries.extend(before.map(|(path, entry)| (path.clone(), entry.clone())));
+    // A copy that is to go and of which something could not be removed goes another time.
+    let is_partly_there =
+        |path: &PathBuf| !registry.entries.contains_key(path) && left_out.iter().any(|left| left.starts_with(path));
+    let before = journal.previous.entries.iter().filter(|(path, _)| is_left_out(path) || is_partly_there(path));
+    let before: Vec<_> = before.map(|(path, entry)| (path.clone(), entry.clone())).collect();
+    registry.entries.extend(before);
+    registry.directories.retain(|path| directories.get(path.as_path()) != Some(&false));
+    let still_there = directories.iter().filter(|(path, is_there)| **is_there && !path.starts_with(place.store()));
+    registry.directories.extend(still_there.map(|(path, _)| (*path).to_owned()));
+    registry.directories.sort();
+    registry.directories.dedup();
     fault_point("rules-stepped");
     private::write(&Registry::path(place), &registry.to_bytes(place))?;
     fault_point("rules-registered");
-    private::remove(&journal_path(place))?;
+    private::remove(&place.journal_path())?;
     failed.map_or(Ok(changed), Err)
 }
 
@@ -271,19 +305,19 @@ mod tests {
         fs::create_dir_all(&place.state).unwrap();
         fs::write(home.join("skills/s/SKILL.md"), "mine\n").unwrap();
         let (path, kept) = (home.join("skills/s"), place.backups.join("1/files/s"));
-        let write = Step::write(path.join("SKILL.md"), b"ours\n", None, &Node::Absent).unwrap();
-        // A directory is where the file should be.
+        // A file is where the directory should be.
         let steps = vec![
             Step::Move { from: path.clone(), to: kept.clone() },
-            Step::MakeDirectory { path: path.join(".SKILL.md.shiftlog-new") },
-            write,
+            Step::write(path.clone(), b"in the way\n", None, &Node::Absent).unwrap(),
+            Step::MakeDirectory { path: path.clone() },
+            Step::write(path.join("SKILL.md"), b"ours\n", None, &Node::Absent).unwrap(),
         ];
         let original = Original::Directory { kept: kept.clone() };
         let entry = Entry { owned: Owned::Tree, target: "claude".into(), digest: String::new(), original };
         let mut registry = Registry::empty();
         registry.entries.insert(path.clone(), entry.clone());
         let previous = Registry::empty();
-        assert!(finish(&place, &Journal { base: home, steps, registry, previous }).is_err());
+        assert!(finish(&place, &Journal { base: home, steps, registry, previous, taken: BTreeSet::new() }).is_err());
         assert_eq!(fs::read_to_string(kept.join("SKILL.md")).unwrap(), "mine\n");
         assert_eq!(Registry::read(&place).unwrap().get(&path), Some(&entry), "'clean' finds it");
     }
@@ -306,10 +340,39 @@ mod tests {
             Step::Move { from: kept, to: path.clone() },
         ];
         let (registry, previous) = (Registry::empty(), Registry::empty());
-        let journal = Journal { base: home, steps, registry, previous };
+        let journal = Journal { base: home, steps, registry, previous, taken: BTreeSet::new() };
         for run in ["all of it", "again, as after a kill before the registry was written"] {
             finish(&place, &journal).unwrap();
             assert_eq!(fs::read_to_string(path.join("SKILL.md")).unwrap(), "the skill\n", "{run}");
         }
+    }
+
+    #[test]
+    fn what_could_not_be_removed_is_known_so_that_a_later_command_removes_it() {
+        let root = tempfile::tempdir().unwrap();
+        let home = root.path().canonicalize().unwrap();
+        let place = Place::of_home(&home).unwrap();
+        let (copy, folder) = (home.join(".claude/skills/s"), home.join(".kiro/steering"));
+        for path in [&copy, &folder, &place.state] {
+            fs::create_dir_all(path).unwrap();
+        }
+        fs::write(folder.join("mine.md"), "mine\n").unwrap();
+        // Nothing can be at a path with such a name, as nothing can be removed from a directory that may not be written.
+        let steps = vec![
+            Step::Remove { path: copy.join("n".repeat(300)), before: "absent".into() },
+            Step::RemoveDirectory { path: folder.clone() },
+        ];
+        let original = Original::Absent;
+        let entry = Entry { owned: Owned::Tree, target: "claude".into(), digest: String::new(), original };
+        let mut previous = Registry::empty();
+        previous.entries.insert(copy.clone(), entry.clone());
+        let (registry, taken) = (Registry::empty(), BTreeSet::new());
+        let journal = Journal { base: home, steps, registry, previous, taken };
+        assert!(finish(&place, &journal).is_err());
+        let registry = Registry::read(&place).unwrap();
+        assert_eq!((registry.get(&copy), &registry.directories), (Some(&entry), &vec![folder.clone()]));
+        fs::remove_file(folder.join("mine.md")).unwrap();
+        let _ = finish(&place, &journal);
+        assert_eq!(Registry::read(&place).unwrap().directories, Vec::<PathBuf>::new());
     }
 }

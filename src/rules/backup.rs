@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{Place, folders};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
+use crate::git::private;
 use crate::managed::Step;
 use crate::managed::disk::{self, Modified, Node};
 
@@ -45,8 +46,8 @@ pub enum What {
     Link {
         target: PathBuf,
     },
-    /// A directory that a step moves here.
-    Directory,
+    /// A directory that a step moves here, or a file that cannot be read.
+    Moved,
 }
 
 /// A backup that is being planned.
@@ -97,28 +98,31 @@ impl Backup {
         if self.saved.is_empty() {
             return Ok(());
         }
-        // What is copied here may be private.
-        let mut directories = fs::DirBuilder::new();
-        directories.recursive(true).mode(0o700);
         for saved in &self.saved {
             let above = saved.kept.parent().unwrap_or(&self.directory);
-            directories.create(above).map_err(|error| Error::io("create", above, error))?;
+            // What is copied here may be private.
+            disk::make_directories(above, 0o700).map_err(|error| Error::io("create", above, error))?;
             let fail = |error| Error::io("write", &saved.kept, error);
             match &saved.what {
                 What::File { bytes, mode } => {
                     let mut options = fs::OpenOptions::new();
                     let opened = options.write(true).create_new(true).mode(0o600).open(&saved.kept);
                     // Soon nothing else has these bytes.
-                    opened.and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all())).map_err(fail)?;
+                    let mut file = opened.map_err(fail)?;
+                    private::hand_over(&file, above);
+                    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(fail)?;
                     disk::set_mode(&saved.kept, *mode).map_err(fail)?;
                 }
-                What::Link { target } => std::os::unix::fs::symlink(target, &saved.kept).map_err(fail)?,
-                What::Directory => continue,
+                What::Link { target } => {
+                    std::os::unix::fs::symlink(target, &saved.kept).map_err(fail)?;
+                    private::hand_over_path(&saved.kept, above);
+                }
+                What::Moved => continue,
             }
             disk::set_modified(&saved.kept, saved.modified);
         }
         let meta = self.directory.join("meta.json");
-        fs::write(&meta, self.meta().to_string() + "\n").map_err(|error| Error::io("write", &meta, error))
+        private::write(&meta, (self.meta().to_string() + "\n").as_bytes())
     }
 
     fn meta(&self) -> Value {

@@ -132,6 +132,7 @@ impl Store {
                 let absolute = self.place.absolute(path);
                 !follows && !glob::is_pattern(path) && self.place.leads_out(&absolute)
             };
+            super::check_paths(&words(given))?;
             words(given).iter().try_for_each(|path| self.place.allowed(path).map(drop))?;
             if let Some(path) = words(given).iter().find(leads_out) {
                 let path = crate::outside::line(path);

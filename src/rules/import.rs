@@ -368,8 +368,10 @@ impl Store {
                 ));
                 continue;
             }
-            self.add_skill(name, path)?;
-            told.push(format!("  skill {name}"));
+            match self.add_skill(name, path) {
+                Ok(()) => told.push(format!("  skill {name}")),
+                Err(error) => told.push(format!("  skill {name} is left out: {error}")),
+            }
         }
         Ok(told)
     }

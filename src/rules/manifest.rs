@@ -115,6 +115,10 @@ impl Manifest {
         let Some(text) = disk::text(&path)? else {
             return Err(Error::new(Kind::Missing, format!("there is no store at '{}'", place.store().display())).hint(
                 match place.scope {
+                    Scope::Home if place.is_unfinished() => "'git shiftlog rules sync' finishes what was interrupted",
+                    Scope::Repository if place.is_unfinished() => {
+                        "'git shiftlog rules sync --scope=repo' finishes what was interrupted"
+                    }
                     Scope::Home => "'git shiftlog rules init' makes one",
                     Scope::Repository => "'git shiftlog rules init --scope=repo' makes one",
                 },

@@ -11,6 +11,7 @@ mod adopt;
 mod apply;
 mod backup;
 mod block;
+mod bounds;
 mod edit;
 mod generate;
 mod glob;
@@ -20,6 +21,7 @@ mod places;
 mod plan;
 mod registry;
 mod report;
+mod shared;
 mod store;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
@@ -30,6 +32,7 @@ mod work;
 
 use std::path::{Component, Path, PathBuf};
 
+pub use self::bounds::check_paths;
 pub use self::edit::words;
 pub use self::glob::is_pattern;
 pub use self::import::{Choice, FoundRule};
@@ -78,15 +81,11 @@ impl Place {
     /// If the path is not absolute or not UTF-8.
     pub fn of_home(home: &Path) -> Result<Self> {
         let base = one_name(home)?;
-        let store = base.join(STORE);
-        Ok(Place {
-            scope: Scope::Home,
-            home: base.clone(),
-            base,
-            shares_home: false,
-            state: store.join("shiftlog"),
-            backups: store.join("backups"),
-        })
+        let (store, state) = (base.join(STORE), shared::state(&base));
+        // Where the store is another home's as well, the earlier tool's backups are that home's.
+        let is_first = state.parent() == Some(&store);
+        let backups = if is_first { &store } else { &state }.join("backups");
+        Ok(Place { scope: Scope::Home, home: base.clone(), base, shares_home: false, state, backups })
     }
 
     /// Returns the place of the store of a working tree. What was written is remembered in `git_dir`, never committed.
@@ -118,6 +117,24 @@ impl Place {
         self.store().join("manifest.json")
     }
 
+    /// Returns the file with the steps of a command that is running, or was killed.
+    fn journal_path(&self) -> PathBuf {
+        self.state.join("journal.json")
+    }
+
+    /// Says whether a command that was killed has left something to finish.
+    fn is_unfinished(&self) -> bool {
+        disk::is_there(&self.journal_path())
+    }
+
+    /// Returns the file that is locked while the store is written.
+    fn lock_path(&self) -> PathBuf {
+        match self.scope {
+            Scope::Home => self.store().join("shiftlog/lock"),
+            Scope::Repository => self.state.join("lock"),
+        }
+    }
+
     /// Fails if a path of the store of a repository leads out of it by a symbolic link: others have made the repository,
     /// and what its store has is copied into its files. The store of a home may be kept elsewhere, file by file.
     fn check_inside(&self, path: &Path) -> Result<()> {
@@ -147,8 +164,9 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// If no file may be written there.
+    /// If no file may be written there, or none can.
     fn allowed(&self, configured: &str) -> Result<PathBuf> {
+        bounds::check_path(configured)?;
         let absolute = self.absolute(configured);
         if self.allows(&absolute) {
             return Ok(absolute);

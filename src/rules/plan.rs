@@ -2,6 +2,7 @@
 //!
 //! Read [`Planner::text`]: it decides about one generated file. Skills and taking back stand in `plan/`.
 
+mod originals;
 mod others;
 mod skills;
 mod take_back;
@@ -15,7 +16,7 @@ use std::rc::Rc;
 use bstr::ByteSlice as _;
 
 use super::Scope;
-use super::backup::{self, Backup};
+use super::backup::Backup;
 use super::block;
 use super::generate;
 use super::registry::{Entry, Original, Owned, Registry, stable_digest};
@@ -25,7 +26,7 @@ use super::want::{Wanted, What, Wishes};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
 use crate::managed::Step;
-use crate::managed::disk::{self, Modified, Node};
+use crate::managed::disk::{self, Node};
 use crate::managed::file::digest;
 
 /// How to deal with what is in the way.
@@ -201,8 +202,8 @@ impl<'o> Planner<'o> {
     fn real(&mut self, path: &Path, has_final: bool) -> Option<PathBuf> {
         let Some(link) = self.first_link(path, has_final) else { return Some(path.to_owned()) };
         let shown = self.store.place.shown(&link);
-        let parent = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
-        let resolved = if has_final && disk::is_there(path) { path.canonicalize().ok() } else { parent() };
+        let resolved =
+            if has_final && disk::is_there(path) { path.canonicalize().ok() } else { disk::real_above(path) };
         let is_known = resolved.is_some() && self.registry.followed.get(path) == resolved.as_ref();
         match resolved {
             _ if self.ways.is_forced && !self.ways.follows && link == path => return Some(path.to_owned()),
@@ -276,7 +277,7 @@ impl<'o> Planner<'o> {
         has_front: bool,
         is_block: Option<bool>,
     ) -> Result<()> {
-        let node = disk::observe(&path)?;
+        let Some(node) = self.look(&path)? else { return Ok(()) };
         if matches!(node, Node::Directory | Node::Other) {
             self.refuse(format!("cannot write '{}': it is no file", self.store.place.shown(&path)));
             return Ok(());
@@ -412,86 +413,4 @@ impl<'o> Planner<'o> {
             }
         }
     }
-
-    /// Puts what is at a path into the backup, and returns it as an original. A directory is moved there by a step.
-    fn keep(&mut self, path: &Path, node: &Node, is_original: bool) -> Original {
-        let what = match node {
-            Node::Absent | Node::Other => return Original::Absent,
-            Node::File { bytes, mode } => backup::What::File { bytes: bytes.clone(), mode: *mode },
-            Node::Link(target) => backup::What::Link { target: target.clone() },
-            Node::Directory => backup::What::Directory,
-        };
-        let kept = self.backup.add(path, what, is_original);
-        match node {
-            Node::File { mode, .. } => Original::File { kept, mode: *mode },
-            Node::Link(target) => Original::Link { target: target.clone(), modified: disk::modified(path) },
-            _ => {
-                self.steps.push(Step::Move { from: path.to_owned(), to: kept.clone() });
-                Original::Directory { kept }
-            }
-        }
-    }
-
-    /// Keeps the user's part of a file that has a block. `can_be_absent` says that without it there need not be a file.
-    fn keep_users(&mut self, path: &Path, users: Vec<u8>, mode: u32, can_be_absent: bool) -> Original {
-        if users.is_empty() && can_be_absent {
-            return Original::Absent;
-        }
-        let known =
-            self.registry.get(path).map_or_else(|| self.earlier_original(path, false), |it| Ok(it.original.clone()));
-        let known = known.ok();
-        // The time of the file is that of the block, unless the user has changed the text around it.
-        let modified = known.filter(|known| self.bytes_of(known).is_ok_and(|bytes| bytes == users));
-        let modified = modified.and_then(|known| self.modified_of(&known));
-        let original = self.keep(path, &Node::File { bytes: users, mode }, true);
-        if let (Some(saved), Some(_)) = (self.backup.saved.last_mut(), modified) {
-            saved.modified = modified;
-        }
-        original
-    }
-
-    /// Returns what was at a path before an earlier tool wrote there.
-    fn earlier_original(&self, path: &Path, has_front: bool) -> Result<Original> {
-        let is_original = |kept: &Path| match disk::observe(kept) {
-            Ok(Node::File { bytes, .. }) => !generate::is_generated(&bytes, has_front),
-            Ok(Node::Link(target)) => !self.store.has(&target),
-            _ => false,
-        };
-        match backup::original(&self.store.place, path, is_original) {
-            Some(kept) => as_original(kept),
-            None => Ok(Original::Absent),
-        }
-    }
-
-    /// Returns when an original was changed last; `None` if it was no file.
-    fn modified_of(&self, original: &Original) -> Option<Modified> {
-        let Original::File { kept, .. } = original else { return None };
-        match self.backup.saved.iter().find(|saved| saved.kept == *kept) {
-            Some(planned) => planned.modified,
-            None => disk::modified(kept),
-        }
-    }
-
-    /// Returns the bytes of an original; none, if it was no file.
-    fn bytes_of(&self, original: &Original) -> Result<Vec<u8>> {
-        let Original::File { kept, .. } = original else { return Ok(Vec::new()) };
-        let planned = self.backup.saved.iter().find(|saved| saved.kept == *kept);
-        if let Some(backup::What::File { bytes, .. }) = planned.map(|saved| &saved.what) {
-            return Ok(bytes.clone());
-        }
-        match disk::observe(kept)? {
-            Node::File { bytes, .. } => Ok(bytes),
-            _ => Err(Error::other(format!("cannot restore: the backup '{}' is gone", kept.display()))),
-        }
-    }
-}
-
-/// Returns something in a backup as an original.
-fn as_original(kept: PathBuf) -> Result<Original> {
-    Ok(match disk::observe(&kept)? {
-        Node::File { mode, .. } => Original::File { kept, mode },
-        Node::Link(target) => Original::Link { target, modified: disk::modified(&kept) },
-        Node::Directory => Original::Directory { kept },
-        Node::Absent | Node::Other => Original::Absent,
-    })
 }

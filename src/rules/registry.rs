@@ -131,11 +131,10 @@ impl Registry {
     /// If it is there but is none of ours.
     pub fn read(place: &Place) -> Result<Self> {
         let path = Self::path(place);
-        let Some(text) = disk::text(&path)? else { return Ok(Registry::empty()) };
-        let corrupt = || {
-            let how = "if you move the file away, what is generated is found again, and originals are looked for in the backups";
-            Error::new(Kind::Corrupt, format!("cannot read '{}'", path.display())).hint(how)
-        };
+        let how =
+            "if you move the file away, what is generated is found again, and originals are looked for in the backups";
+        let corrupt = || Error::new(Kind::Corrupt, format!("cannot read '{}'", path.display())).hint(how);
+        let Some(text) = disk::text(&path).map_err(|error| error.hint(how))? else { return Ok(Registry::empty()) };
         let registry: Registry = serde_json::from_str(&text).map_err(|error| corrupt().because(error))?;
         match registry.version {
             1 | VERSION => Ok(registry.at(place)),
@@ -162,7 +161,13 @@ impl Registry {
         here.directories = self.directories.iter().filter_map(|path| own(path)).collect();
         let imported = self.imported.into_iter().filter_map(|(path, digest)| Some((own(&path)?, digest)));
         here.imported = imported.collect();
-        here.followed = self.followed.iter().filter_map(|(path, end)| Some((own(path)?, own(end)?))).collect();
+        // Where it led to a file that the home has written before it was moved, it still does.
+        let own_end = |end: &Path| {
+            let is_written = here.entries.keys().any(|path| path.starts_with(end));
+            own(end).or_else(|| place.own(end, is_moved && is_written))
+        };
+        let followed = self.followed.iter().filter_map(|(path, end)| Some((own(path)?, own_end(end)?)));
+        here.followed = followed.collect();
         here
     }
 

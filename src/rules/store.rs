@@ -192,8 +192,8 @@ impl Store {
     /// Adds a skill: a copy of a directory of the user's.
     pub(super) fn add_skill(&mut self, name: &str, from: &Path) -> Result<()> {
         let to = self.skills_directory().join(name);
-        self.steps.push(Step::MakeDirectory { path: to.clone() });
         let tree = if self.place.scope == Scope::Home { whole_tree(&self.place, from)? } else { disk::tree(from)? };
+        self.steps.push(Step::MakeDirectory { path: to.clone() });
         for (path, node) in tree {
             let path = to.join(path);
             self.steps.push(match node {

@@ -120,6 +120,11 @@ fn put(path: &Path, bytes: &[u8], mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
+fn make_pipe(path: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
 /// Makes all files and links below a directory old, each in its own way.
 fn make_old(top: &Path) {
     for (number, path) in tree(top, true).into_keys().enumerate() {
@@ -136,6 +141,11 @@ fn fill(home: &Path, random: &mut Random) {
     }
     for file in FILES {
         let path = home.join(file);
+        if random.one_in(12) {
+            // The names that a file has until it is written.
+            let name = path.file_name().unwrap().to_str().unwrap();
+            put(&path.with_file_name(format!(".{name}.shiftlog-new")), b"", 0o644);
+        }
         match random.below(12) {
             0..5 => {}
             5..10 if random.one_in(25) => {
@@ -146,10 +156,7 @@ fn fill(home: &Path, random: &mut Random) {
                         put(&path, b"", 0o644);
                         fs::File::options().write(true).open(&path).unwrap().set_len(disk::MAX_FILE_BYTES + 1).unwrap();
                     }
-                    _ => {
-                        fs::create_dir_all(path.parent().unwrap()).unwrap();
-                        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-                    }
+                    _ => make_pipe(&path),
                 }
             }
             5..10 => put(&path, random.pick::<&[u8]>(TEXTS), *random.pick(&[0o644, 0o600, 0o755, 0o444])),
@@ -173,6 +180,9 @@ fn fill(home: &Path, random: &mut Random) {
                 if random.one_in(2) {
                     symlink("SKILL.md", path.join("link")).unwrap();
                     fs::create_dir_all(path.join("empty")).unwrap();
+                }
+                if random.one_in(12) {
+                    make_pipe(&path.join("pipe"));
                 }
             }
             8 => put(&path, b"a file\n", 0o644),
@@ -368,6 +378,11 @@ fn clean_restores_the_first_tree_after_any_commands_on_any_home() {
             fs::create_dir_all(home.join(STORE)).unwrap();
         } else {
             make_store(&home, &mut random);
+        }
+        if random.one_in(5) {
+            // The copy beside shares it then.
+            fs::rename(home.join(STORE), root.join("shared")).unwrap();
+            symlink(root.join("shared"), home.join(STORE)).unwrap();
         }
         let mut told = Vec::new();
         let length = 1 + random.below(9);

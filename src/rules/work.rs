@@ -132,7 +132,12 @@ impl Work {
 
     /// Says whether a command that was killed has left something for the next one that writes.
     pub fn is_unfinished(&self) -> bool {
-        apply::is_unfinished(&self.place)
+        self.place.is_unfinished()
+    }
+
+    /// Says whether anything was written down as written, be it gone again.
+    pub fn has_written(&self) -> bool {
+        disk::is_there(&Registry::path(&self.place))
     }
 
     /// Writes what the agents should have.
@@ -303,7 +308,8 @@ impl Work {
     }
 
     fn change(&self, command: &str, goal: Goal, edit: impl FnOnce(&mut Store) -> Result<()>) -> Result<Report> {
-        if !disk::is_there(&self.place.manifest()) {
+        // What was interrupted can be what makes the store.
+        if !disk::is_there(&self.place.manifest()) && (self.options.is_dry_run || !self.is_unfinished()) {
             Manifest::read(&self.place)?;
         }
         let _lock = self.lock()?;

@@ -134,6 +134,7 @@ impl Options {
     fn run(&self) -> Result<Outcome> {
         let words: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
         let work = self.work(self.dry_run)?;
+        let was_begun = !self.dry_run && work.is_unfinished() && !work.place.manifest().exists();
         if !self.dry_run && matches!(self.command.as_str(), "clean" | "init" | "import" | "reconfigure") {
             // These look at the home before they take the lock.
             work.recover()?;
@@ -143,6 +144,8 @@ impl Options {
             ("sync", []) => self.done(&work, &work.sync()?, true),
             ("check", []) => tell::check(self, &work),
             ("diff", []) => tell::diff(self, &self.preview()?),
+            // It was this that was interrupted, and it is finished now.
+            ("init", []) if was_begun && work.place.manifest().exists() => self.done(&work, &work.sync()?, true),
             ("init", []) => begin::init(self, &work),
             ("import", []) => begin::import(self, &work),
             ("add-rule", [id]) => {
@@ -222,6 +225,10 @@ impl Options {
     fn clean(&self, work: &Work) -> Result<Outcome> {
         let planned = self.work(true)?.clean()?;
         if planned.changes.is_empty() && planned.drift.is_empty() {
+            if !self.dry_run && work.has_written() {
+                // Directories that could not go before may be empty now.
+                work.clean()?;
+            }
             if self.json.is_on {
                 return self.done(work, &planned, false);
             }

@@ -12,7 +12,8 @@ use super::super::registry::{Entry, Original, Owned, stable_digest};
 use super::super::report::Change;
 use super::super::tree::{META, Tree, has_same, tree_digest, tree_steps, whole_tree};
 use super::super::want::Wanted;
-use super::{Planner, as_original};
+use super::Planner;
+use super::originals::as_original;
 use crate::error::{Error, Result};
 use crate::managed::Step;
 use crate::managed::disk::{self, Node};
@@ -65,11 +66,13 @@ impl Planner<'_> {
         let node = disk::observe(&path)?;
         let is_ours = node == Node::Directory
             && (self.registry.get(&path).is_some_and(|e| e.owned == Owned::Tree) || self.is_copy(&path));
-        let there = match is_ours.then(|| disk::tree(&path)).transpose() {
-            Ok(there) => there.unwrap_or_default(),
-            Err(error) => return self.left_out(&path, error),
+        // What cannot be read in it was put there by somebody, and goes to the backup with it.
+        let (there, is_read) = match is_ours.then(|| disk::tree(&path)).transpose() {
+            Ok(there) => (there.unwrap_or_default(), true),
+            Err(error) if disk::odd_name(&path).is_some() => return self.left_out(&path, error),
+            Err(_) => (Tree::new(), false),
         };
-        let is_same = is_ours && has_same(&there, &skill.tree) && self.is_copy(&path);
+        let is_same = is_ours && is_read && has_same(&there, &skill.tree) && self.is_copy(&path);
         let Some(original) = self.skill_original(wanted, &path, &node, conflict, is_same)? else { return Ok(()) };
         if !is_same {
             let mut tree = skill.tree.clone();
@@ -191,12 +194,19 @@ impl Planner<'_> {
 
     /// Plans that a folder of the user's becomes an archived skill.
     fn archive(&mut self, path: &Path, target: &str) -> Result<()> {
-        let tree = disk::tree(path)?;
+        let tree = match disk::tree(path) {
+            Ok(tree) => tree,
+            Err(error) => {
+                let shown = self.store.place.shown(path);
+                self.warnings.push(format!("    Warning: '{shown}' is kept in the backup alone: {error}"));
+                return Ok(());
+            }
+        };
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let mut to = self.store.archive().join(format!("{target}-{name}"));
         let mut number = 2;
         while disk::is_there(&to) || self.archived.contains(&to) {
-            if disk::is_directory(&to) && disk::tree(&to)? == tree {
+            if disk::is_directory(&to) && disk::tree(&to).is_ok_and(|there| there == tree) {
                 return Ok(());
             }
             to = self.store.archive().join(format!("{target}-{name}-{number}"));
@@ -216,9 +226,12 @@ impl Planner<'_> {
             // In a home that was moved or copied it leads to the store of the other.
             (Node::Link(target), Owned::Link) if *target.display().to_string() == *entry.digest => false,
             (Node::Link(target), _) => !self.store.has(target),
-            (Node::Directory, Owned::Tree) => {
-                tree_digest(&disk::tree(path)?) != entry.digest || has_words_for_meta(path)
-            }
+            (Node::Directory, Owned::Tree) => match disk::tree(path) {
+                Ok(tree) => tree_digest(&tree) != entry.digest || has_words_for_meta(path),
+                Err(error) if disk::odd_name(path).is_some() => return Err(error),
+                // Somebody has put something there that cannot be read.
+                Err(_) => true,
+            },
             (Node::Directory, _) => !self.is_copy(path),
             // Another setting had a text of ours there.
             (Node::File { bytes, .. }, Owned::Whole | Owned::Block) => {
@@ -235,6 +248,17 @@ impl Planner<'_> {
             }
             _ => true,
         })
+    }
+
+    /// Says whether a directory has nothing but files of a skill of this store, as they are there: the rest of a copy of which
+    /// something could not be removed.
+    pub(super) fn is_rest_of_copy(&self, path: &Path) -> bool {
+        let source = self.store.skills_directory().join(path.file_name().unwrap_or_default());
+        let Ok(rest) = disk::tree(path) else { return false };
+        let skill = whole_tree(&self.store.place, &source).unwrap_or_default();
+        let rest: Tree = rest.into_iter().filter(|(path, node)| !is_meta(path, node)).collect();
+        let same = skill.into_iter().filter(|(path, _)| rest.contains_key(path)).collect();
+        has_same(&rest, &same) && !has_words_for_meta(path)
     }
 
     /// Says whether a directory is a copy of a skill of this store.
@@ -258,6 +282,11 @@ impl Planner<'_> {
         };
         backup::original(&self.store.place, path, is_original).map_or(Ok(Original::Absent), as_original)
     }
+}
+
+/// Says whether something in a copy is the file that says where the copy is from.
+fn is_meta(path: &Path, node: &Node) -> bool {
+    path == Path::new(META) && matches!(node, Node::File { .. })
 }
 
 /// Says whether somebody has put something else in the place of the file that says where a copied skill is from.

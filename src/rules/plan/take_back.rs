@@ -83,10 +83,12 @@ impl Planner<'_> {
                         }
                         Ok(Node::Directory) if self.is_copy(&path) => match disk::tree(&path) {
                             Ok(tree) => (Owned::Tree, tree_digest(&tree)),
-                            Err(error) => {
+                            Err(error) if disk::odd_name(&path).is_some() => {
                                 self.left_out(&path, error)?;
                                 continue;
                             }
+                            // Somebody has put something there that cannot be read.
+                            Err(_) => (Owned::Tree, String::new()),
                         },
                         _ => continue,
                     };
@@ -250,10 +252,13 @@ impl Planner<'_> {
 
     /// Plans that one thing goes. Returns whether it does.
     fn take_back(&mut self, path: &Path, entry: &Entry) -> Result<bool> {
-        let node = disk::observe(path)?;
+        let Some(node) = self.look(path)? else { return Ok(false) };
         // What is generated and nobody has written down can have an edit of the user's in it.
         let mut is_unknown = self.discovered.contains(path) && matches!(node, Node::File { .. } | Node::Directory);
         let is_disturbed = match (entry.owned, &node) {
+            (Owned::Tree, Node::Directory) => {
+                (is_unknown || !self.is_rest_of_copy(path)) && self.is_skill_disturbed(path, &node, entry)?
+            }
             (Owned::Link | Owned::Tree, node) => self.is_skill_disturbed(path, node, entry)?,
             (_, Node::Absent) => false,
             (_, Node::File { bytes, .. }) => {
@@ -301,7 +306,7 @@ impl Planner<'_> {
                 // The user has taken the block out; the file is theirs.
                 return Ok(true);
             }
-        } else if entry.owned == Owned::Block && node == Node::Absent {
+        } else if entry.owned == Owned::Block && !disk::is_there(path) {
             return Ok(true);
         }
         if node == Node::Directory {
@@ -377,14 +382,21 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Plans that directories go that we have made and that are not needed any more, where nothing else is in them.
+    /// Plans that directories go that we have made and that are not needed any more, where nothing else is in them. One that
+    /// cannot go yet is known until it can.
     pub fn remove_directories(&mut self) {
-        let directories = std::mem::take(&mut self.registry.directories);
         let is_needed = |directory: &std::path::PathBuf| {
             self.registry.entries.keys().chain(&self.wanted).any(|path| path.starts_with(directory))
         };
-        let (needed, done): (Vec<_>, Vec<_>) = directories.into_iter().partition(is_needed);
-        self.registry.directories = needed;
-        self.steps.extend(done.into_iter().rev().map(|path| Step::RemoveDirectory { path }));
+        let is_there = |directory: &std::path::PathBuf| is_needed(directory) || disk::is_directory(directory);
+        let (known, _): (Vec<_>, Vec<_>) = self.registry.directories.iter().cloned().partition(is_there);
+        for directory in known.iter().rev().filter(|directory| !is_needed(directory)) {
+            let has_users = std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some());
+            let is_below = |step: &Step| step.paths().iter().any(|path| path.starts_with(directory));
+            if !has_users || self.steps.iter().any(is_below) {
+                self.steps.push(Step::RemoveDirectory { path: directory.clone() });
+            }
+        }
+        self.registry.directories = known;
     }
 }

@@ -37,7 +37,7 @@ impl Home {
     }
 
     /// Returns the same without the store and without what links and copies say of where they come from.
-    fn written(&self, top: &Path) -> String {
+    pub(super) fn written(&self, top: &Path) -> String {
         let script = "find . -path ./.ai-agent -prune -o -printf '%p %y %m\\n' | sort; \
                       find . -path ./.ai-agent -prune -o -type f ! -name .sync-meta -print | sort | xargs -r sha256sum";
         self.scratch.run_in(top, "sh", ["-c", script]).ok()

@@ -2,16 +2,20 @@
 
 mod adopting;
 mod blocks;
+mod bounds;
 mod elsewhere;
 mod harm;
 mod hostile;
 mod keeping;
+mod leftovers;
 mod losses;
 mod names;
 mod nested;
 mod outside;
 mod places;
+mod sharing;
 mod unknown;
+mod unreadable;
 
 use std::fs;
 use std::path::PathBuf;

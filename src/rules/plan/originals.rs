@@ -1,0 +1,114 @@
+//! What was at a path before, and where it is kept.
+
+use std::path::{Path, PathBuf};
+
+use super::super::backup;
+use super::super::generate;
+use super::super::registry::Original;
+use super::super::report::Change;
+use super::Planner;
+use crate::error::{Error, Result};
+use crate::managed::Step;
+use crate::managed::disk::{self, Modified, Node};
+
+impl Planner<'_> {
+    /// Puts what is at a path into the backup, and returns it as an original. A directory is moved there by a step.
+    pub(super) fn keep(&mut self, path: &Path, node: &Node, is_original: bool) -> Original {
+        let what = match node {
+            Node::Absent | Node::Other => return Original::Absent,
+            Node::File { bytes, mode } => backup::What::File { bytes: bytes.clone(), mode: *mode },
+            Node::Link(target) => backup::What::Link { target: target.clone() },
+            Node::Directory => backup::What::Moved,
+        };
+        let kept = self.backup.add(path, what, is_original);
+        match node {
+            Node::File { mode, .. } => Original::File { kept, mode: *mode },
+            Node::Link(target) => Original::Link { target: target.clone(), modified: disk::modified(path) },
+            _ => {
+                self.steps.push(Step::Move { from: path.to_owned(), to: kept.clone() });
+                Original::Directory { kept }
+            }
+        }
+    }
+
+    /// Returns what is at a path of a text. Where that cannot be read although we have written it, since it is too large now or
+    /// nobody may read it, somebody has changed it: it is moved to the backup if that is wanted, else it stays and `None` is
+    /// returned.
+    pub(super) fn look(&mut self, path: &Path) -> Result<Option<Node>> {
+        let node = disk::observe(path);
+        if node.is_ok() || self.registry.get(path).is_none() || !disk::is_there(path) {
+            return node.map(Some);
+        }
+        if !self.ways.is_forced {
+            self.drifted(path, "changed since it was written, and cannot be read");
+            return Ok(None);
+        }
+        let kept = self.backup.add(path, backup::What::Moved, false);
+        self.steps.push(Step::Move { from: path.to_owned(), to: kept });
+        self.changes.push(Change { path: path.to_owned(), action: "move", before: None, after: None });
+        Ok(Some(Node::Absent))
+    }
+
+    /// Keeps the user's part of a file that has a block. `can_be_absent` says that without it there need not be a file.
+    pub(super) fn keep_users(&mut self, path: &Path, users: Vec<u8>, mode: u32, can_be_absent: bool) -> Original {
+        if users.is_empty() && can_be_absent {
+            return Original::Absent;
+        }
+        let known =
+            self.registry.get(path).map_or_else(|| self.earlier_original(path, false), |it| Ok(it.original.clone()));
+        let known = known.ok();
+        // The time of the file is that of the block, unless the user has changed the text around it.
+        let modified = known.filter(|known| self.bytes_of(known).is_ok_and(|bytes| bytes == users));
+        let modified = modified.and_then(|known| self.modified_of(&known));
+        let original = self.keep(path, &Node::File { bytes: users, mode }, true);
+        if let (Some(saved), Some(_)) = (self.backup.saved.last_mut(), modified) {
+            saved.modified = modified;
+        }
+        original
+    }
+
+    /// Returns what was at a path before an earlier tool wrote there.
+    pub(super) fn earlier_original(&self, path: &Path, has_front: bool) -> Result<Original> {
+        let is_original = |kept: &Path| match disk::observe(kept) {
+            Ok(Node::File { bytes, .. }) => !generate::is_generated(&bytes, has_front),
+            Ok(Node::Link(target)) => !self.store.has(&target),
+            _ => false,
+        };
+        match backup::original(&self.store.place, path, is_original) {
+            Some(kept) => as_original(kept),
+            None => Ok(Original::Absent),
+        }
+    }
+
+    /// Returns when an original was changed last; `None` if it was no file.
+    pub(super) fn modified_of(&self, original: &Original) -> Option<Modified> {
+        let Original::File { kept, .. } = original else { return None };
+        match self.backup.saved.iter().find(|saved| saved.kept == *kept) {
+            Some(planned) => planned.modified,
+            None => disk::modified(kept),
+        }
+    }
+
+    /// Returns the bytes of an original; none, if it was no file.
+    pub(super) fn bytes_of(&self, original: &Original) -> Result<Vec<u8>> {
+        let Original::File { kept, .. } = original else { return Ok(Vec::new()) };
+        let planned = self.backup.saved.iter().find(|saved| saved.kept == *kept);
+        if let Some(backup::What::File { bytes, .. }) = planned.map(|saved| &saved.what) {
+            return Ok(bytes.clone());
+        }
+        match disk::observe(kept)? {
+            Node::File { bytes, .. } => Ok(bytes),
+            _ => Err(Error::other(format!("cannot restore: the backup '{}' is gone", kept.display()))),
+        }
+    }
+}
+
+/// Returns something in a backup as an original.
+pub(super) fn as_original(kept: PathBuf) -> Result<Original> {
+    Ok(match disk::observe(&kept)? {
+        Node::File { mode, .. } => Original::File { kept, mode },
+        Node::Link(target) => Original::Link { target, modified: disk::modified(&kept) },
+        Node::Directory => Original::Directory { kept },
+        Node::Absent | Node::Other => Original::Absent,
+    })
+}
