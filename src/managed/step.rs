@@ -192,21 +192,49 @@ fn is_as_planned(path: &Path, before: &str) -> Result<bool> {
 fn move_far(from: &Path, to: &Path) -> Result<()> {
     let fail = |error| Error::io("move", from, error);
     let unfinished = file::unfinished(to).map_err(fail)?;
-    if !disk::is_directory(from) {
-        match fs::read_link(from) {
-            Ok(target) => std::os::unix::fs::symlink(target, &unfinished).map_err(fail)?,
-            Err(_) => drop(fs::copy(from, &unfinished).map_err(fail)?),
-        }
-        disk::set_modified(&unfinished, disk::modified(from));
-        private::hand_over_path(&unfinished, to.parent().unwrap_or(to));
-        fs::rename(&unfinished, to).map_err(fail)?;
-        return fs::remove_file(from).map_err(fail);
+    let copied = match disk::is_directory(from) {
+        true => copy_directory(from, &unfinished),
+        false => copy_file(from, &unfinished, to.parent().unwrap_or(to)),
+    };
+    if let Err(error) = copied.and_then(|()| fs::rename(&unfinished, to).map_err(fail)) {
+        // A later run would take it for somebody else's.
+        let _ = match disk::is_directory(&unfinished) {
+            true => fs::remove_dir_all(&unfinished),
+            false => fs::remove_file(&unfinished),
+        };
+        return Err(error);
     }
-    fs::create_dir(&unfinished).map_err(fail)?;
-    private::hand_over_path(&unfinished, from);
+    match disk::is_directory(from) {
+        true => fs::remove_dir_all(from),
+        false => fs::remove_file(from),
+    }
+    .map_err(fail)
+}
+
+/// Copies a file or a link, for the owner of a directory.
+fn copy_file(from: &Path, copy: &Path, directory: &Path) -> Result<()> {
+    let fail = |error| Error::io("move", from, error);
+    match fs::read_link(from) {
+        Ok(target) => std::os::unix::fs::symlink(target, copy).map_err(fail)?,
+        // Opening a named pipe would block.
+        Err(_) if !from.symlink_metadata().is_ok_and(|file| file.is_file()) => {
+            return Err(Error::other(format!("'{}' cannot be copied", from.display())));
+        }
+        Err(_) => drop(fs::copy(from, copy).map_err(fail)?),
+    }
+    disk::set_modified(copy, disk::modified(from));
+    private::hand_over_path(copy, directory);
+    Ok(())
+}
+
+/// Copies a directory with all that is in it.
+fn copy_directory(from: &Path, to: &Path) -> Result<()> {
+    let fail = |error| Error::io("move", from, error);
     let tree = disk::tree(from)?;
+    fs::create_dir(to).map_err(fail)?;
+    private::hand_over_path(to, from);
     for (path, node) in &tree {
-        let (source, copy) = (from.join(path), unfinished.join(path));
+        let (source, copy) = (from.join(path), to.join(path));
         match node {
             Node::File { bytes, mode } => {
                 fs::write(&copy, bytes).and_then(|()| disk::set_mode(&copy, *mode)).map_err(fail)?
@@ -220,10 +248,9 @@ fn move_far(from: &Path, to: &Path) -> Result<()> {
     }
     // A directory gets its time when everything is in it.
     for path in tree.keys().rev().map(PathBuf::as_path).chain([Path::new("")]) {
-        disk::set_modified(&unfinished.join(path), disk::modified(&from.join(path)));
+        disk::set_modified(&to.join(path), disk::modified(&from.join(path)));
     }
-    fs::rename(&unfinished, to).map_err(fail)?;
-    fs::remove_dir_all(from).map_err(fail)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -258,5 +285,29 @@ mod tests {
             let length = rustix::fs::getxattr(&path, "user.note", &mut value[..]).unwrap();
             assert_eq!(&value[..length], b"mine");
         }
+    }
+
+    #[test]
+    fn what_is_moved_to_another_file_system_is_there_whole_or_not_at_all() {
+        let directory = tempfile::tempdir().unwrap();
+        let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
+        let names = || {
+            let mut names: Vec<_> =
+                fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        fs::create_dir(&from).unwrap();
+        fs::write(from.join("a"), "a").unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, from.join("pipe"), rustix::fs::Mode::RUSR).unwrap();
+        move_far(&from, &to).unwrap_err();
+        assert_eq!(names(), ["from"], "nothing is left of what was not copied");
+        let pipe = directory.path().join("pipe");
+        fs::rename(from.join("pipe"), &pipe).unwrap();
+        move_far(&pipe, &to).unwrap_err();
+        assert_eq!(names(), ["from", "pipe"], "a pipe is not waited for");
+        move_far(&from, &to).unwrap();
+        assert_eq!(names(), ["pipe", "to"]);
+        assert_eq!(fs::read(to.join("a")).unwrap(), b"a");
     }
 }
