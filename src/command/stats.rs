@@ -107,7 +107,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 cli::warning(&format!("words of {} are not here; {then}", pretty::count(lacking as u64, what)));
             }
         };
-        found.lack().iter().for_each(|lack| cli::warning(lack));
+        found.uncounted.warnings().iter().for_each(|text| cli::warning(text));
         if options.tools {
             let mut counted = stats::counted_calls(&reader, &found, &options.by, options.chosen.model.as_deref())?;
             options.clean(&repo, counted.groups.iter_mut().map(|(values, _)| values))?;

@@ -47,7 +47,7 @@ pub fn stats(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Ref
         .map(|group| without_version(pretty::group_object(group, &keys, true)))
         .collect();
     let mut structured = json!({ "groups": groups, "total": without_version(pretty::total_object(statistics)) });
-    let mut notes: Vec<String> = found.lack().into_iter().collect();
+    let mut notes: Vec<String> = found.uncounted.warnings();
     let problems = found.problems.len() + reader.problems().len();
     if problems > 0 {
         notes.push(format!("{} with notes are not counted", pretty::count(problems as u64, "problem")));

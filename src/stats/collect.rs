@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use super::key::Origin;
-use super::{Entry, distinct};
+use super::{Entry, Uncounted, distinct};
 use crate::error::Result;
 use crate::git::date::Time;
 use crate::git::{Commit, ObjectId};
@@ -19,8 +19,8 @@ pub struct Collected {
     pub entries: Vec<Entry>,
     /// Descriptions of notes that could not be read.
     pub problems: Vec<String>,
-    /// How many parts of records count nowhere: another record has the rest, and their own words are not here.
-    pub uncounted: usize,
+    /// Parts of records that count nowhere.
+    pub uncounted: Uncounted,
 }
 
 /// Reads the records of a query from notes. Each stretch of a transcript counts once: an increment that several commits have
@@ -81,13 +81,6 @@ impl Collected {
             }
         }
         Ok(lacking)
-    }
-
-    /// Returns what is said of parts of records that count nowhere; `None` if all count.
-    pub fn lack(&self) -> Option<String> {
-        let records = if self.uncounted == 1 { "1 record".to_owned() } else { format!("{} records", self.uncounted) };
-        let lack = format!("words of {records} are not here; of them only what other records have, too, is counted");
-        (self.uncounted > 0).then_some(lack)
     }
 
     /// Returns where a record belongs; `branches` are those of commits.

@@ -1,8 +1,8 @@
-//! Choosing what of each record counts, so that each stretch of a transcript counts once.
+//! Counting each stretch of a transcript once.
 //!
-//! A squash, a cherry-pick and a rebase leave the same words on several commits, and a squash joins increments, so that records
-//! can also overlap. A record is a way from one place in the transcript to a later one. Of the ways that share nothing, those
-//! are chosen that cover most; of what they leave over, the newest record counts that has it, cut to that stretch.
+//! A record covers what is between the ends of two segments. Records of one session can overlap after a squash, a cherry-pick
+//! or a rebase. First those records are chosen that do not overlap and cover most; each stretch that is left is counted, from
+//! its words, for the newest record that covers it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -10,28 +10,62 @@ use crate::git::ObjectId;
 use crate::record::{Reader, Summary};
 use crate::transcript::SessionKey;
 
-/// How many stretches of one session are cut out of records. Each has its words read, and real sessions have a few.
-const MAX_CUTS: usize = 64;
+/// The most stretches that one query counts from their words. Real repositories have a few.
+const MAX_CUTS: usize = 256;
+/// The most bytes of transcripts that are read for them.
+const MAX_CUT_BYTES: u64 = 256 << 20;
 
-/// Leaves each stretch of a transcript in one record only. The records are those of the newest commit first, each with a value of
-/// the caller's; `commit_id` returns the commit of such a value. What a record has beside another one is counted from its words.
-/// Returns also how many such stretches count nowhere, because their words are not here.
+/// Stretches of records that count nowhere: other records do not have them.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Uncounted {
+    /// How many have no words here.
+    pub missing: usize,
+    /// How many are more than one query counts from their words.
+    pub beyond: usize,
+}
+
+impl Uncounted {
+    /// Returns warnings about them.
+    pub fn warnings(self) -> Vec<String> {
+        let parts = |count: usize, why: [&str; 2]| match count {
+            0 => None,
+            1 => Some(format!("1 part of a record is not counted: {}", why[0])),
+            _ => Some(format!("{count} parts of records are not counted: {}", why[1])),
+        };
+        let missing = parts(self.missing, ["its words are not here", "their words are not here"]);
+        let beyond = parts(self.beyond, ["too many records overlap"; 2]);
+        missing.into_iter().chain(beyond).collect()
+    }
+}
+
+/// Removes what records share with others. The records are those of the newest commit first, each with a value of the caller's;
+/// `commit_id` returns the commit of such a value. Returns also what counts nowhere.
 pub fn distinct<T: Copy>(
     reader: &Reader<'_>,
     records: Vec<(T, Summary)>,
     commit_id: impl Fn(T) -> ObjectId,
-) -> (Vec<(T, Summary)>, usize) {
+) -> (Vec<(T, Summary)>, Uncounted) {
     let summaries: Vec<&Summary> = records.iter().map(|(_, summary)| summary).collect();
     let chosen = chosen(&summaries, |key, segment| reader.bytes_at(key, segment));
-    let mut uncounted = chosen.left_out;
+    let mut uncounted = Uncounted { missing: 0, beyond: chosen.left_out };
+    let mut room = MAX_CUT_BYTES;
     let mut cuts: HashMap<usize, Vec<Summary>> = HashMap::new();
     for Cut { record, since, through } in chosen.cuts {
         let (value, summary) = &records[record];
-        let is_here = |segment: &String| reader.bytes_at(&summary.key, segment).is_some();
-        let counted = || reader.counted(&summary.key, since.as_deref(), &through, Some(commit_id(*value)));
-        match since.iter().chain([&through]).all(is_here).then(counted).flatten() {
+        let bytes_at = |segment: &str| reader.bytes_at(&summary.key, segment);
+        let from = since.as_deref().map_or(Some(0), bytes_at);
+        let Some((from, to)) = from.zip(bytes_at(&through)) else {
+            uncounted.missing += 1;
+            continue;
+        };
+        let Some(left) = room.checked_sub(to.saturating_sub(from)) else {
+            uncounted.beyond += 1;
+            continue;
+        };
+        room = left;
+        match reader.counted(&summary.key, since.as_deref(), &through, Some(commit_id(*value))) {
             Some(cut) => cuts.entry(record).or_default().push(Summary { time: summary.time.clone(), ..cut }),
-            None => uncounted += 1,
+            None => uncounted.missing += 1,
         }
     }
     let mut counted = Vec::with_capacity(records.len());
@@ -42,14 +76,14 @@ pub fn distinct<T: Copy>(
     (counted, uncounted)
 }
 
-/// What counts.
+/// Which records count whole, and which in part.
 #[derive(Debug, Default, Eq, PartialEq)]
 struct Chosen {
     /// Of each record, whether all of it counts.
     is_whole: Vec<bool>,
     /// The stretches that count of other records.
     cuts: Vec<Cut>,
-    /// How many stretches are too many, and count nowhere.
+    /// How many further parts there are.
     left_out: usize,
 }
 
@@ -93,7 +127,7 @@ enum Place<'e> {
     Segment(&'e str),
 }
 
-/// A record as a way between two places.
+/// What a record covers.
 #[derive(Clone, Copy)]
 struct Way<'e> {
     record: usize,
@@ -137,12 +171,12 @@ fn choose_of_session(
         chosen.is_whole[way.record] = is_whole;
     }
     let names = names(summaries, &records, &lengths);
-    for (count, (step, from, to)) in left_over(&steps, &covered).into_iter().enumerate() {
+    for (step, from, to) in left_over(&steps, &covered) {
         let way = &ways[step];
         let summary = summaries[way.record];
         let since = if from == rank[&way.from] { summary.since.as_deref() } else { names[&order[from]] };
         let through = if to == rank[&way.to] { summary.through.as_deref() } else { names[&order[to]] };
-        match through.filter(|_| count < MAX_CUTS) {
+        match through.filter(|_| chosen.cuts.len() < MAX_CUTS) {
             Some(through) => chosen.cuts.push(Cut {
                 record: way.record,
                 since: since.map(str::to_owned),
@@ -295,7 +329,9 @@ fn left_over(steps: &[(usize, usize)], covered: &[bool]) -> Vec<(usize, usize, u
     for (place, first) in first.iter_mut().enumerate() {
         *first = open.first().copied().filter(|_| !covered[place]);
         if let Some((begun, ended)) = changes.get(&place) {
-            open.retain(|step| !ended.contains(step));
+            ended.iter().for_each(|step| {
+                open.remove(step);
+            });
             open.extend(begun);
         }
     }

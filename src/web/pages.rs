@@ -415,6 +415,6 @@ pub fn stats(visit: &Visit<'_>, values: &Values) -> Result<Vec<u8>> {
     };
     let named = counted.groups.iter().map(|group| keys.iter().zip(&group.values).map(&mut name).collect());
     let names: Vec<Vec<String>> = named.collect();
-    let problems = [unread.as_slice(), &found.problems, visit.reader.problems(), found.lack().as_slice()].concat();
+    let problems = [unread.as_slice(), &found.problems, visit.reader.problems(), &found.uncounted.warnings()].concat();
     Ok(stats_page(of, &names, by, &problems, &visit.shape).into_bytes())
 }

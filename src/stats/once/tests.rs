@@ -120,11 +120,20 @@ fn only_so_many_stretches_are_cut_out() {
     let summaries = summaries(&steps);
     let overlapping = chosen_of(&summaries, told);
     assert_eq!((overlapping.cuts.len(), overlapping.left_out), (1, 0), "every second record covers nearly all");
-    let steps: Vec<(u64, u64)> = (0..400).map(|number| (number * 2, number * 2 + 3)).collect();
+    let steps: Vec<(u64, u64)> = (0..1_000).map(|number| (number * 2, number * 2 + 3)).collect();
     let summaries = self::summaries(&steps);
     let overlapping = chosen_of(&summaries, told);
     let count = overlapping.cuts.len() + overlapping.left_out;
     assert!(overlapping.cuts.len() == MAX_CUTS && count > MAX_CUTS, "{count}");
+}
+
+#[test]
+fn one_of_many_records_that_all_overlap_counts_whole() {
+    let steps: Vec<(u64, u64)> = (0..30_000).map(|number| (number, number + 30_000)).collect();
+    let summaries = summaries(&steps);
+    let overlapping = chosen_of(&summaries, told);
+    assert_eq!(overlapping.is_whole.iter().filter(|whole| **whole).count(), 1);
+    assert_eq!(overlapping.left_out + overlapping.cuts.len(), 29_999);
 }
 
 proptest! {

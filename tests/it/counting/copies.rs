@@ -104,7 +104,7 @@ fn what_only_words_could_tell_is_left_out_and_told() {
     };
     let sides = ["origin/left", "origin/right"];
     assert_eq!(counted(&[&sides[..], &["origin/topic~2"]].concat()), (0, "3".into(), String::new()));
-    let told = "warning: words of 1 record are not here; of them only what other records have, too, is counted\n";
+    let told = "warning: 1 part of a record is not counted: its words are not here\n";
     let all = [&sides[..], &["origin/topic~2..origin/topic~1"]].concat();
     assert_eq!(counted(&all), (0, "2".into(), told.into()));
 }
