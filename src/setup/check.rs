@@ -190,7 +190,11 @@ fn renamed_remotes(repo: &Repository) -> Vec<Finding> {
             let Some(other) = remote_of(&refspec).filter(|other| other != remote) else { continue };
             let fix = match is_recorded(&key, &refspec) {
                 true => share.to_owned(),
-                false => format!("git config --unset-all --fixed-value {} '{refspec}'", outside::shell(&key)),
+                false => format!(
+                    "git config --unset-all --fixed-value {} {}",
+                    outside::shell(&key),
+                    outside::shell(&refspec)
+                ),
             };
             let what = format!("it stores what '{remote}' has as that of '{other}', its name before");
             findings.push(Finding::problem(format!("{key} {refspec}"), &what, &fix));
