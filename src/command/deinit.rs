@@ -16,6 +16,7 @@ use crate::notes;
 use crate::outside;
 use crate::pretty;
 use crate::record::{self, Note, Unit};
+use crate::rules;
 use crate::setup;
 
 /// How long hooks that are running are waited for.
@@ -155,8 +156,14 @@ fn purge(repo: &Repository, refs: &[String], has_left: bool) -> Result<()> {
     let input: String = refs.iter().map(|name| format!("delete {name}\n")).collect();
     git(["update-ref", "--no-deref", "--stdin"]).repository(repo).input(input.into_bytes()).capture()?;
     drop(lock);
+    // They are the user's, and nowhere else.
+    let keeps_originals = rules::has_originals(&repo.common_dir());
+    if keeps_originals {
+        cli::warning(&format!("'{}' stays, with files that rules have replaced", directory.join("rules").display()));
+        cli::hint(repo, "'git shiftlog rules clean --scope=repo' puts them back");
+    }
     for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
-        if has_left && entry.file_name() == "installed" {
+        if has_left && entry.file_name() == "installed" || keeps_originals && entry.file_name() == "rules" {
             continue;
         }
         let path = entry.path();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use gix::actor::Signature;
 use gix::bstr::{BString, ByteSlice as _};
 
-use super::{Repository, git};
+use super::{Repository, git, private};
 use crate::error::Result;
 
 /// How many settings of `GIT_CONFIG_COUNT` are read.
@@ -75,7 +75,15 @@ impl Repository {
 
     /// Adds a value to a key of the repository's own config file, beside the values that are there.
     pub fn config_add(&self, key: &str, value: &str) -> Result<()> {
-        git(["config", "--local", "--add", key, value]).repository(self).capture().map(drop)
+        let added = git(["config", "--local", "--add", key, value]).repository(self).capture().map(drop);
+        self.hand_over_config();
+        added
+    }
+
+    /// Gives the config file, which Git makes anew for each change, to the owner of the repository.
+    fn hand_over_config(&self) {
+        let directory = self.common_dir();
+        private::hand_over_path(&directory.join("config"), &directory);
     }
 
     /// Removes a value of a key from the repository's own config file, however often it stands there; other values stay. It
@@ -88,6 +96,7 @@ impl Repository {
         let config =
             |action| git(["config", "--local", "--fixed-value", action, key, value]).repository(self).capture();
         let removed = config("--unset-all").map(drop);
+        self.hand_over_config();
         if removed.is_err() && config("--get").is_err() { Ok(()) } else { removed }
     }
 

@@ -96,6 +96,11 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
     }
 }
 
+/// Returns the inode of a directory, which stays the same where it is moved; `None` if there is no such directory.
+pub fn inode(path: &Path) -> Option<u64> {
+    fs::metadata(path).ok().map(|metadata| metadata.ino())
+}
+
 /// Returns the rest of a path below a directory, which the path may name in another way.
 pub fn below(top: &Path, path: &Path) -> Option<PathBuf> {
     if let Ok(rest) = path.strip_prefix(top) {

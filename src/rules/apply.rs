@@ -39,6 +39,9 @@ struct Journal {
     /// The base of the place whose steps these are.
     #[serde(default)]
     base: PathBuf,
+    /// The inode of the base.
+    #[serde(default)]
+    inode: Option<u64>,
     steps: Vec<Step>,
     /// The registry when all steps are taken.
     registry: Registry,
@@ -76,7 +79,8 @@ pub fn lock(place: &Place) -> Result<private::Lock> {
         let corrupt = || Error::new(Kind::Corrupt, format!("cannot read '{}'", path.display()));
         let journal: Journal = serde_json::from_slice(&bytes).map_err(|error| unreadable(corrupt().because(error)))?;
         let base = crate::outside::line(&journal.base.display().to_string());
-        if journal.base != place.base {
+        // A journal that came with a store from elsewhere can name this base, but does not know its inode.
+        if journal.base != place.base || journal.inode != disk::inode(&place.base) {
             let why = format!("a command was interrupted in '{base}', and is not finished here");
             return Err(set_aside(place, &path, why));
         }
@@ -178,10 +182,12 @@ pub fn carry_out(
     if steps.is_empty() && registry == previous {
         return Ok(());
     }
+    place.check_steps(&steps)?;
     backup.write()?;
     fault_point("rules-backed-up");
     let taken = steps.iter().filter_map(written).flat_map(file::taken).collect();
-    let journal = Journal { base: place.base.clone(), steps, registry, previous, taken };
+    let journal =
+        Journal { base: place.base.clone(), inode: disk::inode(&place.base), steps, registry, previous, taken };
     let bytes =
         serde_json::to_vec(&journal).map_err(|error| Error::other("cannot write the journal").because(error))?;
     private::write_synced(&place.journal_path(), &bytes)?;

@@ -38,11 +38,12 @@ pub use self::glob::is_pattern;
 pub use self::import::{Choice, FoundRule};
 pub use self::manifest::{Conflict, Manifest, Rule, SkillTarget, SyncMode};
 pub use self::places::{FOLDERS, INSTRUCTION_TARGETS, RULE_TARGETS, SKILL_TARGETS};
+pub use self::registry::has_originals;
 pub use self::report::{Change, Drift, Overview, Report};
 pub use self::store::Store;
 pub use self::work::{NewRule, Options, Targets, Work, has_store};
 use crate::error::{Error, Result};
-use crate::managed::disk;
+use crate::managed::{Step, disk};
 
 /// The directory of a store, below a home or the top of a working tree.
 pub const STORE: &str = ".ai-agent";
@@ -188,6 +189,25 @@ impl Place {
             let base = self.base.canonicalize();
             is_link && !here.canonicalize().is_ok_and(|end| base.is_ok_and(|base| end.starts_with(base)))
         })
+    }
+
+    /// Fails if a step would change something outside of the working tree of a repository: others have made the repository, and
+    /// its links can lead anywhere.
+    fn check_steps(&self, steps: &[Step]) -> Result<()> {
+        if self.scope == Scope::Home {
+            return Ok(());
+        }
+        let is_outside = |path: &&Path| {
+            let leads_out = || path.parent().is_none_or(|above| self.leads_out(above));
+            !path.starts_with(&self.backups) && (!path.starts_with(&self.base) || leads_out())
+        };
+        match steps.iter().flat_map(Step::paths).find(is_outside) {
+            None => Ok(()),
+            Some(path) => {
+                let why = "leads out of the working tree by a symbolic link";
+                Err(Error::other(format!("'{}' {why}, and nothing is written", self.shown(path))))
+            }
+        }
     }
 
     /// Returns the absolute path that a registry has written down, if it is this place's: below the base, whatever the base was

@@ -93,6 +93,9 @@ pub struct Registry {
     /// The base of the place that wrote the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     base: Option<PathBuf>,
+    /// The inode of that base, which it keeps when it is moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    inode: Option<u64>,
     /// The bases that this one is a copy of. Nothing is written there.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     elsewhere: BTreeSet<PathBuf>,
@@ -111,6 +114,18 @@ pub struct Registry {
     /// The paths that the file names and that are not this place's.
     #[serde(skip)]
     pub dropped: Vec<PathBuf>,
+}
+
+/// Says whether the rules of a working tree, whose Git directory this is, have replaced files that nobody has put back yet. A
+/// registry that cannot be read may name some.
+pub fn has_originals(git_dir: &Path) -> bool {
+    let path = git_dir.join("shiftlog/rules/registry.json");
+    let read = |text: Option<String>| text.map(|text| serde_json::from_str::<Registry>(&text));
+    match disk::text(&path).map(read) {
+        Ok(None) => false,
+        Ok(Some(Ok(registry))) => registry.entries.values().any(|entry| entry.original != Original::Absent),
+        Ok(Some(Err(_))) | Err(_) => true,
+    }
 }
 
 impl Registry {
@@ -185,6 +200,7 @@ impl Registry {
         let written = Registry {
             version: VERSION,
             base: Some(place.base.clone()),
+            inode: disk::inode(&place.base),
             elsewhere: self.elsewhere.clone(),
             entries: self.entries.iter().filter_map(entry).collect(),
             directories: self.directories.iter().map(of_base).collect(),

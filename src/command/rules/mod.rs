@@ -14,6 +14,8 @@ use clap::Parser;
 use crate::cli::{self, Json, Outcome, Printing};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
+use crate::git::private;
+use crate::managed::disk;
 use crate::rules::{self, NewRule, Place, Report, Targets, Work};
 
 /// Keep rules and skills for agents, and write them to their files
@@ -211,7 +213,11 @@ impl Options {
     }
 
     fn new_rule(&self, id: &str) -> Result<NewRule> {
-        let read = |path: &PathBuf| std::fs::read_to_string(path).map_err(|error| Error::io("read", path, error));
+        let read = |path: &PathBuf| {
+            let fail = |error| Error::io("read", path, error);
+            let bytes = private::read(path, disk::MAX_FILE_BYTES).map_err(fail)?;
+            String::from_utf8(bytes).map_err(|_| Error::other(format!("'{}' is not UTF-8", path.display())))
+        };
         Ok(NewRule {
             id: id.to_owned(),
             description: self.description.clone(),

@@ -1,10 +1,11 @@
 //! Commands that are killed, that run at once, and that read what is hostile.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::process::Stdio;
 
 use bstr::ByteSlice as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Home;
 use crate::corpus::measured;
@@ -160,4 +161,50 @@ fn what_was_begun_is_finished_however_much_it_is() {
     assert_eq!(home.rules(&["check"]).ok(), "");
     home.rules(&["clean", "--yes"]).ok();
     assert_eq!(home.tree(), before);
+}
+
+/// A manifest of a repository with one rule, whose instructions Claude gets.
+fn manifest_of_repository(rule: &str) -> String {
+    json!({ "version": "1.0", "rules": [{ "id": rule }],
+        "active_targets": { "instructions": [{ "name": "claude", "mode": "whole" }], "rules": [], "skills": [] } })
+    .to_string()
+}
+
+#[test]
+fn what_rules_have_replaced_in_a_repository_outlasts_the_refs() {
+    let home = Home::new();
+    let scratch = &home.scratch;
+    scratch.shiftlog("init", ["--yes", "--agent=claude"]).ok();
+    scratch.write("CLAUDE.md", "precious\n");
+    scratch.write(".ai-agent/rules/build.md", "make it\n");
+    scratch.write(".ai-agent/manifest.json", &manifest_of_repository("build"));
+    home.rules(&["sync", "--scope=repo"]).ok();
+    let ran = scratch.shiftlog("deinit", ["--purge-refs", "--yes"]);
+    assert!(
+        ran.code == 0 && ran.stderr.contains("shiftlog/rules' stays, with files that rules have replaced"),
+        "{ran:?}"
+    );
+    home.rules(&["clean", "--scope=repo", "--yes"]).ok();
+    assert_eq!(fs::read_to_string(scratch.top.join("CLAUDE.md")).unwrap(), "precious\n");
+}
+
+#[test]
+fn no_command_changes_what_links_of_a_repository_lead_to_elsewhere() {
+    let home = Home::new();
+    let scratch = &home.scratch;
+    let out = scratch.root().join("out");
+    fs::create_dir_all(&out).unwrap();
+    fs::write(out.join("build.md"), "somebody's\n").unwrap();
+    scratch.write(".ai-agent/manifest.json", &manifest_of_repository("build"));
+    scratch.write(".ai-agent/skills/evil/SKILL.md", "---\nname: evil\n---\nevil\n");
+    symlink(&out, scratch.top.join(".ai-agent/rules")).unwrap();
+    symlink(&out, scratch.top.join(".ai-agent/skills-archived")).unwrap();
+    for command in [&["remove-rule", "build"][..], &["archive-skill", "evil"], &["sync"], &["clean", "--yes"]] {
+        home.rules(&[command, &["--scope=repo"]].concat());
+        let names: Vec<_> = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["build.md"], "{command:?}");
+    }
+    let ran = home.rules(&["remove-rule", "build", "--scope=repo"]);
+    assert!(ran.code == 1 && ran.stderr.contains("by a symbolic link"), "{ran:?}");
+    assert_eq!(fs::read_to_string(out.join("build.md")).unwrap(), "somebody's\n");
 }

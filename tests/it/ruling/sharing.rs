@@ -72,3 +72,58 @@ fn what_was_interrupted_in_one_home_is_finished_in_that_home() {
     home.rules_of(&two, &["clean", "--yes"]).ok();
     assert_eq!(home.written(&two), before[1]);
 }
+
+/// Two homes, each with a file of its own, whose store is a third directory; the directory that has them all.
+fn two_with_a_store_elsewhere() -> (Home, PathBuf) {
+    let home = Home::new();
+    let all = home.scratch.root().join("all");
+    for name in ["a", "b"] {
+        fs::create_dir_all(all.join(name).join(".claude")).unwrap();
+        fs::write(all.join(name).join(".claude/CLAUDE.md"), format!("{name}'s own\n")).unwrap();
+        symlink("../store", all.join(name).join(".ai-agent")).unwrap();
+    }
+    fs::rename(home.path(".ai-agent"), all.join("store")).unwrap();
+    (home, all)
+}
+
+#[test]
+fn homes_that_are_moved_together_with_their_store_each_take_their_own_back() {
+    let (home, all) = two_with_a_store_elsewhere();
+    let before = ["a", "b"].map(|name| home.written(&all.join(name)));
+    for name in ["a", "b"] {
+        home.rules_of(&all.join(name), &["sync"]).ok();
+    }
+    let moved = home.scratch.root().join("moved");
+    fs::rename(&all, &moved).unwrap();
+    for name in ["b", "a"] {
+        home.rules_of(&moved.join(name), &["clean", "--yes"]).ok();
+    }
+    assert_eq!(["a", "b"].map(|name| home.written(&moved.join(name))), before);
+}
+
+#[test]
+fn what_a_home_that_is_not_there_now_has_replaced_stays_its_own() {
+    let (home, all) = two_with_a_store_elsewhere();
+    let [a, b, away] = ["a", "b", "away"].map(|name| all.join(name));
+    let before = [home.written(&a), home.written(&b)];
+    home.rules_of(&a, &["sync"]).ok();
+    fs::rename(&a, &away).unwrap();
+    home.rules_of(&b, &["sync"]).ok();
+    home.rules_of(&b, &["clean", "--yes"]).ok();
+    fs::rename(&away, &a).unwrap();
+    home.rules_of(&a, &["clean", "--yes"]).ok();
+    assert_eq!([home.written(&a), home.written(&b)], before);
+}
+
+#[test]
+fn a_registry_that_cannot_be_read_is_taken_by_no_other_home() {
+    let (home, all) = two_with_a_store_elsewhere();
+    let [a, b] = ["a", "b"].map(|name| all.join(name));
+    let before = home.written(&b);
+    home.rules_of(&a, &["sync"]).ok();
+    fs::write(all.join("store/shiftlog/registry.json"), "{ half of it").unwrap();
+    home.rules_of(&b, &["sync"]).ok();
+    home.rules_of(&b, &["clean", "--yes"]).ok();
+    assert_eq!(home.written(&b), before);
+    assert_eq!(fs::read_to_string(all.join("store/shiftlog/registry.json")).unwrap(), "{ half of it");
+}
