@@ -12,6 +12,7 @@ mod message;
 mod notes_source;
 mod options;
 mod output;
+mod pager_signals;
 mod printing;
 mod progress;
 mod usage;
