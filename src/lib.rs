@@ -20,25 +20,29 @@
 //!
 //! # From `git shiftlog show HEAD` to the bytes
 //!
-//! 1. `src/bin/git-shiftlog.rs` calls [`command::dispatch::run`], which finds [`command::show`]. Like every command that
-//!    reads, it first has `command::open` store what hooks have missed ([`capture`]), and carry records to a rewritten
-//!    commit ([`remap`]).
+//! 1. `src/bin/git-shiftlog.rs` calls [`command::dispatch::run`], which finds [`command::show`]. Before it reads, it
+//!    stores what hooks missed ([`capture`]) and carries records to rewritten commits ([`remap`]); `command::open` does
+//!    both.
 //! 2. [`record::Reader::note`] gets the note of the commit from [`notes`] and parses it.
 //! 3. [`record::Reader::each_conversation`] gets the bytes of each record from [`archive::Archive`] and has the parser of
 //!    the session's [`agent`] make messages of them.
-//! 4. [`command::show`] puts each session together with its sub-agents and has [`pretty`] write them to a [`cli::Screen`]:
+//! 4. [`command::show`] puts each session together with its sub-agents. For each session it looks back in [`record`]:
+//!    what it continues, what its agent was told, its tasks. It has [`pretty`] write all of this to a [`cli::Screen`]:
 //!    standard output, or a pager in front of it.
 //!
 //! # From a hook's payload to the bytes
 //!
 //! 1. `src/bin/git-shiftlog--hook.rs` calls [`command::hook::run`], which has [`agent::Payload`] parse the payload, and
-//!    [`setup`] say whether this agent is recorded here.
+//!    [`setup`] say whether this agent is recorded here. [`capture::hook_recorder`] takes the lock and first stores
+//!    what earlier hooks left (`capture::catch_up`).
 //! 2. [`capture::hook`] updates the state of the session and finds the commits that its tool call made, and
 //!    [`capture::commit`] chooses the sessions of each commit. (Git's `post-commit` enters at [`capture::commit`].)
-//! 3. `capture::new_words` has `capture::reading` read what is new in each transcript: [`redact`] removes secrets from each
-//!    piece first, then the parser of the [`agent`] counts what was said. `capture::told` adds the instruction files that the
-//!    agent has read ([`told`]).
-//! 4. [`capture::Recorder`] has [`archive::Archive::add`] store it.
+//! 3. `capture::new_words` has `capture::reading` read what is new in each transcript: [`redact`] removes secrets from
+//!    each piece first, then the parser of the [`agent`] makes messages of it, and [`transcript::Tally`] counts them;
+//!    `capture::awaited` first completes the record of the session's last commit. `capture::told` adds the instruction
+//!    files that the agent has read ([`told`]).
+//! 4. [`capture::Recorder`] has `capture::reading` write segments ([`archive::Archive::write`]);
+//!    [`archive::Archive::add`] then makes the archive's ref name them.
 //! 5. [`record::Record`] says what was stored, and [`notes::edit`] writes that line to the commit.
 
 #![warn(missing_docs)]

@@ -161,7 +161,7 @@ impl Agent for Amp {
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         vec![HookFile {
             path: ".amp/plugins/shiftlog.ts",
-            shape: HookForm::Own(plugin, false),
+            form: HookForm::Own(plugin, false),
             handlers: HANDLERS,
             remark: Some(
                 "Amp loads plugins when it starts; older releases want PLUGINS=all in the environment for that",

@@ -121,7 +121,7 @@ impl Agent for Antigravity {
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         vec![HookFile {
             path: ".agents/hooks.json",
-            shape: HookForm::Json(Layout { member: Some("shiftlog"), groups_tools_only: true, ..Layout::GROUPS }),
+            form: HookForm::Json(Layout { member: Some("shiftlog"), groups_tools_only: true, ..Layout::GROUPS }),
             handlers: HANDLERS,
             remark: Some(
                 "some releases of Antigravity run no hooks of a project; commits are then found by what it edited",

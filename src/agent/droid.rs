@@ -146,7 +146,7 @@ impl Agent for Droid {
             if is_shared { (".factory/settings.json", Some("hooks")) } else { (".factory/hooks.json", None) };
         vec![HookFile {
             path,
-            shape: HookForm::Json(Layout { member, ..Layout::GROUPS }),
+            form: HookForm::Json(Layout { member, ..Layout::GROUPS }),
             handlers: HANDLERS,
             remark: Some("Droid reads its hooks when it starts"),
         }]

@@ -1,4 +1,4 @@
-//! How an agent's hooks are declared: which file, in which shape, for which events.
+//! How an agent's hooks are declared: which file, in which form, for which events.
 
 /// A file with hooks.
 #[derive(Clone, Copy, Debug)]
@@ -6,7 +6,7 @@ pub struct HookFile {
     /// Its path below the top of a working tree.
     pub path: &'static str,
     /// How hooks are written in it.
-    pub shape: HookForm,
+    pub form: HookForm,
     /// The hooks that the agent should run.
     pub handlers: &'static [Handler],
     /// One sentence for the user: what else is needed before the hooks run.

@@ -130,7 +130,7 @@ impl Agent for Pi {
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         vec![HookFile {
             path: ".pi/extensions/shiftlog.ts",
-            shape: HookForm::Own(extension, false),
+            form: HookForm::Own(extension, false),
             handlers: &[],
             remark: None,
         }]

@@ -142,7 +142,7 @@ impl Agent for Qwen {
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         vec![HookFile {
             path: ".qwen/settings.json",
-            shape: HookForm::Json(Layout { is_millis: Some(true), is_named: true, ..Layout::GROUPS }),
+            form: HookForm::Json(Layout { is_millis: Some(true), is_named: true, ..Layout::GROUPS }),
             handlers: HANDLERS,
             remark: Some("Qwen Code runs a project's hooks only in a folder that it trusts"),
         }]

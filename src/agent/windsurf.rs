@@ -109,7 +109,7 @@ impl Agent for Windsurf {
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         let layout = Layout { is_millis: None, ..Layout::FLAT };
-        vec![HookFile { path: ".windsurf/hooks.json", shape: HookForm::Json(layout), handlers: HANDLERS, remark: None }]
+        vec![HookFile { path: ".windsurf/hooks.json", form: HookForm::Json(layout), handlers: HANDLERS, remark: None }]
     }
 }
 

@@ -202,7 +202,7 @@ impl<'r> Archive<'r> {
         self.add_all(&[(session.clone(), segment_ids.to_vec())], &message, deadline)
     }
 
-    /// Does the same for several sessions at once, with this message for the commit.
+    /// Like [`Archive::add`], for several sessions in one commit with this message.
     ///
     /// # Errors
     ///

@@ -90,7 +90,8 @@ pub(super) fn unrecorded<'r>(
         && live.progress.stored.segment.is_none()
         && availability(agent, &live.transcript) == Availability::Deleted
     {
-        // So do some that name it in those hooks. If somebody has deleted it, the log says why nothing is recorded.
+        // Some agents name the file in hooks before they write it. If somebody has deleted it, the log says why nothing is
+        // recorded.
         let (key, path) = (live.key(), live.transcript.display());
         recorder.state.log(&format!("warning: {key}: cannot read the transcript '{path}': it is not there"));
         return Ok(None);
@@ -153,7 +154,7 @@ fn archive_repeated(recorder: &mut Recorder<'_>, live: &mut TrackedSession, agen
     Ok(())
 }
 
-/// Does the same for one transcript of a session or a sub-agent, without looking first whether it has changed.
+/// Reads the unrecorded part of one transcript, without the cheap check for changes.
 pub(super) fn unrecorded_in<'r>(
     recorder: &mut Recorder<'r>,
     key: SessionKey,
@@ -185,7 +186,7 @@ pub(super) fn increment_since<'a>(
     surveyed(recorder, key, reading, since).map(|(increment, _)| increment)
 }
 
-/// Does the same, and says whether the increment ends before a line that is too long.
+/// Returns the increment from `since`, and whether it stops before a line that is too long.
 fn surveyed<'a>(
     recorder: &Recorder<'_>,
     key: SessionKey,

@@ -30,7 +30,7 @@ const MAX_EXAMINED: usize = 200;
 /// A temporary file older than this was left by a process that was killed.
 const UNFINISHED_SECS: i64 = 60 * 60;
 /// How long a command waits for another one before it says so.
-const PATIENCE: Duration = Duration::from_secs(1);
+const ANNOUNCE_AFTER: Duration = Duration::from_secs(1);
 
 /// The end of a segment in a session's transcript.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -318,7 +318,7 @@ impl State {
     pub fn wait_for_lock(&self, name: &str, tell: impl FnOnce()) -> Result<Lock> {
         let mut tell = Some(tell);
         loop {
-            match self.lock_file(name, Instant::now() + PATIENCE) {
+            match self.lock_file(name, Instant::now() + ANNOUNCE_AFTER) {
                 Err(error) if error.kind() == Kind::Busy => tell.take().map_or((), |tell| tell()),
                 outcome => return outcome,
             }

@@ -12,6 +12,7 @@ mod message;
 mod notes_source;
 mod options;
 mod output;
+mod pager_signals;
 mod printing;
 mod progress;
 mod usage;
@@ -31,9 +32,7 @@ pub use self::man::{PAGES, show_page};
 pub use self::mdoc::Page;
 pub use self::message::{error, hint, warning};
 pub use self::notes_source::NotesSource;
-pub use self::options::{
-    Words, limit, neither, prepared, split_at_dashes, split_words, split_words_with, without_paths,
-};
+pub use self::options::{Words, limit, neither, prepared, split_at_dashes, split_words, split_words_or, without_paths};
 pub use self::output::{Output, Screen, print, print_steps};
 pub use self::printing::Printing;
 pub use self::progress::Progress;

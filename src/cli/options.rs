@@ -263,16 +263,16 @@ pub struct Words {
 ///
 /// If a word is both or neither.
 pub fn split_words(repo: &Repository, words: &[OsString]) -> Result<Words> {
-    split_words_with(repo, words, |word| Err(repo.ambiguous(word).unwrap_or_else(|| neither(word))))
+    split_words_or(repo, words, |word| Err(repo.ambiguous(word).unwrap_or_else(|| neither(word))))
 }
 
-/// Does the same where a word may be something else than a revision or a path: `is_other` says whether it is, or has the
-/// error. It comes with the revisions then.
+/// Like [`split_words`], but calls `unknown` for a word that is neither a revision nor a path; if that succeeds, the word
+/// is added to `revisions`.
 ///
 /// # Errors
 ///
-/// As [`split_words`].
-pub fn split_words_with(repo: &Repository, words: &[OsString], is_other: impl Fn(&str) -> Result<()>) -> Result<Words> {
+/// As [`split_words`], and those of `unknown`.
+pub fn split_words_or(repo: &Repository, words: &[OsString], unknown: impl Fn(&str) -> Result<()>) -> Result<Words> {
     let (before, after) = split_at_dashes(words);
     let has_dashes = has_dashes();
     let mut found = Words { paths: after.to_vec(), ..Words::default() };
@@ -300,7 +300,7 @@ pub fn split_words_with(repo: &Repository, words: &[OsString], is_other: impl Fn
                 break;
             }
             (false, false) => {
-                is_other(&text)?;
+                unknown(&text)?;
                 found.revisions.push(text);
             }
         }

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::process::{Child, Command, Stdio};
 
-use super::interruption::{Awaited, Outlived};
+use super::pager_signals::{CaughtSignal, PagerSignals};
 use super::{Color, color};
 use crate::error::{Error, Result};
 use crate::git::{Repository, date};
@@ -28,10 +28,10 @@ pub struct Output {
     pager: Option<Pager>,
 }
 
-/// A pager that runs, and the signals that it outlives.
+/// A running pager, and the signal that was caught meanwhile.
 struct Pager {
     child: Child,
-    signals: Option<Awaited>,
+    signal: Option<CaughtSignal>,
 }
 
 /// Prints text on stdout, without what a terminal would act on.
@@ -134,8 +134,8 @@ impl Output {
                 command.env(name, value);
             }
         }
-        // Without, a signal ends this process before its pager, which is no harm to what is shown.
-        let signals = Outlived::catch().ok();
+        // If they cannot be caught, a signal ends this process before its pager, which still shows all that it has.
+        let signals = PagerSignals::catch().ok();
         let mut child = match command.spawn() {
             Ok(child) => child,
             Err(error) => {
@@ -145,8 +145,8 @@ impl Output {
         };
         match child.stdin.take() {
             Some(stdin) => {
-                let signals = signals.and_then(|signals| signals.until_end_of(&child).ok());
-                Output { writer: Some(BufWriter::new(Box::new(stdin))), pager: Some(Pager { child, signals }) }
+                let signal = signals.map(|signals| signals.delay_until_exit(&child));
+                Output { writer: Some(BufWriter::new(Box::new(stdin))), pager: Some(Pager { child, signal }) }
             }
             None => Output::plain(),
         }
@@ -179,8 +179,8 @@ impl Write for NoPager {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let signals = self.pager.as_ref().and_then(|pager| pager.signals.as_ref());
-        if signals.is_some_and(Awaited::has_come) {
+        let signal = self.pager.as_ref().and_then(|pager| pager.signal.as_ref());
+        if signal.is_some_and(CaughtSignal::is_caught) {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
         self.writer.as_mut().map_or(Ok(bytes.len()), |writer| writer.write(bytes))
@@ -199,8 +199,8 @@ impl Drop for Output {
         }
         if let Some(mut pager) = self.pager.take() {
             let _ = pager.child.wait();
-            if let Some(signals) = pager.signals {
-                signals.act();
+            if let Some(signal) = pager.signal {
+                signal.raise();
             }
         }
     }

@@ -232,8 +232,8 @@ fn start_beside(words: &[&str]) -> Result<()> {
     command.spawn().map(drop).map_err(|error| Error::other(format!("cannot start '{}'", words[1])).because(error))
 }
 
-/// Detaches a background process from the terminal: it can ask nobody, and closing the terminal does not end it. Does nothing
-/// for the leader of a process group, as which a shell starts a command that is typed into it.
+/// Starts a new session, so that closing the terminal does not end this process, and nothing can ask at the terminal;
+/// fails silently for a process group leader.
 fn leave_terminal() {
     let _ = rustix::process::setsid();
 }

@@ -62,7 +62,7 @@ const BASH_COMPLETION: &[&str] = &[
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let prefix = match &options.prefix {
-            // What is printed is added to start-up files, which are read elsewhere.
+            // The printed lines go into shell start-up files, so the path must be absolute.
             Some(prefix) => std::path::absolute(prefix).map_err(|error| Error::io("find", prefix, error))?,
             None => default_prefix()?,
         };

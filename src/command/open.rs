@@ -12,7 +12,7 @@ use crate::record::{Note, Reader};
 use crate::remap::{Carried, Remapped, Scope, remap, remap_one};
 
 /// How long a command may take to carry records.
-const PATIENCE: Duration = Duration::from_millis(200);
+const CARRY_TIMEOUT: Duration = Duration::from_millis(200);
 /// How many commits are named.
 const MAX_NAMED: usize = 10;
 
@@ -29,7 +29,7 @@ pub(super) fn carry_to(reader: &Reader<'_>, revision: &str) {
         return;
     }
     let notes_ref = cli::full_notes_ref(repo, None);
-    let remapped = offline(repo, |repo| remap_one(repo, &notes_ref, commit_id, Instant::now() + PATIENCE));
+    let remapped = offline(repo, |repo| remap_one(repo, &notes_ref, commit_id, Instant::now() + CARRY_TIMEOUT));
     if let Ok(remapped) = remapped {
         warn_of_carried(repo, &remapped);
     }
@@ -51,12 +51,12 @@ pub(super) fn store_missed(repo: &Repository) {
     capture::store_missed(repo).iter().for_each(|report| cli::tell(repo, report));
 }
 
-/// Does the same as [`carry_to`] for all commits that are new since the last time.
+/// Carries records to all commits that are new since the last time.
 fn carry_to_new(repo: &Repository) {
     if !may_carry(repo) {
         return;
     }
-    let (notes_ref, deadline) = (cli::full_notes_ref(repo, None), Instant::now() + PATIENCE);
+    let (notes_ref, deadline) = (cli::full_notes_ref(repo, None), Instant::now() + CARRY_TIMEOUT);
     let remapped = offline(repo, |repo| remap(repo, &notes_ref, &Scope::New, false, deadline, &mut silent()));
     if let Ok(remapped) = remapped {
         warn_of_carried(repo, &remapped);

@@ -70,8 +70,7 @@ use crate::error::{Error, Kind, Result};
 /// The size of the cache of delta bases; see [`Repository::reopened_for_many`].
 const BASES_BYTES: usize = 64 * 1024 * 1024;
 
-/// A larger object is not read through gix's cache of objects, which makes a copy of each that it is too small for, and keeps the
-/// copy's memory.
+/// Objects larger than this bypass gix's object cache, which copies even objects that it does not keep.
 const CACHED_BYTES: u64 = 1024 * 1024;
 
 /// The largest object that is unpacked.
@@ -309,7 +308,7 @@ impl Repository {
         }
         if header.size() > CACHED_BYTES {
             let (mut bytes, mut no_bases) = (Vec::new(), gix::odb::pack::cache::Never);
-            // What is in no file is only in memory yet.
+            // Not in a file: a new object in memory.
             let found = (**self.inner.objects).try_find_cached(&blob_id, &mut bytes, &mut no_bases).map_err(fail)?;
             if found.is_some() {
                 return Ok(bytes);

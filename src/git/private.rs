@@ -85,7 +85,7 @@ pub fn hand_over(made: impl AsFd, directory: &Path) {
     }
 }
 
-/// Does the same with a link or a directory.
+/// Like [`hand_over`], for a path; a symbolic link itself is changed.
 pub fn hand_over_path(made: &Path, directory: &Path) {
     if let Some((user, group)) = owner(directory) {
         let _ = lchown(made, user, group);
@@ -190,7 +190,7 @@ pub fn read(path: &Path, max_bytes: u64) -> std::io::Result<Vec<u8>> {
     read_open(file, max_bytes)
 }
 
-/// Does the same with an open file.
+/// Reads an open file; see [`read`].
 ///
 /// The length that the system tells decides nothing: that of a device is 0, and a file can grow while it is read.
 ///
@@ -222,7 +222,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     put(path, bytes, false)
 }
 
-/// Does the same, and waits until the bytes are on the disk.
+/// Like [`write()`], then syncs to disk.
 ///
 /// # Errors
 ///

@@ -122,7 +122,8 @@ pub fn resolved(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Returns where links lead above a path, be what is there missing from some directory on; `None` if a link leads nowhere.
+/// Returns a path with the symbolic links of its parent directories resolved; missing directories are kept as they are.
+/// `None` if a parent is a dangling link.
 pub fn real_above(path: &Path) -> Option<PathBuf> {
     let there = path.ancestors().skip(1).find(|above| is_there(above))?;
     Some(there.canonicalize().ok()?.join(path.strip_prefix(there).ok()?))
@@ -229,9 +230,10 @@ pub fn make_directories(path: &Path, mode: u32) -> std::io::Result<()> {
     }
 }
 
-/// Gives a new file the owner and the group of what it replaces, or of its directory if it replaces nothing, and on Linux the user's attributes and the access control
-/// list, as far as that is permitted. Permissions are to be set after this: a new owner takes some of them away.
-pub fn succeed(file: &fs::File, replaced: &Path) {
+/// Gives a new file the owner, the group and, on Linux, the extended attributes and the ACL of the file that it replaces;
+/// if there is none, the owner and the group of its directory. Does what is permitted. Set permissions after this: a
+/// change of the owner clears some of them.
+pub fn copy_ownership(file: &fs::File, replaced: &Path) {
     let (Ok(there), Ok(new)) = (fs::symlink_metadata(replaced), file.metadata()) else {
         return private::hand_over(file, replaced.parent().unwrap_or(replaced));
     };

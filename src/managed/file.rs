@@ -152,14 +152,14 @@ pub fn unfinished(target: &Path) -> std::io::Result<PathBuf> {
     free.ok_or_else(|| std::io::Error::other("each name that it could have until it is written is taken"))
 }
 
-/// Returns the names of an unfinished file that something of somebody else's has: those before the first free one.
-pub fn taken(target: &Path) -> impl Iterator<Item = PathBuf> {
+/// Returns the candidate names for the unfinished file that already exist, up to the first free one.
+pub fn occupied(target: &Path) -> impl Iterator<Item = PathBuf> {
     unfinished_names(target).take_while(|name| disk::is_there(name))
 }
 
-/// Removes what a process that was killed had made of a file, which has the first name that was not `taken`.
-pub fn sweep(target: &Path, is_taken: impl Fn(&Path) -> bool) {
-    let Some(unfinished) = unfinished_names(target).find(|name| !is_taken(name)) else { return };
+/// Removes what a process that was killed had made of a file, which has the first name that was not [`occupied`].
+pub fn sweep(target: &Path, is_occupied: impl Fn(&Path) -> bool) {
+    let Some(unfinished) = unfinished_names(target).find(|name| !is_occupied(name)) else { return };
     if disk::is_directory(&unfinished) {
         let _ = fs::remove_dir_all(unfinished);
     } else {

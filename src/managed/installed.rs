@@ -138,7 +138,7 @@ impl Installed {
         }
     }
 
-    /// Forgets what was known of a file before it was edited last, which is done.
+    /// Keeps only the newest entry of a file, once its edit is complete.
     pub fn keep_newest(&mut self, path: &Path) {
         let newest = self.files.iter().rposition(|file| file.path == path);
         let mut index = 0;

@@ -118,7 +118,7 @@ impl Step {
                     let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(first).open(unfinished)?;
                     file.write_all(&bytes)?;
                     fault_point("half-written");
-                    disk::succeed(&file, path);
+                    disk::copy_ownership(&file, path);
                     if let Some(mode) = *mode {
                         file.set_permissions(fs::Permissions::from_mode(mode))?;
                     }

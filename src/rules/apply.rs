@@ -48,7 +48,7 @@ struct Journal {
     /// The registry as it was.
     #[serde(default)]
     previous: Registry,
-    /// The names of unfinished files that something of the user's had before the first step.
+    /// Names that existed before the first step, so they are not ours to remove.
     #[serde(default)]
     taken: BTreeSet<PathBuf>,
 }
@@ -89,7 +89,7 @@ pub fn lock(place: &Place) -> Result<private::Lock> {
             let why = format!("a command was interrupted, and is not finished: nothing here writes to '{strange}'");
             return Err(set_aside(place, &path, why));
         }
-        // What the process that was killed was writing then.
+        // Unfinished files of the killed process.
         for path in journal.steps.iter().filter_map(written) {
             file::sweep(path, |name| journal.taken.contains(name));
         }
@@ -185,7 +185,7 @@ pub fn carry_out(
     place.check_steps(&steps)?;
     backup.write()?;
     fault_point("rules-backed-up");
-    let taken = steps.iter().filter_map(written).flat_map(file::taken).collect();
+    let taken = steps.iter().filter_map(written).flat_map(file::occupied).collect();
     let journal =
         Journal { base: place.base.clone(), inode: disk::inode(&place.base), steps, registry, previous, taken };
     let bytes =

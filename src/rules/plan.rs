@@ -277,7 +277,7 @@ impl<'o> Planner<'o> {
         has_front: bool,
         is_block: Option<bool>,
     ) -> Result<()> {
-        let Some(node) = self.look(&path)? else { return Ok(()) };
+        let Some(node) = self.observe_written(&path)? else { return Ok(()) };
         if matches!(node, Node::Directory | Node::Other) {
             self.refuse(format!("cannot write '{}': it is no file", self.store.place.shown(&path)));
             return Ok(());

@@ -135,8 +135,8 @@ impl Work {
         self.place.is_unfinished()
     }
 
-    /// Says whether anything was written down as written, be it gone again.
-    pub fn has_written(&self) -> bool {
+    /// Says whether a registry exists.
+    pub fn has_registry(&self) -> bool {
         disk::is_there(&Registry::path(&self.place))
     }
 

@@ -45,7 +45,7 @@ pub fn hook_files() -> impl Iterator<Item = HookFile> {
 
 /// Returns how our part is taken out of such a file.
 pub fn kind_of(file: &HookFile) -> FileKind {
-    match file.shape {
+    match file.form {
         HookForm::Json(_) => FileKind::Settings,
         HookForm::Own(_, is_executable) => FileKind::Own { is_executable },
     }
@@ -122,7 +122,7 @@ fn plan_hook_file(
     let is_committed = is_shared || is_tracked;
     let shell = |event: &str| guarded(program, is_committed, &format!("{} {event}", owner(agent, file, is_shared)));
     let there = plan.planned(&path)?;
-    let after = match file.shape {
+    let after = match file.form {
         HookForm::Json(layout) => {
             let cannot =
                 |error: Error| Error::new(error.kind(), format!("cannot edit '{}'", path.display())).because(error);
@@ -181,7 +181,7 @@ pub fn is_as_made(repo: &Repository, path: &Path) -> Result<bool> {
     let Some(text) = file::read(path)?.and_then(|bytes| String::from_utf8(bytes).ok()) else { return Ok(false) };
     let Some(below_top) = repo.worktree().and_then(|top| path.strip_prefix(top).ok()) else { return Ok(false) };
     let is_made_for = |agent: &dyn Agent, file: &HookFile, is_shared: bool| {
-        let HookForm::Own(make, _) = file.shape else { return false };
+        let HookForm::Own(make, _) = file.form else { return false };
         let named = text.match_indices(HOOK_PROGRAM).map(|(at, name)| {
             let start = text[..at].rfind(['"', '\'', ' ', '\n']).map_or(0, |start| start + 1);
             &text[start..at + name.len()]

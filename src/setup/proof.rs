@@ -60,7 +60,7 @@ impl Hooks {
     }
 
     fn are_set_up(&self) -> bool {
-        self.files.iter().zip(&self.texts).any(|(file, text)| match file.shape {
+        self.files.iter().zip(&self.texts).any(|(file, text)| match file.form {
             HookForm::Json(_) => agent::has_hooks(text, file.handlers),
             HookForm::Own(..) => text.contains(HOOK_PROGRAM),
         })

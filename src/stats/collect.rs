@@ -1,4 +1,4 @@
-//! Reading the records of a query, each increment once.
+//! Reading the records of a query, each part of a transcript once.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;

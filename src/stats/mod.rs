@@ -1,8 +1,8 @@
 //! What recorded work has used: commits, sessions, turns, tokens and their cost, counted from notes.
 //!
 //! Read [`collect`], which reads the records of a query, then [`counted`], which puts them into groups. [`Prices`] is the
-//! table of list prices. Nothing here reads a network; words are read only by [`read_words`],
-//! [`counted_calls`] and [`Collected::add_unrecorded`].
+//! table of list prices. Nothing here uses the network. Transcripts are read by [`read_words`], [`counted_calls`],
+//! [`Collected::add_unrecorded`], and by [`distinct`] for records that overlap.
 
 mod branch;
 mod collect;

@@ -43,28 +43,28 @@ pub struct CountedCalls {
     pub lacking: usize,
 }
 
-/// A call, or what a tool answered.
-enum Step {
+/// A call of a tool, or its result.
+enum CallOrResult {
     Call { model: Option<String>, tool: String, call_id: String, answer_id: Option<String> },
-    Answer { call_id: String, is_error: bool },
+    Result { call_id: String, is_error: bool },
 }
 
-/// Returns the calls and their answers in order, and how many prompts were taken back.
-fn steps(conversation: &Conversation) -> (Vec<Step>, u64) {
+/// Returns the calls and their results in order, and how many prompts were taken back.
+fn steps(conversation: &Conversation) -> (Vec<CallOrResult>, u64) {
     let (mut steps, mut abandoned) = (Vec::new(), 0);
     let mut model = conversation.summary.model.clone();
     for message in &conversation.messages {
         model = message.model.clone().or(model);
         abandoned += u64::from(message.is_abandoned && message.is_prompt());
         steps.extend(message.parts.iter().filter_map(|part| match part {
-            Part::ToolCall(call) => Some(Step::Call {
+            Part::ToolCall(call) => Some(CallOrResult::Call {
                 model: model.clone(),
                 tool: call.name.clone(),
                 call_id: call.call_id.clone(),
                 answer_id: message.answer_id.clone(),
             }),
             Part::ToolResult(result) => {
-                Some(Step::Answer { call_id: result.call_id.clone(), is_error: result.is_error })
+                Some(CallOrResult::Result { call_id: result.call_id.clone(), is_error: result.is_error })
             }
             _ => None,
         }));
@@ -97,7 +97,7 @@ pub fn counted_calls(
         counted.abandoned += abandoned;
         for step in steps {
             match step {
-                Step::Call { model, tool, call_id, answer_id } => {
+                CallOrResult::Call { model, tool, call_id, answer_id } => {
                     let is_copy = answer_id.is_some_and(|id| !seen.insert((key.agent.clone(), id, call_id.clone())));
                     let at = *own.entry((model.clone(), tool.clone())).or_insert_with(|| {
                         all.push(Calls { entry, model, tool, ..Calls::default() });
@@ -107,7 +107,7 @@ pub fn counted_calls(
                     all[at].calls += u64::from(!is_copy);
                     waiting.entry((key.clone(), call_id)).or_insert(latest);
                 }
-                Step::Answer { call_id, is_error } => {
+                CallOrResult::Result { call_id, is_error } => {
                     let known = waiting.remove(&(key.clone(), call_id.clone())).flatten();
                     // Some agents number no calls.
                     let at = if call_id.is_empty() { latest } else { known };

@@ -61,7 +61,7 @@ pub(super) fn each_record<T: Send>(
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS).min(jobs.len());
     let (git_dir, refs) = (reader.repo().git_dir(), reader.refs());
     let (next, large) = (AtomicUsize::new(0), Mutex::new(()));
-    let work = || -> Result<Vec<(usize, Read<T>)>> {
+    let work = || -> Result<Vec<(usize, ReadRecords<T>)>> {
         let repo = Repository::open_git_dir(git_dir)?;
         let reader = Reader::with_refs(&repo, refs.to_vec());
         let mut done = Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn each_record<T: Send>(
             done.push((job, read_commit(&reader, found, *commit, indexes, &read)?));
         }
     };
-    let mut done = std::thread::scope(|scope| -> Result<Vec<(usize, Read<T>)>> {
+    let mut done = std::thread::scope(|scope| -> Result<Vec<(usize, ReadRecords<T>)>> {
         let start = |_| std::thread::Builder::new().spawn_scoped(scope, work);
         let workers = (0..threads).map(start).collect::<std::io::Result<Vec<_>>>();
         let workers = workers.map_err(|error| Error::other("cannot start a thread").because(error))?;
@@ -94,7 +94,7 @@ pub(super) fn each_record<T: Send>(
 }
 
 /// What was read of a commit.
-struct Read<T> {
+struct ReadRecords<T> {
     /// The indexes of records, each with what was made of its words.
     records: Vec<(usize, T)>,
     /// How many records have no words here.
@@ -108,7 +108,7 @@ fn read_commit<T>(
     commit: usize,
     indexes: &[usize],
     read: impl Fn(&Reader<'_>, usize, &Conversation) -> T,
-) -> Result<Read<T>> {
+) -> Result<ReadRecords<T>> {
     let mut records = Vec::new();
     let mut tell = |index: usize, conversation: &Conversation| {
         if conversation.problems.is_empty() && !conversation.messages.is_empty() {
@@ -135,7 +135,7 @@ fn read_commit<T>(
         })?;
     }
     let lacking = indexes.len() - records.len();
-    Ok(Read { records, lacking })
+    Ok(ReadRecords { records, lacking })
 }
 
 /// The answers that were seen, by the names of [`names`], with the tokens that were counted for each.

@@ -45,3 +45,27 @@ fn a_command_that_is_interrupted_waits_for_its_pager() {
         assert_eq!(ended, "-2 True\n", "a pager that reads {name}");
     }
 }
+
+#[test]
+fn a_command_whose_pager_cannot_be_started_is_interrupted_at_once() {
+    let mut scratch = Scratch::set_up();
+    if scratch.run_in(&scratch.top, "sh", ["-c", "command -v python3"]).code != 0 {
+        crate::support::skip("there is no python3");
+        return;
+    }
+    let session = scratch.session("s1");
+    session.prompt("make it");
+    session.edits("a.txt", "text\n");
+    session.commits("one");
+    // Git asks for the text of the file to compare, which is long work for the command.
+    let waits = ": >\"$PLACE/started\"; until [ -e \"$PLACE/go\" ]; do sleep 0.01; done; cat";
+    scratch.git(["config", "diff.slow.textconv", waits]).ok();
+    fs::write(scratch.top.join(".git/info/attributes"), "*.txt diff=slow\n").unwrap();
+    let place = scratch.root().join("place");
+    fs::create_dir(&place).unwrap();
+    scratch.env.insert("PLACE".into(), place.to_str().unwrap().into());
+    scratch.env.insert("GIT_PAGER".into(), "no-such-pager".into());
+    let program = crate::support::bin_dir().join("git-shiftlog-show");
+    let words = ["-c", DRIVER, place.to_str().unwrap(), program.to_str().unwrap(), "--patch", "HEAD"];
+    assert_eq!(scratch.run_in(&scratch.top, "python3", words).ok(), "-2 False\n");
+}

@@ -244,7 +244,7 @@ impl Agent for Claude {
 
     fn hook_files(&self, is_shared: bool) -> Vec<HookFile> {
         let path = if is_shared { ".claude/settings.json" } else { ".claude/settings.local.json" };
-        vec![HookFile { path, shape: HookForm::Json(Layout::GROUPS), handlers: HANDLERS, remark: None }]
+        vec![HookFile { path, form: HookForm::Json(Layout::GROUPS), handlers: HANDLERS, remark: None }]
     }
 }
 

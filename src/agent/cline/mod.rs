@@ -161,7 +161,7 @@ impl Agent for Cline {
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         const REMARK: &str = "Cline runs hooks once they are enabled in its settings";
-        let script = |path, text, remark| HookFile { path, shape: HookForm::Own(text, true), handlers: &[], remark };
+        let script = |path, text, remark| HookFile { path, form: HookForm::Own(text, true), handlers: &[], remark };
         vec![
             script(".clinerules/hooks/TaskStart", |commands| script_for(commands, "TaskStart"), Some(REMARK)),
             script(".clinerules/hooks/TaskResume", |commands| script_for(commands, "TaskResume"), None),

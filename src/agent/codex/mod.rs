@@ -243,7 +243,7 @@ impl Agent for Codex {
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         vec![HookFile {
             path: HOOK_FILE,
-            shape: HookForm::Json(Layout::GROUPS),
+            form: HookForm::Json(Layout::GROUPS),
             handlers: HANDLERS,
             remark: Some("Codex runs its hooks once you have approved them: start 'codex' and type '/hooks'"),
         }]

@@ -41,7 +41,7 @@ const SHELLS: &str = "[Bb]ash|[Pp]ower[Ss]hell|run_in_terminal|runInTerminal|run
 /// The file with hooks that Copilot CLI and VS Code both run.
 pub(super) const HOOK_FILE: HookFile = HookFile {
     path: ".github/hooks/shiftlog.json",
-    shape: HookForm::Own(hooks, false),
+    form: HookForm::Own(hooks, false),
     handlers: HANDLERS,
     remark: None,
 };

@@ -236,7 +236,7 @@ impl Agent for Cursor {
 
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         let layout = Layout { version: Some(1), ..Layout::FLAT };
-        vec![HookFile { path: HOOKS, shape: HookForm::Json(layout), handlers: HANDLERS, remark: None }]
+        vec![HookFile { path: HOOKS, form: HookForm::Json(layout), handlers: HANDLERS, remark: None }]
     }
 
     fn obstacle(&self, settings: &str) -> Option<String> {

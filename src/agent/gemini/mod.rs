@@ -243,7 +243,7 @@ impl Agent for Gemini {
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         vec![HookFile {
             path: ".gemini/settings.json",
-            shape: HookForm::Json(Layout { is_millis: Some(true), is_named: true, ..Layout::GROUPS }),
+            form: HookForm::Json(Layout { is_millis: Some(true), is_named: true, ..Layout::GROUPS }),
             handlers: HANDLERS,
             remark: Some(
                 "Gemini CLI hides Git's hooks from its shell, so its own must run: start it at the top of this working tree, in \

@@ -246,7 +246,7 @@ impl Agent for OpenCode {
     fn hook_files(&self, _: bool) -> Vec<HookFile> {
         vec![HookFile {
             path: self.plugin,
-            shape: HookForm::Own(plugin, false),
+            form: HookForm::Own(plugin, false),
             handlers: &[],
             remark: Some(self.remark),
         }]

@@ -176,7 +176,7 @@ pub struct Reading<'a> {
     parent_bytes: u64,
     /// The position up to which the transcript is stored and unchanged.
     kept: u64,
-    /// The same as a length of the stored transcript; less than `parent_bytes` after the agent rewrote its file.
+    /// The length of the stored transcript at `kept`; less than `parent_bytes` after the agent rewrote its file.
     kept_bytes: u64,
     /// SHA-256 of the stored transcript up to `kept_bytes`.
     sha256: Sha256,

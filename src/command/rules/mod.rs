@@ -146,7 +146,7 @@ impl Options {
             ("sync", []) => self.done(&work, &work.sync()?, true),
             ("check", []) => tell::check(self, &work),
             ("diff", []) => tell::diff(self, &self.preview()?),
-            // It was this that was interrupted, and it is finished now.
+            // The interrupted command was `init`; taking the lock has finished it.
             ("init", []) if was_begun && work.place.manifest().exists() => self.done(&work, &work.sync()?, true),
             ("init", []) => begin::init(self, &work),
             ("import", []) => begin::import(self, &work),
@@ -231,7 +231,7 @@ impl Options {
     fn clean(&self, work: &Work) -> Result<Outcome> {
         let planned = self.work(true)?.clean()?;
         if planned.changes.is_empty() && planned.drift.is_empty() {
-            if !self.dry_run && work.has_written() {
+            if !self.dry_run && work.has_registry() {
                 // Directories that could not go before may be empty now.
                 work.clean()?;
             }

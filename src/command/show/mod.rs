@@ -140,7 +140,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         crate::command::open::store_missed(&repo);
         let reader = options.printing.reader(&repo);
         // What is neither a revision nor a path may be a session.
-        let words = cli::split_words_with(&repo, &options.words, |_| Ok(()))?;
+        let words = cli::split_words_or(&repo, &options.words, |_| Ok(()))?;
         let paths = options.paths(&repo, &words.paths)?;
         let targets = match options.targets(&reader, words) {
             Err(error) if error.kind() == Kind::Missing => {

@@ -31,10 +31,10 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns what is at a path of a text. Where that cannot be read although we have written it, since it is too large now or
-    /// nobody may read it, somebody has changed it: it is moved to the backup if that is wanted, else it stays and `None` is
-    /// returned.
-    pub(super) fn look(&mut self, path: &Path) -> Result<Option<Node>> {
+    /// Returns what is at a path that gets text. A path that we have written and can no longer read was changed by the
+    /// user: with force it is planned to move to the backup (returns `Node::Absent`), otherwise it is reported as drift
+    /// (`None`).
+    pub(super) fn observe_written(&mut self, path: &Path) -> Result<Option<Node>> {
         let node = disk::observe(path);
         if node.is_ok() || self.registry.get(path).is_none() || !disk::is_there(path) {
             return node.map(Some);

@@ -252,7 +252,7 @@ impl Planner<'_> {
 
     /// Plans that one thing goes. Returns whether it does.
     fn take_back(&mut self, path: &Path, entry: &Entry) -> Result<bool> {
-        let Some(node) = self.look(path)? else { return Ok(false) };
+        let Some(node) = self.observe_written(path)? else { return Ok(false) };
         // What is generated and nobody has written down can have an edit of the user's in it.
         let mut is_unknown = self.discovered.contains(path) && matches!(node, Node::File { .. } | Node::Directory);
         let is_disturbed = match (entry.owned, &node) {
