@@ -170,7 +170,8 @@ complete -c git-shiftlog-rules -f -n '__fish_git_shiftlog_has_one_of show diff' 
 complete -c git-shiftlog-index -f -n 'not __fish_git_shiftlog_has_one_of init validate scan watch status issues keys get' -a 'init validate scan watch status issues keys get'
 complete -c git-shiftlog-logs -f -n 'not __fish_git_shiftlog_has_one_of sync' -a 'sync'
 complete -c git-shiftlog-evidence -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop pull' -a 'list attach show drop pull'
-complete -c git-shiftlog-sync -f -a '(git remote 2>/dev/null)'
+complete -c git-shiftlog-sync -f
+complete -c git-shiftlog-sync -n 'not __fish_git_shiftlog_has_one_of (git remote 2>/dev/null)' -a '(git remote 2>/dev/null)'
 complete -c git-shiftlog-sync -n __fish_git_shiftlog_needs_direction -a 'pull push'
 complete -c git-shiftlog-prices -f -a '(__fish_git_shiftlog_models)'
 

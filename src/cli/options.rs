@@ -285,7 +285,7 @@ pub fn split_words_or(repo: &Repository, words: &[OsString], unknown: impl Fn(&s
         let is_revision = is_revision(repo, &text);
         let is_path = !has_dashes && is_path(repo, word);
         match (is_revision, is_path) {
-            (true, true) if has_users_files(repo) => {
+            (true, true) if is_file(repo, word) && has_users_files(repo) => {
                 return Err(Error::other(format!("ambiguous argument '{text}': both revision and filename"))
                     .hint("use '--' to separate paths from revisions"));
             }
@@ -328,14 +328,18 @@ fn has_users_files(repo: &Repository) -> bool {
 
 /// Says whether a word that is no revision is a path for Git: it is there, or looks like a pathspec.
 fn is_path(repo: &Repository, word: &OsStr) -> bool {
-    let is_there = |path: &Path| path.symlink_metadata().is_ok();
     let text = word.to_string_lossy();
-    let path = match text.strip_prefix(":/") {
-        Some("") => return true,
+    is_file(repo, word) || [":(", ":!", ":^"].iter().any(|magic| text.starts_with(magic)) || has_wildcard(&text)
+}
+
+/// Says whether a word names a file that is there, which Git asks also of a word that is a revision.
+fn is_file(repo: &Repository, word: &OsStr) -> bool {
+    let is_there = |path: &Path| path.symlink_metadata().is_ok();
+    match word.to_string_lossy().strip_prefix(":/") {
+        Some("") => true,
         Some(from_top) => repo.worktree().is_some_and(|top| is_there(&top.join(from_top))),
         None => is_there(Path::new(word)),
-    };
-    path || [":(", ":!", ":^"].iter().any(|magic| text.starts_with(magic)) || has_wildcard(&text)
+    }
 }
 
 fn has_wildcard(text: &str) -> bool {

@@ -323,7 +323,10 @@ mod tests {
         let mut registry = Registry::empty();
         registry.entries.insert(path.clone(), entry.clone());
         let previous = Registry::empty();
-        assert!(finish(&place, &Journal { base: home, steps, registry, previous, taken: BTreeSet::new() }).is_err());
+        assert!(
+            finish(&place, &Journal { base: home, inode: None, steps, registry, previous, taken: BTreeSet::new() })
+                .is_err()
+        );
         assert_eq!(fs::read_to_string(kept.join("SKILL.md")).unwrap(), "mine\n");
         assert_eq!(Registry::read(&place).unwrap().get(&path), Some(&entry), "'clean' finds it");
     }
@@ -346,7 +349,7 @@ mod tests {
             Step::Move { from: kept, to: path.clone() },
         ];
         let (registry, previous) = (Registry::empty(), Registry::empty());
-        let journal = Journal { base: home, steps, registry, previous, taken: BTreeSet::new() };
+        let journal = Journal { base: home, inode: None, steps, registry, previous, taken: BTreeSet::new() };
         for run in ["all of it", "again, as after a kill before the registry was written"] {
             finish(&place, &journal).unwrap();
             assert_eq!(fs::read_to_string(path.join("SKILL.md")).unwrap(), "the skill\n", "{run}");
@@ -373,7 +376,7 @@ mod tests {
         let mut previous = Registry::empty();
         previous.entries.insert(copy.clone(), entry.clone());
         let (registry, taken) = (Registry::empty(), BTreeSet::new());
-        let journal = Journal { base: home, steps, registry, previous, taken };
+        let journal = Journal { base: home, inode: None, steps, registry, previous, taken };
         assert!(finish(&place, &journal).is_err());
         let registry = Registry::read(&place).unwrap();
         assert_eq!((registry.get(&copy), &registry.directories), (Some(&entry), &vec![folder.clone()]));
