@@ -3,6 +3,7 @@
 mod attacked;
 mod let_in;
 mod observed;
+mod secrets;
 mod sub_agents;
 
 use std::collections::{BTreeMap, BTreeSet};
