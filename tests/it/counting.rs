@@ -3,6 +3,7 @@
 mod copies;
 mod costs;
 mod lines;
+mod much;
 mod tools;
 
 use std::path::Path;
