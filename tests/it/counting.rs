@@ -5,6 +5,7 @@ mod costs;
 mod lines;
 mod much;
 mod tools;
+mod words;
 
 use std::path::Path;
 
