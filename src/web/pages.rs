@@ -115,7 +115,10 @@ impl<'v> Visit<'v> {
         if !is_id && revision != "HEAD" {
             return Err(Error::new(Kind::Missing, "this is neither the id of a commit nor a branch or tag"));
         }
-        self.repo.resolve(revision)
+        match revision == "HEAD" && self.repo.head()?.commit_id.is_none() {
+            true => Err(Error::new(Kind::Missing, "there are no commits yet")),
+            false => self.repo.resolve(revision),
+        }
     }
 
     /// Finds the commit of a branch or tag. What else is a revision in Git is none here: some of it takes a long time.

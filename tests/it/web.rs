@@ -476,6 +476,7 @@ fn pages_of_a_repository_without_conversations_say_so() {
     let unborn = Scratch::empty(&[]);
     let served = Served::start(&unborn, &[]);
     assert!(served.page("/").contains("No conversation recorded"));
+    assert_eq!(served.get("/c/HEAD").status, 404);
 }
 
 #[test]
