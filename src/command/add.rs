@@ -66,6 +66,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             require_messages(agent, file, &transcript)?;
         }
         let key = SessionKey::new(agent.name(), session_id(&options, agent, &transcript)?);
+        if let Some(parent) = key.parent_id().filter(|_| options.transcript.is_some()) {
+            cli::warning(&format!("session {key} counts as a sub-agent of session {parent}: its id has a dot in it"));
+        }
         let purged = Tombstones::read(&repo)?;
         if purged.bars(&key) {
             cli::warning(&format!("session {key} was removed by 'git shiftlog purge', and is not recorded again"));

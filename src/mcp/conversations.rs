@@ -124,7 +124,7 @@ fn entry(listed: &Listed) -> Value {
     })
 }
 
-fn shortened(text: &str) -> String {
+pub(super) fn shortened(text: &str) -> String {
     let line = outside::line(text);
     if line.chars().count() <= EXCERPT_CHARS { line } else { line.chars().take(EXCERPT_CHARS).chain(['…']).collect() }
 }

@@ -4,6 +4,7 @@
 //! and writes messages. Only these two use `async`.
 
 mod conversations;
+mod edge;
 mod handler;
 mod logs;
 mod resources;

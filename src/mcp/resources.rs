@@ -13,6 +13,7 @@ use rmcp::model::{
 use serde_json::{Map, Value, json};
 
 use super::conversations::{self, Page};
+use super::edge::Edge;
 use super::{Context, Refusal};
 use crate::git::{ObjectId, Range, Repository};
 use crate::outside;
@@ -65,6 +66,7 @@ const PROMPTS: &[(&str, &str, &str, &str, &str)] = &[
 /// `resources/list`: newest first.
 pub fn list(context: &Context<'_>, cursor: Option<&str>) -> Outcome<ListResourcesResult> {
     let repo = context.repository().map_err(failed)?;
+    let edge = Edge::of(context).map_err(failed)?;
     let head = repo.head().ok().and_then(|head| head.commit_id).unwrap_or(repo.null_id());
     let (tip, offset) = match cursor {
         None => (head, 0),
@@ -76,7 +78,7 @@ pub fn list(context: &Context<'_>, cursor: Option<&str>) -> Outcome<ListResource
     let (listed, has_more) = page.map_err(|error| failed(conversations::refusal(&error)))?;
     let resource = |listed: &Listed| {
         let id = listed.commit.commit_id;
-        let subject = outside::line(&listed.commit.subject().to_str_lossy());
+        let subject = edge.text(outside::line(&listed.commit.subject().to_str_lossy()));
         Resource::new(format!("{SCHEME}{id}"), id.to_hex_with_len(12).to_string())
             .with_title(subject)
             .with_mime_type(MARKDOWN)
@@ -121,6 +123,13 @@ pub fn templates() -> ListResourceTemplatesResult {
 
 /// `resources/read`.
 pub fn read(context: &Context<'_>, uri: &str) -> Outcome<ReadResourceResult> {
+    let edge = Edge::of(context).map_err(failed)?;
+    let text = text_of(context, uri).map_err(|error| edge.error(error))?;
+    Ok(ReadResourceResult::new(vec![ResourceContents::text(edge.text(text), uri).with_mime_type(MARKDOWN)]))
+}
+
+/// Returns the text of a resource.
+fn text_of(context: &Context<'_>, uri: &str) -> Outcome<String> {
     let missing = |message: String| ErrorData::resource_not_found(message, Some(json!({ "uri": uri })));
     let rest = uri.strip_prefix(SCHEME).and_then(outside::decoded);
     let rest = rest.ok_or_else(|| missing(format!("no such resource: {}", quoted(uri))))?;
@@ -139,7 +148,7 @@ pub fn read(context: &Context<'_>, uri: &str) -> Outcome<ReadResourceResult> {
              and offset={next} reads on.*\n"
         ));
     }
-    Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(MARKDOWN)]))
+    Ok(text)
 }
 
 /// `prompts/list`.
@@ -207,8 +216,11 @@ pub fn complete(context: &Context<'_>, request: &CompleteRequestParams) -> Outco
         "path" => Vec::new(),
         _ => return Err(nothing()),
     };
+    let edge = Edge::of(context).map_err(failed)?;
+    // A name that is not told whole leads nowhere.
+    let is_told = |value: &String| outside::line(value) == *value && !edge.has_secret(value);
     let mut values: Vec<String> =
-        values.into_iter().filter(|value| value.starts_with(begun) && outside::line(value) == *value).collect();
+        values.into_iter().filter(|value| value.starts_with(begun) && is_told(value)).collect();
     let total = values.len();
     values.truncate(MAX_VALUES);
     let has_more = values.len() < total;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::conversations::{Arguments, refusal, string};
+use super::conversations::{Arguments, LIST_BYTES, refusal, shortened, string};
 use super::{Answer, Context, Refusal};
 use crate::git::Range;
 use crate::outside::quoted;
@@ -12,6 +12,8 @@ use crate::stats::{self, Key, Prices};
 
 /// How many groups an answer has at most.
 const MAX_GROUPS: usize = 50;
+/// How many models without a price each group names at most.
+const MAX_UNPRICED: usize = 8;
 
 /// `stats`.
 pub fn stats(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
@@ -40,20 +42,30 @@ pub fn stats(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Ref
     let redactor = redaction::redactor(&repo).map_err(fail)?;
     counted.clean(&keys, |text| redactor.without_secrets(text).into_owned());
     let statistics = Statistics { counted: &counted, keys: &keys, prices: Some(&prices) };
-    let groups: Vec<Value> = counted
-        .groups
-        .iter()
-        .take(MAX_GROUPS)
-        .map(|group| without_version(pretty::group_object(group, &keys, true)))
-        .collect();
-    let mut structured = json!({ "groups": groups, "total": without_version(pretty::total_object(statistics)) });
+    let total = short(pretty::total_object(statistics));
+    let mut bytes = total.to_string().len();
+    let mut groups = Vec::new();
+    for group in counted.groups.iter().take(MAX_GROUPS) {
+        let group = short(pretty::group_object(group, &keys, true));
+        bytes += group.to_string().len();
+        if bytes > LIST_BYTES && !groups.is_empty() {
+            break;
+        }
+        groups.push(group);
+    }
+    let (left, unnamed) =
+        (counted.groups.len() - groups.len(), counted.total.unpriced.len().saturating_sub(MAX_UNPRICED));
+    let mut structured = json!({ "groups": groups, "total": total });
     let mut notes: Vec<String> = found.uncounted.warnings();
     let problems = found.problems.len() + reader.problems().len();
     if problems > 0 {
         notes.push(format!("{} with notes are not counted", pretty::count(problems as u64, "problem")));
     }
-    if counted.groups.len() > MAX_GROUPS {
-        notes.push(format!("{} groups more; 'git shiftlog stats' lists all", counted.groups.len() - MAX_GROUPS));
+    if left > 0 {
+        notes.push(format!("{left} groups more; 'git shiftlog stats' lists all"));
+    }
+    if unnamed > 0 {
+        notes.push(format!("{unnamed} models more have no price; 'git shiftlog stats' names all"));
     }
     if !notes.is_empty() {
         structured["note"] = json!(notes.join("; "));
@@ -61,11 +73,24 @@ pub fn stats(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Ref
     Ok(Answer { text: structured.clone(), structured })
 }
 
-/// Returns an object without what only readers of lines need.
-fn without_version(mut object: Value) -> Value {
+/// Returns an object without what only readers of lines need, and with texts that are not too long.
+fn short(mut object: Value) -> Value {
     if let Some(keys) = object.as_object_mut() {
         keys.remove("version");
         keys.remove("total");
     }
+    if let Some(unpriced) = object.get_mut("unpriced").and_then(Value::as_array_mut) {
+        unpriced.truncate(MAX_UNPRICED);
+        unpriced.iter_mut().for_each(shorten);
+    }
+    if let Some(by) = object.get_mut("by").and_then(Value::as_object_mut) {
+        by.values_mut().for_each(shorten);
+    }
     object
+}
+
+fn shorten(value: &mut Value) {
+    if let Value::String(text) = value {
+        *text = shortened(text);
+    }
 }

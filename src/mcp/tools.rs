@@ -6,6 +6,7 @@
 use rmcp::model::{self, MetaObject, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
+use super::edge::Edge;
 use super::schema::{branch, check, limit, natural, object, offset};
 use super::{
     Answer, Context, LOGS_NAME, NAME, RULES_NAME, Refusal, Server, Toolset, conversations, logs, search, stats, values,
@@ -428,7 +429,15 @@ impl Tool {
             return Err(format!("invalid arguments: {} has a NUL character", crate::outside::quoted(name)));
         }
         check(&(self.input)(), arguments).map_err(|what| format!("invalid arguments: {what}"))?;
-        (self.run)(context, arguments)
+        // The other tools answer with files of the user, which no recording has changed.
+        if !matches!(self.word, Word::Own | Word::Earlier) {
+            return (self.run)(context, arguments);
+        }
+        let edge = Edge::of(context)?;
+        match (self.run)(context, arguments) {
+            Ok(answer) => Ok(edge.answer(answer)),
+            Err(refusal) => Err(edge.text(refusal)),
+        }
     }
 }
 

@@ -305,7 +305,8 @@ pub fn write_values(out: &mut dyn Write, of: Statistics<'_>, end: &str) -> io::R
 
 /// Returns a value as it stands between commas. What a spreadsheet would take for a formula gets an apostrophe.
 pub(super) fn quoted(value: &str) -> String {
-    if value.starts_with(['=', '+', '-', '@']) {
+    // Some take the wide forms for the same.
+    if value.starts_with(['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠']) {
         return quoted(&format!("'{value}"));
     }
     // In some countries spreadsheets divide at semicolons, and what follows one could begin with a sign.
@@ -323,6 +324,7 @@ mod tests {
     fn numbers_and_bars_stay_short() {
         let shown = [999, 1000, 12_345, 99_999, 783_400_000, u64::MAX].map(short);
         assert_eq!(shown, ["999", "1.0k", "12.3k", "99.9k", "783M", "18446744T"]);
+        assert_eq!(["＝1", "＠a", "\tb", "x＝"].map(quoted), ["'＝1", "'＠a", "\"'\tb\"", "x＝"]);
         assert_eq!(bar(10, 10, 4, false), "████");
         assert_eq!(bar(3, 8, 1, false), "▍");
         assert_eq!(bar(1, 1000, 8, true), "=", "something is never nothing");

@@ -10,6 +10,8 @@ use crate::transcript::EditedPath;
 
 /// The largest number of files in a record: those with the most changed lines.
 const MAX_EDITED: usize = 64;
+/// The largest number of files of a record that are read: one that was joined from several can have more than each of them.
+pub(super) const MAX_READ: usize = 256;
 /// The longest path in a record, in bytes.
 const MAX_PATH_BYTES: usize = 1024;
 
@@ -24,10 +26,17 @@ pub fn placed(edited: Vec<EditedPath>, place: impl Fn(&str) -> Option<String>) -
         let path = place(&edited.path).filter(is_plain)?;
         Some(EditedPath { path, ..edited })
     });
-    let mut edits = joined(placed);
-    edits.sort_by(|a, b| b.lines().cmp(&a.lines()).then_with(|| a.path.cmp(&b.path)));
-    edits.truncate(MAX_EDITED);
-    edits.sort_by(|a, b| a.path.cmp(&b.path));
+    few(joined(placed), MAX_EDITED)
+}
+
+/// Returns at most so many files: those with the most changed lines. Paths that no record of ours has are left out.
+pub(super) fn few(mut edits: Vec<EditedPath>, max: usize) -> Vec<EditedPath> {
+    edits.retain(|edited| edited.path.len() <= MAX_PATH_BYTES);
+    if edits.len() > max {
+        edits.sort_by(|a, b| b.lines().cmp(&a.lines()).then_with(|| a.path.cmp(&b.path)));
+        edits.truncate(max);
+        edits.sort_by(|a, b| a.path.cmp(&b.path));
+    }
     edits
 }
 

@@ -42,7 +42,8 @@ impl Newer {
         Some(Newer { version, record, text: line.into() })
     }
 
-    /// Returns the record with the segments, prompt and summary of `changed`; other keys are unchanged.
+    /// Returns the record with the segments, prompt and summary of `changed`, and without files if it has none; other keys are
+    /// unchanged.
     pub(super) fn with(&self, changed: &Record) -> Option<Self> {
         let mut keys: Map<String, Value> = serde_json::from_slice(&self.text).ok()?;
         let known = serde_json::to_value(changed).ok()?;
@@ -52,6 +53,9 @@ impl Newer {
                 Some(_) => {}
                 None => drop(keys.shift_remove(name)),
             }
+        }
+        if changed.edits.is_empty() {
+            keys.shift_remove("edits");
         }
         let text = serde_json::to_string(&keys).ok()?;
         Some(Newer { record: changed.clone(), text: text.into(), ..self.clone() })

@@ -2,9 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::{Hidden, Note, Record, Unit, newer};
+use super::{Hidden, Note, Record, Unit, edits, newer};
 use crate::told::Told;
 use crate::transcript::{EditedPath, Message, ModelUsage, SessionKey, Tally, Tokens};
+
+/// The most models of one record that are told apart: each counts for each file. Real sessions have a few.
+const MAX_MODELS: usize = 16;
+/// The longest name of a model, in bytes.
+const MAX_MODEL_BYTES: usize = 200;
 
 /// The data of one record or document.
 #[derive(Clone, Debug)]
@@ -78,15 +83,15 @@ impl Summary {
     pub(super) fn of_record(record: &Record) -> Summary {
         Summary {
             key: record.key(),
-            model: record.model.clone(),
+            model: record.model.clone().map(short_name),
             time: record.time.clone(),
             prompt: record.prompt.clone(),
             summary: record.summary.clone(),
             turns: record.turns,
             messages: record.messages,
             tokens: record.tokens,
-            usage: record.usage_by_model(),
-            edits: record.edits.clone(),
+            usage: few_models(record.usage_by_model()),
+            edits: edits::few(record.edits.clone(), edits::MAX_READ),
             active: record.active,
             bytes: record.bytes,
             since: record.since.clone(),
@@ -103,7 +108,7 @@ impl Summary {
         tally.add(messages);
         (self.turns, self.messages) = (tally.turns, tally.messages);
         if let Some(tokens) = tally.tokens() {
-            (self.tokens, self.usage) = (Some(tokens), tally.usage());
+            (self.tokens, self.usage) = (Some(tokens), few_models(tally.usage()));
         }
         self.active = tally.first_time.map(|_| tally.active_secs).or(self.active);
     }
@@ -136,8 +141,8 @@ impl Summary {
                 turns: earlier.turns(),
                 messages: earlier.message_count,
                 tokens: earlier.tokens(),
-                usage: earlier.usage(),
-                model: earlier.model.clone(),
+                usage: few_models(earlier.usage()),
+                model: earlier.model.clone().map(short_name),
                 ..Summary::new(earlier.key(), earlier.timestamp.clone())
             }),
             Unit::Foreign(_) => None,
@@ -152,6 +157,35 @@ impl Note {
         let summaries = self.units().iter().filter_map(|unit| Some((Summary::of(unit)?, ()))).collect();
         in_order(summaries).into_iter().map(|(summary, ())| summary).chain(hidden).collect()
     }
+}
+
+/// Returns the tokens of a record by model. Of too many models, those with the fewest tokens become one without a name, so
+/// that the sum stays.
+fn few_models(mut usage: Vec<ModelUsage>) -> Vec<ModelUsage> {
+    for one in &mut usage {
+        one.model = one.model.take().map(short_name);
+        one.tier = one.tier.take().map(short_name);
+    }
+    if usage.len() <= MAX_MODELS {
+        return usage;
+    }
+    usage.sort_by_key(|one| std::cmp::Reverse(one.tokens.total()));
+    let rest = usage.split_off(MAX_MODELS - 1);
+    for one in rest {
+        ModelUsage { model: None, tier: None, ..one }.add_to(&mut usage);
+    }
+    usage.sort_by(|a, b| (&a.model, &a.tier).cmp(&(&b.model, &b.tier)));
+    usage
+}
+
+/// Returns the name of a model, cut if it is none.
+fn short_name(mut name: String) -> String {
+    if name.len() > MAX_MODEL_BYTES {
+        let cut = (0..=MAX_MODEL_BYTES).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);
+        name.truncate(cut);
+        name.push('…');
+    }
+    name
 }
 
 /// Moves sub-agents after their sessions.

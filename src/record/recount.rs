@@ -23,6 +23,21 @@ impl Reader<'_> {
         (counted != *record).then_some(counted)
     }
 
+    /// Returns a record whose words were cut with the counts of those that stay; without files if that cannot be known.
+    pub(crate) fn counted_anew(&self, commit_id: ObjectId, record: Record) -> Record {
+        let Some((tally, bytes)) = self.tally(&record) else { return Record { edits: Vec::new(), ..record } };
+        let counted = Record::of(&record.key(), &tally);
+        Record {
+            turns: counted.turns,
+            messages: counted.messages,
+            tokens: counted.tokens,
+            usage: apart(tally.usage(), record.model.as_deref()),
+            active: counted.active,
+            edits: edits::placed(tally.edits(), edits::place_of(self.repo(), commit_id, &bytes)),
+            ..record
+        }
+    }
+
     /// Returns the summary of a session's words from one segment to a later one, as a record of `commit_id` would have it; without
     /// a commit, it names no files. `None` if words are missing, the agent is unknown, or `through` does not follow `since`.
     pub fn counted(

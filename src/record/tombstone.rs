@@ -158,6 +158,7 @@ impl Tombstones {
             (record.bytes, record.sha256) = (through.bytes, through.sha256);
             // They may contain purged words. The process that purges keeps their other words in the notes it rewrites.
             (record.prompt, record.summary, record.summary_time) = (None, None, None);
+            record.edits.clear();
         }
         if let Some(rules) = record.rules.as_mut() {
             rules.map_texts(|hex| became(hex).map(|text| Some((text.became?, text.bytes, text.sha256))));

@@ -74,6 +74,11 @@ impl Source {
             source.talks.push(talk);
             Ok(ControlFlow::Continue(()))
         })?;
+        // Some name people.
+        if let Some(redactor) = redactor {
+            let clean = |problem: &mut String| *problem = redactor.without_secrets(problem).into_owned();
+            source.problems.iter_mut().for_each(clean);
+        }
         Ok((source, befores))
     }
 

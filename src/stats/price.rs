@@ -19,6 +19,8 @@ use crate::transcript::{ModelUsage, Tokens};
 const BUILT_IN: &str = include_str!("prices.tsv");
 /// The largest file of prices that is read.
 const MAX_FILE_BYTES: u64 = 4 << 20;
+/// The longest name of a model that is looked for, in bytes. Those of a longer one would be many.
+const MAX_NAME_BYTES: usize = 200;
 /// Parts of a dollar in which costs are counted.
 const DOLLAR: u128 = 1_000_000_000_000;
 
@@ -176,6 +178,9 @@ impl Prices {
     /// Returns the prices of a model, as an agent spells it, at a time (RFC 3339). A time before the first row takes the
     /// first row.
     pub fn find(&self, model: &str, tier: Option<&str>, time: &str) -> Option<&Row> {
+        if model.len() > MAX_NAME_BYTES {
+            return None;
+        }
         let names = names(model);
         self.tables().iter().find_map(|table| {
             let rows = names.iter().find_map(|name| match tier {

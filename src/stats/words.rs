@@ -1,6 +1,6 @@
 //! Counting answers from the recorded words themselves.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
@@ -9,8 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use super::{Answer, Collected, Used};
 use crate::error::{Error, Result};
 use crate::git::Repository;
-use crate::record::{Conversation, Reader, Words};
-use crate::transcript::{ModelUsage, SessionKey, Tokens};
+use crate::record::{Conversation, Reader, Summary, Words, last_answers};
+use crate::transcript::{LastAnswers, ModelUsage, SessionKey, Tokens};
 
 /// How many threads read words. Each needs about ten times the length of a transcript, and all together have 64 MiB.
 const MAX_THREADS: usize = 2;
@@ -25,21 +25,37 @@ const LARGE_BYTES: u64 = 4 << 20;
 ///
 /// If a note cannot be read.
 pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<usize> {
+    let summaries = found.entries.iter().map(|entry| &entry.summary);
+    let ends: HashSet<(&SessionKey, &str)> =
+        summaries.filter_map(|summary| Some((&summary.key, summary.through.as_deref()?))).collect();
     let read = |reader: &Reader<'_>, index: usize, conversation: &Conversation| {
         let entry = &found.entries[index];
         let commit = entry.commit.filter(|_| entry.summary.edits.is_empty()).map(|at| found.commits[at].commit_id);
         let edits = commit.map(|id| reader.edits_of(id, &conversation.messages, &conversation.bytes));
-        (answers(conversation), edits)
+        (answers(conversation), before(reader, &entry.summary, &ends), edits)
     };
     let mut counted = Vec::new();
     let lacking = each_record(reader, found, read, |index, read| counted.push((index, read)))?;
     let mut seen = Seen::new();
-    for (index, (answers, edits)) in counted {
+    for (index, (answers, before, edits)) in counted {
         let entry = &mut found.entries[index];
+        for (id, tokens) in before {
+            for name in names(&entry.summary.key, &id, None, tokens) {
+                seen.entry(name).or_insert(tokens);
+            }
+        }
         entry.used = new_tokens(&entry.summary.key, answers, &mut seen);
         entry.summary.edits = edits.unwrap_or_else(|| std::mem::take(&mut entry.summary.edits));
     }
     Ok(lacking)
+}
+
+/// Returns the last answers before a record, which can go on in it: the record before it counts them, and nobody chose that one.
+/// None if it is among those that end at `ends`.
+fn before(reader: &Reader<'_>, summary: &Summary, ends: &HashSet<(&SessionKey, &str)>) -> LastAnswers {
+    let since = summary.since.as_deref().filter(|since| !ends.contains(&(&summary.key, *since)));
+    let since_id = since.and_then(|since| reader.repo().parse_id(since));
+    since_id.map_or_else(LastAnswers::new, |id| last_answers(&reader.archive(), &summary.key, id))
 }
 
 /// Reads the words of each record that a commit has in several threads, and gives what `read` makes of them to `visit` with the

@@ -89,12 +89,13 @@ impl<'v> Visit<'v> {
         self.reader.each(query, |mut listed| {
             clean_commit(&self.redactor, &mut listed.commit);
             listed.summaries.iter_mut().for_each(|summary| clean_summary(&self.redactor, summary));
+            listed.problems = self.told(&listed.problems);
             let authored = listed.commit.author.time;
             let cost = cost_of(&prices, listed.summaries.iter().map(|summary| (authored, summary)));
             entries.push(Entry { name: names.shorten(listed.commit.commit_id), listed, cost });
             Ok(ControlFlow::Continue(()))
         })?;
-        Ok((entries, unread.into_iter().chain(self.reader.problems().iter().cloned()).collect()))
+        Ok((entries, self.told(unread.iter().chain(self.reader.problems()))))
     }
 
     /// Returns the prices, and what is wrong with the table that is configured.
@@ -114,7 +115,10 @@ impl<'v> Visit<'v> {
         if !is_id && revision != "HEAD" {
             return Err(Error::new(Kind::Missing, "this is neither the id of a commit nor a branch or tag"));
         }
-        self.repo.resolve(revision)
+        match revision == "HEAD" && self.repo.head()?.commit_id.is_none() {
+            true => Err(Error::new(Kind::Missing, "there are no commits yet")),
+            false => self.repo.resolve(revision),
+        }
     }
 
     /// Finds the commit of a branch or tag. What else is a revision in Git is none here: some of it takes a long time.
@@ -131,6 +135,11 @@ impl<'v> Visit<'v> {
     /// Returns text without secrets.
     fn clean(&self, text: &str) -> String {
         clean(&self.redactor, text)
+    }
+
+    /// Returns problems as a page tells them: some name people, and what they name can be a secret.
+    fn told<'p>(&self, problems: impl IntoIterator<Item = &'p String>) -> Vec<String> {
+        problems.into_iter().map(|problem| self.clean(problem)).collect()
     }
 
     /// Writes the page of what is wanted.
@@ -298,7 +307,7 @@ pub fn about(visit: &Visit<'_>) -> Result<Vec<u8>> {
         }
     }
     let sessions = (here.len(), absent.difference(&here).count());
-    let about = About { facts, refs, sessions, problems: reader.problems().to_vec() };
+    let about = About { facts, refs, sessions, problems: visit.told(reader.problems()) };
     Ok(html::about_page(&about, &visit.shape).into_bytes())
 }
 
@@ -333,7 +342,8 @@ pub fn file(visit: &Visit<'_>, revision: &str, path: &str) -> Result<Vec<u8>> {
         explained.push((lines, found));
     }
     let commit = visit.commit(commit_id)?;
-    let page = file_page(&visit.clean(path), &commit, &explained, &commits, explainer.problems(), &visit.shape);
+    let problems = visit.told(explainer.problems());
+    let page = file_page(&visit.clean(path), &commit, &explained, &commits, &problems, &visit.shape);
     Ok(page.into_bytes())
 }
 
@@ -368,6 +378,7 @@ pub fn search(visit: &Visit<'_>, query: &str) -> Result<Vec<u8>> {
         plan.commits.iter_mut().for_each(|commit| clean_commit(&visit.redactor, commit));
         problems.extend_from_slice(&plan.problems);
     }
+    let problems = visit.told(&problems);
     let searched = Searched { query, plan: &plan, hits: &hits, problems: &problems };
     Ok(search_page(&searched, &visit.shape).into_bytes())
 }
@@ -392,7 +403,7 @@ pub fn branches(visit: &Visit<'_>) -> Result<Vec<u8>> {
         (summary, name)
     });
     let branches: Vec<_> = named.collect();
-    Ok(branches_page(&branches, visit.reader.problems(), &visit.shape).into_bytes())
+    Ok(branches_page(&branches, &visit.told(visit.reader.problems()), &visit.shape).into_bytes())
 }
 
 /// What recorded work has used.
@@ -416,5 +427,5 @@ pub fn stats(visit: &Visit<'_>, values: &Values) -> Result<Vec<u8>> {
     let named = counted.groups.iter().map(|group| keys.iter().zip(&group.values).map(&mut name).collect());
     let names: Vec<Vec<String>> = named.collect();
     let problems = [unread.as_slice(), &found.problems, visit.reader.problems(), &found.uncounted.warnings()].concat();
-    Ok(stats_page(of, &names, by, &problems, &visit.shape).into_bytes())
+    Ok(stats_page(of, &names, by, &visit.told(&problems), &visit.shape).into_bytes())
 }

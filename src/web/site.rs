@@ -9,8 +9,10 @@ use super::pages::Visit;
 use super::sending::{Answer, Form, Outgoing};
 use super::{Server, pages};
 use crate::error::{Error, Kind, Result};
+use crate::export::clean;
 use crate::git::Repository;
 use crate::pretty::html::{Outlet, PageOptions, Span, Theme, notice_page};
+use crate::record::redaction;
 
 /// Makes pages. The repository is opened for each, so that they show it as it is.
 pub struct Site {
@@ -44,9 +46,15 @@ impl Site {
                     Kind::Usage => (StatusCode::BAD_REQUEST, "This cannot be looked for"),
                     _ => (StatusCode::INTERNAL_SERVER_ERROR, "This cannot be shown"),
                 };
-                out.send(self.notice(status, title, &error.to_string()));
+                out.send(self.notice(status, title, &self.without_secrets(&error.to_string())));
             }
         }
+    }
+
+    /// Returns what an error says as a page may tell it.
+    fn without_secrets(&self, text: &str) -> String {
+        let redactor = Repository::open(&self.server.directory).and_then(|repo| redaction::redactor(&repo));
+        redactor.map_or_else(|_| text.to_owned(), |redactor| clean(&redactor, text))
     }
 
     /// Returns a page that says something.

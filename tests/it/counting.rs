@@ -3,7 +3,9 @@
 mod copies;
 mod costs;
 mod lines;
+mod much;
 mod tools;
+mod words;
 
 use std::path::Path;
 

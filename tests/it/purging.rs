@@ -1,6 +1,7 @@
 //! What is promised about removing words for good: nothing keeps them, and nobody brings them back.
 
 mod killed;
+mod squashed;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -195,6 +195,15 @@ fn adding_a_session_that_was_purged_says_what_became_of_it() {
 }
 
 #[test]
+fn a_session_with_a_dot_in_its_id_is_said_to_be_a_sub_agent() {
+    let scratch = Scratch::new();
+    fs::write(scratch.root().join("said"), line("words")).unwrap();
+    let warning = "warning: session claude/run.1 counts as a sub-agent of session run: its id has a dot in it\n";
+    told(&scratch.shiftlog("add", ["-q", "--transcript", "../said", "--session", "run.1"]), 0, warning);
+    told(&scratch.shiftlog("add", ["-q", "--transcript", "../said", "--session", "run-1"]), 0, "");
+}
+
+#[test]
 fn an_export_replaces_no_device_and_no_pipe() {
     let scratch = recorded();
     let pipe = scratch.root().join("pipe");

@@ -3,6 +3,7 @@
 mod attacked;
 mod let_in;
 mod observed;
+mod secrets;
 mod sub_agents;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -475,6 +476,7 @@ fn pages_of_a_repository_without_conversations_say_so() {
     let unborn = Scratch::empty(&[]);
     let served = Served::start(&unborn, &[]);
     assert!(served.page("/").contains("No conversation recorded"));
+    assert_eq!(served.get("/c/HEAD").status, 404);
 }
 
 #[test]

@@ -23,7 +23,7 @@ use crate::notes;
 use crate::progress::Tell;
 use crate::record::foreign_marks::ForeignMarks;
 use crate::record::tombstone::{Mark, Replacement, Tombstones};
-use crate::record::{EARLIER_REF, Evidence, Note, Record, Unit, cleaned_line};
+use crate::record::{EARLIER_REF, Evidence, Note, Reader, Record, Unit, cleaned_line};
 use crate::redact::Redactor;
 use crate::told::Told;
 use crate::transcript::SessionKey;
@@ -387,13 +387,18 @@ impl Removal<'_> {
             note.records().map(|record| ((record.key(), record.time.clone()), record.clone())).collect();
         if self.marks.apply(repo, &mut note) {
             has_changed = true;
-            // `apply` removes prompt and summary. With a redactor, their other words may stay; without, the prompt of a record
-            // whose own words all stay.
+            // `apply` removes prompt, summary and files. With a redactor, their other words may stay; without, the prompt and the
+            // files of a record whose own words all stay. One that lost words counts those that it still has.
             note.map_records(|mut record| {
                 let before = before.get(&(record.key(), record.time.clone()));
-                let Some(before) = before.filter(|_| record.prompt.is_none()) else { return Some(record) };
+                let Some(before) = before.filter(|before| before.through != record.through) else {
+                    return Some(record);
+                };
                 if self.redactor.is_some() || self.keeps_words(repo, before) {
                     record.prompt.clone_from(&before.prompt);
+                    record.edits.clone_from(&before.edits);
+                } else {
+                    record = Reader::new(repo, None).counted_anew(commit_id, record);
                 }
                 if self.redactor.is_some() {
                     record.summary.clone_from(&before.summary);

@@ -21,6 +21,13 @@ fn the_table_is_sorted_dated_and_small() {
 }
 
 #[test]
+fn a_name_that_is_too_long_for_a_model_has_no_price() {
+    let prices = Prices::with("m\t-\t5\t25").expect("a table");
+    assert!(prices.find(&format!("m{}", "-latest".repeat(3)), None, TIME).is_some());
+    assert!(prices.find(&format!("m{}", "-latest".repeat(100_000)), None, TIME).is_none());
+}
+
+#[test]
 fn each_kind_of_token_has_its_own_price() {
     let prices = Prices::with("m\t-\t5\t25\t0.5\t6.25\t10").expect("a table");
     let tokens =

@@ -9,6 +9,7 @@ use crate::support::Scratch;
 /// The places of a repository that have a secret, each another one.
 const PLACES: &[&str] = &[
     "prompt", "answer", "edit", "subject", "author", "email", "model", "path", "branch", "tool", "argument", "result",
+    "maker",
 ];
 
 /// Returns the secret of a place.
@@ -42,6 +43,32 @@ pub fn planted() -> Scratch {
         assert!(shown.contains(&secret(place)), "the {place} was recorded: {shown}");
     }
     scratch.git(["config", "--unset", "shiftlog.redact"]).ok();
+    scratch
+}
+
+/// A repository with a conversation on HEAD that somebody has removed elsewhere, who has a secret for a name. The conversation
+/// has edited `a.txt`.
+pub fn removed_elsewhere() -> Scratch {
+    let mut scratch = Scratch::set_up();
+    let session = scratch.session("alpha-1");
+    session.prompt("write");
+    session.edits("a.txt", "words\n");
+    session.commits("a commit");
+    session.hook("SessionEnd");
+    let segment = scratch.record("HEAD")["through"].as_str().unwrap().to_owned();
+    let mark = scratch.run_with_input("git", ["hash-object", "-w", "--stdin"], b"{\"shiftlog\":1}\n").ok();
+    let mut entry = format!("100644 blob {}\t{segment}\n", mark.trim());
+    for name in [&segment[..2], "segments"] {
+        let tree = scratch.run_with_input("git", ["mktree"], entry.as_bytes()).ok();
+        entry = format!("040000 tree {}\t{name}\n", tree.trim());
+    }
+    let tree = scratch.run_with_input("git", ["mktree"], entry.as_bytes()).ok();
+    let own = scratch.env.insert("GIT_AUTHOR_NAME".into(), format!("Bob {}", secret("maker"))).unwrap();
+    let commit = scratch.git(["commit-tree", "-m", "shiftlog: purge", tree.trim()]).ok();
+    scratch.env.insert("GIT_AUTHOR_NAME".into(), own);
+    scratch.git(["update-ref", "refs/shiftlog/remotes/origin/purged", commit.trim()]).ok();
+    let shown = scratch.shiftlog("show", ["HEAD"]).stdout;
+    assert!(shown.contains(&format!("removed by Bob {}", secret("maker"))), "{shown}");
     scratch
 }
 

@@ -4,6 +4,7 @@ mod conversations;
 mod index;
 mod lines;
 mod rules;
+mod secrets;
 mod stats;
 mod wire;
 
