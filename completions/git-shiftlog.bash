@@ -73,6 +73,27 @@ __git_shiftlog_notes_refs ()
 	git ${__git_dir:+--git-dir="$__git_dir"} for-each-ref --format='%(refname)' refs/notes 2>/dev/null
 }
 
+# The names of branches, tags and remote-tracking branches, as patterns are matched with them.
+__git_shiftlog_branch_names ()
+{
+	__git_shiftlog_names_below refs/heads
+}
+
+__git_shiftlog_tag_names ()
+{
+	__git_shiftlog_names_below refs/tags
+}
+
+__git_shiftlog_remote_names ()
+{
+	__git_shiftlog_names_below refs/remotes
+}
+
+__git_shiftlog_names_below ()
+{
+	git ${__git_dir:+--git-dir="$__git_dir"} for-each-ref --format='%(refname:strip=2)' "$1" 2>/dev/null
+}
+
 __git_shiftlog_revisions ()
 {
 	git ${__git_dir:+--git-dir="$__git_dir"} for-each-ref --format='%(refname:short)' \
@@ -151,6 +172,13 @@ _git_shiftlog ()
 		return
 	fi
 
+	# A value can stand in a word of its own.
+	case "$prev" in
+	--agent|--as|--session|--ref|--date|--in|--tool-output|--thinking|--evidence|--format|--pretty|--sort|--min-confidence|--by|--browser|--view|--theme|--toolset|--kind|--scope|--profile)
+		local cur="$prev=$cur"
+		;;
+	esac
+
 	case "$command,$cur" in
 	init,--agent=*|log,--agent=*|list,--agent=*|grep,--agent=*|search,--agent=*|summarise,--agent=*|tldr,--agent=*|resume,--agent=*|stats,--agent=*|index,--agent=*|add,--agent=*|import,--agent=*|doctor,--agent=*|resume,--as=*)
 		__gitcomp "$(__git_shiftlog_agents)" "" "${cur#*=}"
@@ -167,7 +195,16 @@ _git_shiftlog ()
 	log,--color=*|list,--color=*|show,--color=*|why,--color=*|blame,--color=*|grep,--color=*|search,--color=*|branches,--color=*|stats,--color=*)
 		__gitcomp "always never auto" "" "${cur##--color=}"
 		;;
-	grep,--in=*)
+	log,--branches=*|list,--branches=*|grep,--branches=*|search,--branches=*|stats,--branches=*)
+		__gitcomp_nl "$(__git_shiftlog_branch_names)" "" "${cur#*=}"
+		;;
+	log,--tags=*|list,--tags=*|grep,--tags=*|search,--tags=*|stats,--tags=*)
+		__gitcomp_nl "$(__git_shiftlog_tag_names)" "" "${cur#*=}"
+		;;
+	log,--remotes=*|list,--remotes=*|grep,--remotes=*|search,--remotes=*|stats,--remotes=*)
+		__gitcomp_nl "$(__git_shiftlog_remote_names)" "" "${cur#*=}"
+		;;
+	grep,--in=*|search,--in=*)
 		__gitcomp "$(__git_shiftlog_parts)" "" "${cur##--in=}"
 		;;
 	show,--tool-output=*|show,--thinking=*|show,--evidence=*)
@@ -569,15 +606,15 @@ _git__shiftlog__log() {
                     return 0
                     ;;
                 --branches)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_branch_names)" -- "${cur}"))
                     return 0
                     ;;
                 --tags)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_tag_names)" -- "${cur}"))
                     return 0
                     ;;
                 --remotes)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_remote_names)" -- "${cur}"))
                     return 0
                     ;;
                 -S)
@@ -1025,15 +1062,15 @@ _git__shiftlog__grep() {
                     return 0
                     ;;
                 --branches)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_branch_names)" -- "${cur}"))
                     return 0
                     ;;
                 --tags)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_tag_names)" -- "${cur}"))
                     return 0
                     ;;
                 --remotes)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_remote_names)" -- "${cur}"))
                     return 0
                     ;;
                 --date)
@@ -1152,15 +1189,15 @@ _git__shiftlog__search() {
                     return 0
                     ;;
                 --branches)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_branch_names)" -- "${cur}"))
                     return 0
                     ;;
                 --tags)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_tag_names)" -- "${cur}"))
                     return 0
                     ;;
                 --remotes)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_remote_names)" -- "${cur}"))
                     return 0
                     ;;
                 --date)
@@ -1527,15 +1564,15 @@ _git__shiftlog__stats() {
                     return 0
                     ;;
                 --branches)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_branch_names)" -- "${cur}"))
                     return 0
                     ;;
                 --tags)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_tag_names)" -- "${cur}"))
                     return 0
                     ;;
                 --remotes)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(__git_shiftlog_remote_names)" -- "${cur}"))
                     return 0
                     ;;
                 --exclude)

@@ -71,6 +71,19 @@ function __fish_git_shiftlog_sessions
     git -c shiftlog.carryOnRead=false shiftlog log --max-count=100 --format='%(session)' 2>/dev/null | string split , | sort -u
 end
 
+# The names of branches, tags and remote-tracking branches, as patterns are matched with them.
+function __fish_git_shiftlog_branch_names
+    git for-each-ref --format='%(refname:strip=2)' refs/heads 2>/dev/null
+end
+
+function __fish_git_shiftlog_tag_names
+    git for-each-ref --format='%(refname:strip=2)' refs/tags 2>/dev/null
+end
+
+function __fish_git_shiftlog_remote_names
+    git for-each-ref --format='%(refname:strip=2)' refs/remotes 2>/dev/null
+end
+
 function __fish_git_shiftlog_notes_refs
     git for-each-ref --format='%(refname)' refs/notes 2>/dev/null
 end
@@ -202,9 +215,9 @@ complete -c git-shiftlog-log -l grep -d 'Only commits with a line in their messa
 complete -c git-shiftlog-log -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-log -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-log -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
-complete -c git-shiftlog-log -l branches -d 'Start from all local branches, or those that match a pattern' -r
-complete -c git-shiftlog-log -l tags -d 'Start from all tags, or those that match a pattern' -r
-complete -c git-shiftlog-log -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -r
+complete -c git-shiftlog-log -l branches -d 'Start from all local branches, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_branch_names)'
+complete -c git-shiftlog-log -l tags -d 'Start from all tags, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_tag_names)'
+complete -c git-shiftlog-log -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_remote_names)'
 complete -c git-shiftlog-log -s S -d 'List commits whose conversation has this string' -r
 complete -c git-shiftlog-log -s G -d 'List commits whose conversation has a line that matches a pattern' -r
 complete -c git-shiftlog-log -l decorate -d 'With --oneline and Git\'s formats, print the names of refs (short, full, auto or no)' -r -f -a "short\t''
@@ -343,9 +356,9 @@ complete -c git-shiftlog-grep -l grep -d 'Only commits with a line in their mess
 complete -c git-shiftlog-grep -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-grep -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-grep -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
-complete -c git-shiftlog-grep -l branches -d 'Start from all local branches, or those that match a pattern' -r
-complete -c git-shiftlog-grep -l tags -d 'Start from all tags, or those that match a pattern' -r
-complete -c git-shiftlog-grep -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -r
+complete -c git-shiftlog-grep -l branches -d 'Start from all local branches, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_branch_names)'
+complete -c git-shiftlog-grep -l tags -d 'Start from all tags, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_tag_names)'
+complete -c git-shiftlog-grep -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_remote_names)'
 complete -c git-shiftlog-grep -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-grep -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-grep -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
@@ -387,9 +400,9 @@ complete -c git-shiftlog-search -l grep -d 'Only commits with a line in their me
 complete -c git-shiftlog-search -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-search -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-search -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
-complete -c git-shiftlog-search -l branches -d 'Start from all local branches, or those that match a pattern' -r
-complete -c git-shiftlog-search -l tags -d 'Start from all tags, or those that match a pattern' -r
-complete -c git-shiftlog-search -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -r
+complete -c git-shiftlog-search -l branches -d 'Start from all local branches, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_branch_names)'
+complete -c git-shiftlog-search -l tags -d 'Start from all tags, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_tag_names)'
+complete -c git-shiftlog-search -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_remote_names)'
 complete -c git-shiftlog-search -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-search -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-search -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
@@ -452,9 +465,9 @@ complete -c git-shiftlog-stats -l grep -d 'Only commits with a line in their mes
 complete -c git-shiftlog-stats -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-stats -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-stats -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
-complete -c git-shiftlog-stats -l branches -d 'Start from all local branches, or those that match a pattern' -r
-complete -c git-shiftlog-stats -l tags -d 'Start from all tags, or those that match a pattern' -r
-complete -c git-shiftlog-stats -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -r
+complete -c git-shiftlog-stats -l branches -d 'Start from all local branches, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_branch_names)'
+complete -c git-shiftlog-stats -l tags -d 'Start from all tags, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_tag_names)'
+complete -c git-shiftlog-stats -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_remote_names)'
 complete -c git-shiftlog-stats -l exclude -d 'With --lines, leave out files that this pathspec matches (may be repeated)' -r
 complete -c git-shiftlog-stats -l prices -d 'Take prices from this file first' -r -F
 complete -c git-shiftlog-stats -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'

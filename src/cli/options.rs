@@ -35,7 +35,8 @@ pub(super) fn parse<O: CommandFactory + FromArgMatches>(command: Command, args: 
         ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::TooManyValues | ErrorKind::ArgumentConflict
     );
     // The list of all options would hide what is wrong with one; 'git log' leaves it out, too.
-    super::message::wrong_usage(&problem(&error), if is_clear { "" } else { synopsis(&usage) });
+    let problem = ambiguous(&shown, &error).unwrap_or_else(|| problem(&error));
+    super::message::wrong_usage(&problem, if is_clear { "" } else { synopsis(&usage) });
     if !is_clear {
         let way = match (error.kind(), error.get(ContextKind::InvalidArg)) {
             (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) => way(shown.get_name(), name_of(option)),
@@ -95,6 +96,16 @@ fn one_name(names: String, takes_many: bool) -> Result<String, String> {
 /// Says whether `-h` means something of a command's own, as for `git grep`; then it prints the usage only if it is alone.
 fn has_own_h(command: &Command) -> bool {
     command.get_arguments().any(|arg| arg.get_short() == Some('h') && arg.get_id() != "usage")
+}
+
+/// Returns Git's words for a beginning of several options' names, if that is wrong.
+fn ambiguous(command: &Command, error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return None };
+    let beginning = name_of(option).strip_prefix("--").filter(|beginning| !beginning.is_empty())?;
+    let mut names = command.get_arguments().filter_map(clap::Arg::get_long).filter(|name| name.starts_with(beginning));
+    let (one, other) = (names.next()?, names.next()?);
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument;
+    is_unknown.then(|| format!("ambiguous option: {beginning} (could be --{one} or --{other})"))
 }
 
 /// Returns clap's message in Git's words.

@@ -68,9 +68,13 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             }
         }
         plan.remarks().iter().for_each(|remark| cli::warning(remark));
+        plan.hints().iter().for_each(|hint| cli::hint(&repo, hint));
         let has_left = !plan.left().is_empty();
         let mut steps = setup::describe(&plan);
         steps.extend(refs.iter().map(|name| format!("delete {name}")));
+        if !refs.is_empty() {
+            steps.push(format!("these are {}", amount(&repo, &refs)?));
+        }
         if !options.dry_run {
             plan.carry_out(&repo)?;
             // What stopped such a push is gone, unless somebody has put it into a hook of their own.
@@ -110,20 +114,25 @@ fn has_others(repo: &Repository, name: &str) -> bool {
         && notes::list(repo, name).map_or(true, |entries| entries.into_iter().any(is_other))
 }
 
-/// Says how much there is, and asks twice.
-fn is_confirmed(repo: &Repository, refs: &[String]) -> Result<bool> {
+/// Returns in words how much refs have.
+fn amount(repo: &Repository, refs: &[String]) -> Result<String> {
     let mut commits = HashSet::new();
     for name in refs.iter().filter(|name| name.starts_with("refs/notes/")) {
         commits.extend(notes::list(repo, name)?.into_iter().map(|entry| entry.annotated_id));
     }
     let segments = Archive::new(repo).listing(archive::REF)?.len();
     let count = |number: usize, noun: &str| pretty::count(number as u64, noun);
-    let question = format!(
-        "Delete {} with {} of transcripts and the notes of {}?",
+    Ok(format!(
+        "{} with {} of transcripts and the notes of {}",
         count(refs.len(), "ref"),
         count(segments, "segment"),
         count(commits.len(), "commit"),
-    );
+    ))
+}
+
+/// Says how much there is, and asks twice.
+fn is_confirmed(repo: &Repository, refs: &[String]) -> Result<bool> {
+    let question = format!("Delete {}?", amount(repo, refs)?);
     for question in [&question, "This cannot be undone, and remotes may not have all of it. Delete it?"] {
         match cli::confirm(question)? {
             Some(true) => {}

@@ -98,7 +98,8 @@ fn whole(repo: &Repository, no_rehearsal: bool) -> Result<Vec<Finding>> {
         let subject = format!("MCP server for {}", server.title);
         findings.push(tried(subject, ask(repo, &server), "git shiftlog init --mcp"));
     }
-    if !no_rehearsal {
+    // Without the hook program it could only fail, and that is told already.
+    if !no_rehearsal && setup::has_program() {
         let subject = "recording, tried in a throw-away repository".into();
         findings.push(tried(subject, rehearse(), "git shiftlog doctor --help"));
     }

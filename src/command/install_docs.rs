@@ -1,7 +1,7 @@
 //! `git shiftlog install-docs`: manual pages and completions, put where they are looked for.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use clap::Parser;
@@ -63,7 +63,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let prefix = match &options.prefix {
             // The printed lines go into shell start-up files, so the path must be absolute.
-            Some(prefix) => std::path::absolute(prefix).map_err(|error| Error::io("find", prefix, error))?,
+            Some(prefix) => {
+                without_dots(&std::path::absolute(prefix).map_err(|error| Error::io("find", prefix, error))?)
+            }
             None => default_prefix()?,
         };
         let share = match options.prefix {
@@ -99,6 +101,20 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         of_man.iter().try_for_each(|line| cli::print(&format!("{line}\n")))?;
         missing_lines(&share).iter().try_for_each(|line| cli::print(&format!("{line}\n")))?;
         Ok(Outcome::Done)
+    })
+}
+
+/// Returns an absolute path without `..`. Above a link is what is above the place that it leads to.
+fn without_dots(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut plain, part| {
+        if part != Component::ParentDir {
+            return plain.join(part);
+        }
+        if plain.is_symlink() {
+            plain = plain.canonicalize().unwrap_or(plain);
+        }
+        plain.pop();
+        plain
     })
 }
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use gix::actor::Signature;
 use gix::bstr::{BString, ByteSlice as _};
 
-use super::{Repository, git, private};
-use crate::error::Result;
+use super::{Output, Repository, git, private};
+use crate::error::{Error, Kind, Result};
 
 /// How many settings of `GIT_CONFIG_COUNT` are read.
 const MAX_PAIRS: usize = 1000;
@@ -51,6 +51,22 @@ impl Repository {
         values.iter().map(|value| value.to_str_lossy().into_owned()).collect()
     }
 
+    /// Returns all values of a config key, each with the scope that Git says it is set in, in the order Git reads them.
+    pub fn config_with_scopes(&self, key: &str) -> Vec<(String, String)> {
+        let listed = git(["config", "--show-scope", "-z", "--get-all", key]).repository(self).capture();
+        let listed = listed.unwrap_or_default();
+        let words: Vec<String> = listed.split_str("\0").map(|word| word.to_str_lossy().into_owned()).collect();
+        words.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
+    }
+
+    /// Returns the entries of the repository's own config file, with keys as Git lists them. Keys without a value are left
+    /// out.
+    pub fn own_config(&self) -> Vec<(String, String)> {
+        let listed = git(["config", "--local", "--list", "-z"]).repository(self).capture().unwrap_or_default();
+        let entries = listed.split_str("\0").filter_map(|entry| entry.split_once_str("\n"));
+        entries.map(|(key, value)| (key.to_str_lossy().into_owned(), value.to_str_lossy().into_owned())).collect()
+    }
+
     /// Returns the names of the subsections of a section, each once.
     pub fn config_subsections(&self, section: &str) -> Vec<String> {
         let snapshot = self.gix().config_snapshot();
@@ -73,6 +89,20 @@ impl Repository {
         self.gix().config_snapshot().integer(key)
     }
 
+    /// Says whether the repository's own config file can be edited now: who takes several steps would stop halfway.
+    ///
+    /// # Errors
+    ///
+    /// If it is locked.
+    pub fn require_unlocked_config(&self) -> Result<()> {
+        let lock = self.common_dir().join("config.lock");
+        if !lock.exists() {
+            return Ok(());
+        }
+        let error = Error::new(Kind::Busy, format!("cannot edit the config: '{}' exists", lock.display()));
+        Err(error.hint("a running process holds it, or one that was killed left it behind: then remove it"))
+    }
+
     /// Adds a value to a key of the repository's own config file, beside the values that are there.
     pub fn config_add(&self, key: &str, value: &str) -> Result<()> {
         let added = git(["config", "--local", "--add", key, value]).repository(self).capture().map(drop);
@@ -93,11 +123,30 @@ impl Repository {
     ///
     /// If it is still there.
     pub fn config_remove(&self, key: &str, value: &str) -> Result<()> {
-        let config =
-            |action| git(["config", "--local", "--fixed-value", action, key, value]).repository(self).capture();
-        let removed = config("--unset-all").map(drop);
+        let removed = self.config_edit(&["--unset-all", key, value]).map(drop);
+        if removed.is_err() && self.config_edit(&["--get", key, value]).is_err() { Ok(()) } else { removed }
+    }
+
+    /// Does the same for a value that a user can have typed, too: if it stands there several times, it is removed once.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be removed.
+    pub fn config_remove_one(&self, key: &str, value: &str) -> Result<()> {
+        let count = self.config_edit(&["--get-all", key, value]).unwrap_or_default().lines().count();
+        if count < 2 {
+            return self.config_remove(key, value);
+        }
+        // Git puts one entry in the place of all that fit.
+        self.config_edit(&["--replace-all", key, value, value])?;
+        (2..count).try_for_each(|_| self.config_add(key, value))
+    }
+
+    /// Runs `git config` on the repository's own file, for values that are just as given.
+    fn config_edit(&self, args: &[&str]) -> Result<Output> {
+        let edited = git([&["config", "--local", "--fixed-value"], args].concat()).repository(self).capture();
         self.hand_over_config();
-        if removed.is_err() && config("--get").is_err() { Ok(()) } else { removed }
+        edited
     }
 
     /// Returns the committer for commits on our refs, with the present time in UTC.

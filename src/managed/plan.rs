@@ -257,6 +257,11 @@ impl Plan {
             return;
         }
         self.remove_config(key, |known| known != value);
+        self.append_config(key, value);
+    }
+
+    /// Plans that a config value is added after those that are there, so that it wins over them.
+    pub fn append_config(&mut self, key: &str, value: &str) {
         self.steps.push(Edit::AddConfig { key: key.to_owned(), value: value.to_owned() });
     }
 
@@ -391,6 +396,9 @@ impl Plan {
                 return Err(Error::new(Kind::Busy, message));
             }
         }
+        if self.steps.iter().any(|step| matches!(step, Edit::AddConfig { .. } | Edit::RemoveConfig { .. })) {
+            repo.require_unlocked_config()?;
+        }
         self.installed.sweep();
         let steps = std::mem::take(&mut self.steps);
         let outcome = steps.iter().enumerate().try_for_each(|(number, step)| self.take(repo, number, step));
@@ -427,6 +435,9 @@ impl Plan {
                 Step::Remove { path: path.clone(), before }.take(true)?;
             }
             Edit::AddConfig { key, value } => repo.config_add(key, value)?,
+            Edit::RemoveConfig { key, value } if key.starts_with("remote.") || key.starts_with("shiftlog.") => {
+                repo.config_remove_one(key, value)?;
+            }
             Edit::RemoveConfig { key, value } => repo.config_remove(key, value)?,
         }
         fault_point(&format!("init-{number}-done"));

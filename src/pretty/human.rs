@@ -140,6 +140,22 @@ impl TurnRange {
     pub fn contains(&self, number: usize) -> bool {
         (self.first..=self.last).contains(&number)
     }
+
+    /// Says whether it is one turn.
+    pub fn is_one(&self) -> bool {
+        self.first == self.last
+    }
+}
+
+impl std::fmt::Display for TurnRange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.first, self.last) {
+            (first, last) if first == last => write!(f, "turn {first}"),
+            (0, last) => write!(f, "turns ..{last}"),
+            (first, usize::MAX) => write!(f, "turns {first}.."),
+            (first, last) => write!(f, "turns {first}..{last}"),
+        }
+    }
 }
 
 /// Writes a conversation: its head, then prompts, answers, thinking, tool calls and their results.

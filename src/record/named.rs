@@ -8,8 +8,8 @@ use crate::git::ObjectId;
 use crate::outside;
 use crate::transcript::SessionKey;
 
-/// The shortest beginning of an id that stands for a session.
-const MIN_CHARS: usize = 4;
+/// The shortest beginning of the name of an agent that stands for its sessions.
+const MIN_AGENT_CHARS: usize = 4;
 /// How many sessions are listed where a beginning of an id has several.
 const MAX_LISTED: usize = 10;
 
@@ -21,9 +21,10 @@ impl Reader<'_> {
     ///
     /// If a notes tree of our own cannot be read, or the name is the beginning of several ids.
     pub fn find_session(&self, name: &str) -> Result<Option<(SessionKey, ObjectId)>> {
-        if name.chars().count() < MIN_CHARS {
+        if name.is_empty() {
             return Ok(None);
         }
+        let can_be_agent = name.chars().count() >= MIN_AGENT_CHARS;
         // Of each session: when it was recorded last, how long it was then, and where.
         let mut found: BTreeMap<SessionKey, (String, u64, ObjectId)> = BTreeMap::new();
         for (commit_id, blob_ids) in self.noted()? {
@@ -32,7 +33,7 @@ impl Reader<'_> {
                 let of_agent = name.strip_prefix(&key.agent).and_then(|rest| rest.strip_prefix('/'));
                 let is_meant = key.begins_with(of_agent.unwrap_or(name))
                     || key.to_string() == name
-                    || (key.parent_id().is_none() && key.to_string().starts_with(name));
+                    || (can_be_agent && key.parent_id().is_none() && key.to_string().starts_with(name));
                 if !is_meant || !self.repo().has_object(commit_id) {
                     continue;
                 }

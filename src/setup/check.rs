@@ -5,7 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use super::finding::{Finding, Verdict};
 use super::proof::{missing_program, proof, set_up};
-use super::{git_hooks, program, remote_of};
+use super::sharing::remote_of;
+use super::{git_hooks, program};
 use crate::agent::{self, Agent};
 use crate::archive;
 use crate::capture::{State, pending};
@@ -72,7 +73,9 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
     let places = Places::of(repo);
     let (mut has_rewrite_hook, mut has_push_hook) = (false, false);
     for event in git_hooks::EVENTS.iter().filter(|_| has_git_hooks) {
-        let text = std::fs::read(hooks.join(event)).unwrap_or_default();
+        // Without a directory, the name of a hook is none of a file.
+        let has_files = !hooks.as_os_str().is_empty();
+        let text = if has_files { std::fs::read(hooks.join(event)).unwrap_or_default() } else { Vec::new() };
         let chmod = format!("chmod +x {}", outside::shell(&hooks.join(event).to_string_lossy()));
         let obstacle = git_hooks::obstacle(repo, &hooks, event)?;
         let others = git_hooks::others(&places, &hooks.join(event));
@@ -132,7 +135,10 @@ fn forced_fetches(repo: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for remote in repo.remotes() {
         let key = format!("remote.{remote}.fetch");
-        for refspec in repo.config_strings(&key) {
+        let mut refspecs = repo.config_strings(&key);
+        refspecs.sort();
+        refspecs.dedup();
+        for refspec in refspecs {
             let target =
                 refspec.strip_prefix('+').and_then(|refspec| refspec.split_once(':')).map(|(_, target)| target);
             let replaces = |ref_name: &str| match target.and_then(|target| target.split_once('*')) {
@@ -140,7 +146,7 @@ fn forced_fetches(repo: &Repository) -> Vec<Finding> {
                 None => target == Some(ref_name),
             };
             if replaces(notes::DEFAULT_REF) || replaces(archive::REF) {
-                let fix = format!("git config --unset --fixed-value {key} '{refspec}'");
+                let fix = format!("git config --unset-all --fixed-value {} '{refspec}'", outside::shell(&key));
                 let subject = format!("{key} {refspec}");
                 findings.push(Finding::new(subject, Some(("a fetch replaces our notes or transcripts", &fix))));
             }
@@ -228,17 +234,24 @@ fn renamed_remotes(repo: &Repository) -> Vec<Finding> {
 
 /// Looks for remotes to which a plain `git push` takes all refs, ours too, though nothing is to be shared.
 fn mirrors(repo: &Repository, has_push_hook: bool) -> Vec<Finding> {
-    let (what, fix) = match has_push_hook {
-        true => (
-            "a push to it would take conversations along, and is stopped since they are not shared",
-            "git config shiftlog.allowMirror true    # publishes them",
-        ),
-        false => (
-            "a push to it takes conversations along, though they are not shared: no hook of ours stops it",
-            "git shiftlog init    # stops it",
-        ),
+    let what = match has_push_hook {
+        true => "a push to it would take conversations along, and is stopped since they are not shared",
+        false => "a push to it takes conversations along, though they are not shared: no hook of ours stops it",
     };
-    mirrored(repo).iter().map(|remote| Finding::new(format!("mirror '{remote}'"), Some((what, fix)))).collect()
+    let finding = |remote: &String| {
+        let key = |name: &str| outside::shell(&format!("remote.{remote}.{name}")).to_string();
+        let (mirror, push) = (key("mirror"), key("push"));
+        let narrower = format!(
+            "git config {mirror} false && git config --replace-all {push} '+refs/heads/*:refs/heads/*' && \
+             git config --add {push} '+refs/tags/*:refs/tags/*'    # pushes branches and tags alone"
+        );
+        let fix = match has_push_hook {
+            true => format!("{narrower}\n         or:  git config shiftlog.allowMirror true    # publishes them"),
+            false => "git shiftlog init    # stops it".to_owned(),
+        };
+        Finding::problem(format!("mirror '{remote}'"), what, &fix)
+    };
+    mirrored(repo).iter().map(finding).collect()
 }
 
 /// Returns the remotes to which a plain `git push` takes all refs, ours too, though nothing is to be shared.

@@ -46,7 +46,7 @@ pub struct Directory {
 /// If a file cannot be read.
 pub fn remove_earlier(repo: &Repository) -> Result<Plan> {
     let mut plan = Plan::new(repo, false, false)?;
-    let used = git_hooks::directory(repo)?;
+    let used = git_hooks::files_directory(repo)?;
     // They wrote into the git directory, wherever Git looks for hooks.
     let mut directories = vec![repo.common_dir().join("hooks"), repo.git_dir().join("hooks"), used.clone()];
     directories.sort();

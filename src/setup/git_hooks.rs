@@ -20,11 +20,30 @@ pub const EVENTS: &[&str] = &["post-commit", "post-rewrite", "post-merge", "pre-
 /// Whether Git's hooks are set up.
 pub const KEY: &str = "shiftlog.gitHooks";
 
-/// Returns the directory that Git takes hooks from, absolute.
+/// Returns the directory that Git takes hooks from, absolute; an empty path if `core.hooksPath` is empty: then Git looks
+/// for `/post-commit`, and runs no hook.
 pub fn directory(repo: &Repository) -> Result<PathBuf> {
+    if repo.config_string("core.hooksPath").is_some_and(|path| path.is_empty()) {
+        return Ok(PathBuf::new());
+    }
     let output = git(["rev-parse", "--git-path", "hooks"]).repository(repo).capture()?;
     let dir = output.trim_end().to_path_lossy().into_owned();
     Ok(repo.worktree().unwrap_or(repo.git_dir()).join(dir))
+}
+
+/// Returns the directory with the hook files that can be ours: where Git takes none, the one that it takes them from by
+/// default.
+pub fn files_directory(repo: &Repository) -> Result<PathBuf> {
+    let hooks = directory(repo)?;
+    Ok(if hooks.as_os_str().is_empty() { repo.common_dir().join("hooks") } else { hooks })
+}
+
+/// Returns what turns all hooks off, if they are: Git then runs no hook file.
+fn turned_off(hooks: &Path) -> Option<String> {
+    if hooks.as_os_str().is_empty() {
+        return Some("hooks are turned off: core.hooksPath is empty".into());
+    }
+    (hooks.exists() && !hooks.is_dir()).then(|| format!("hooks are turned off: '{}' is no directory", hooks.display()))
 }
 
 /// Says whether hooks are declared in config rather than in files: Git can since 2.54.
@@ -49,13 +68,16 @@ pub(super) fn runs_ours(text: &[u8], event: &str) -> bool {
 ///
 /// If the directory with Git's hooks is unknown, or the hook cannot be read.
 pub fn stops_pushes(repo: &Repository) -> Result<bool> {
-    let path = directory(repo)?.join("pre-push");
-    Ok(file::read(&path)?.is_some_and(|text| runs_ours(&text, "pre-push")) && !is_disabled(&path))
+    let hooks = directory(repo)?;
+    let path = hooks.join("pre-push");
+    Ok(turned_off(&hooks).is_none()
+        && file::read(&path)?.is_some_and(|text| runs_ours(&text, "pre-push"))
+        && !is_disabled(&path))
 }
 
 /// Plans that our part of Git's hooks goes.
 pub fn take_back(repo: &Repository, plan: &mut Plan) -> Result<()> {
-    let hooks = directory(repo)?;
+    let hooks = files_directory(repo)?;
     for event in EVENTS {
         plan.remove_config(&format!("hook.shiftlog-{event}.command"), |_| true);
         plan.remove_config(&format!("hook.shiftlog-{event}.event"), |_| true);
@@ -76,8 +98,8 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
         return Ok(());
     }
     let hooks = directory(repo)?;
-    if hooks.exists() && !hooks.is_dir() {
-        plan.remark(format!("hooks are turned off: '{}' is no directory", hooks.display()));
+    if let Some(what) = turned_off(&hooks) {
+        plan.remark(what);
         return Ok(());
     }
     // A directory in the working tree is one that a team commits; there a path of this machine has no business.
@@ -122,8 +144,7 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
 ///
 /// If the hook cannot be read.
 pub(super) fn obstacle(repo: &Repository, hooks: &Path, event: &str) -> Result<Option<(String, String)>> {
-    if hooks.exists() && !hooks.is_dir() {
-        let what = format!("hooks are turned off: '{}' is no directory", hooks.display());
+    if let Some(what) = turned_off(hooks) {
         return Ok(Some((what, "git config --show-origin --get core.hooksPath    # says where that is set".into())));
     }
     let path = hooks.join(event);
@@ -175,8 +196,9 @@ pub fn will_run(repo: &Repository, plan: &mut Plan, event: &str) -> Result<bool>
     }
     let hooks = directory(repo)?;
     let path = hooks.join(event);
-    let is_turned_off = hooks.exists() && !hooks.is_dir();
-    Ok(!is_turned_off && !is_disabled(&path) && plan.planned(&path)?.is_some_and(|text| hook::has_block(&text)))
+    Ok(turned_off(&hooks).is_none()
+        && !is_disabled(&path)
+        && plan.planned(&path)?.is_some_and(|text| hook::has_block(&text)))
 }
 
 /// Says whether a hook file is there but not executable, which is how a user turns it off.

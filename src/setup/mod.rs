@@ -10,11 +10,10 @@ mod finding;
 mod git_hooks;
 mod left;
 mod proof;
+mod sharing;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-
-use bstr::ByteSlice as _;
 
 pub use self::agents::{has_hooks, is_set_up};
 pub use self::check::{check, check_agents, is_complete, mirrored};
@@ -24,7 +23,7 @@ pub use self::git_hooks::{are_wanted as wants_git_hooks, stops_pushes};
 pub use self::left::{has_hooks_of_others, left_alone, question};
 use crate::agent;
 use crate::error::{Error, Kind, Result};
-use crate::git::{Repository, git};
+use crate::git::Repository;
 use crate::managed::client::{CLIENTS, Client, declared};
 pub use crate::managed::hook::STOP as STOP_PUSH;
 pub use crate::managed::{Declared, Left, Plan};
@@ -37,9 +36,6 @@ const REWRITE_REF: &str = "refs/notes/shiftlog*";
 
 /// How Git merges our notes: no line is lost.
 const MERGE_STRATEGY: &str = "cat_sort_uniq";
-
-/// The key of Git's config that says what is shared.
-const PUSH_KEY: &str = "shiftlog.push";
 
 /// What leaves the machine when the user shares.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -101,8 +97,9 @@ pub fn install(repo: &Repository, wanted: &Wanted) -> Result<Plan> {
     for agent in agents::chosen(&wanted.agents)? {
         agents::plan(repo, &mut plan, agent, wanted, &program)?;
     }
-    if let Some(share) = wanted.share {
-        plan_sharing(repo, &mut plan, share);
+    match wanted.share {
+        Some(share) => sharing::plan(repo, &mut plan, share),
+        None => sharing::remark_on_present(repo, &mut plan),
     }
     if let Some(names) = &wanted.clients {
         plan_clients(repo, &mut plan, names, wanted.is_portable)?;
@@ -149,49 +146,24 @@ pub fn remove(repo: &Repository, is_for_all: bool) -> Result<Plan> {
     }
     let found = if is_unknown && !plan.steps().is_empty() { own_config(repo) } else { Vec::new() };
     plan.take_back_config(found);
+    sharing::remark_on_rest(repo, &mut plan, is_unknown);
     Ok(plan)
 }
 
 /// Returns the values in the repository's own config that `init` writes. Whether it did, nobody knows any more.
 fn own_config(repo: &Repository) -> Vec<(String, String)> {
-    let listed = git(["config", "--local", "--list", "-z"]).repository(repo).capture().unwrap_or_default();
-    let entries = listed.split_str("\0").filter_map(|entry| entry.split_once_str("\n"));
-    let entries = entries.map(|(key, value)| (key.to_str_lossy().into_owned(), value.to_str_lossy().into_owned()));
     let is_ours = |(key, value): &(String, String)| match key.as_str() {
         "notes.rewriteref" => value == REWRITE_REF,
         "notes.shiftlog.mergestrategy" => value == MERGE_STRATEGY,
         key if key.starts_with("hook.shiftlog-") => true,
-        key => key.starts_with("remote.") && key.ends_with(".fetch") && remote_of(value).is_some(),
+        key => key.starts_with("remote.") && key.ends_with(".fetch") && sharing::remote_of(value).is_some(),
     };
-    entries.filter(is_ours).collect()
-}
-
-/// Refs that are fetched from a remote, what they are called here, and whether they hold transcripts. Wildcards, because Git
-/// refuses to fetch an exact ref that the remote does not have. The marks of what was removed for good say nothing of what
-/// it was.
-const FETCHED: [(&str, &str, bool); 3] = [
-    ("refs/notes/shiftlog*", "notes*", false),
-    ("refs/shiftlog/purged*", "purged*", false),
-    ("refs/shiftlog/sessions*", "sessions*", true),
-];
-
-fn refspec(remote: &str, (ours, theirs, _): &(&str, &str, bool)) -> String {
-    format!("+{ours}:refs/shiftlog/remotes/{remote}/{theirs}")
-}
-
-/// Returns the remote for which `init` has made a refspec: `git remote rename` leaves it the old name. `None` if it is none of
-/// ours.
-fn remote_of(value: &str) -> Option<&str> {
-    FETCHED.iter().find_map(|fetched| {
-        let made = refspec("\0", fetched);
-        let (head, tail) = made.split_once('\0')?;
-        value.strip_prefix(head)?.strip_suffix(tail).filter(|remote| !remote.is_empty())
-    })
+    repo.own_config().into_iter().filter(is_ours).collect()
 }
 
 /// Returns the files that can hold a part of ours, whether or not they do.
 fn known_files(repo: &Repository) -> Result<Vec<(PathBuf, FileKind)>> {
-    let hooks = git_hooks::directory(repo)?;
+    let hooks = git_hooks::files_directory(repo)?;
     let mut files: Vec<(PathBuf, FileKind)> =
         git_hooks::EVENTS.iter().map(|name| (hooks.join(name), FileKind::Hook)).collect();
     if let Some(worktree) = repo.worktree() {
@@ -201,6 +173,11 @@ fn known_files(repo: &Repository) -> Result<Vec<(PathBuf, FileKind)>> {
     files.push((repo.common_dir().join("info/exclude"), FileKind::Exclude));
     files.extend(agent::all().flat_map(agents::user_files).map(|path| (path, FileKind::Settings)));
     Ok(files)
+}
+
+/// Says whether our hook program is installed beside the program that runs now.
+pub fn has_program() -> bool {
+    program().is_ok()
 }
 
 /// Returns the absolute path of our hook program, which is beside the program that runs now.
@@ -283,36 +260,6 @@ fn plan_clients(repo: &Repository, plan: &mut Plan, names: &[String], is_portabl
         }
     }
     Ok(())
-}
-
-fn plan_sharing(repo: &Repository, plan: &mut Plan, share: Share) {
-    match share {
-        Share::Nothing => {
-            plan.remove_config(PUSH_KEY, |_| true);
-            for key in repo.remotes().iter().map(|remote| format!("shiftlog.{remote}.push")).chain([PUSH_KEY.into()]) {
-                if let Some(value) = repo.config_string(&key).filter(|value| !plan.has_set(&key, value)) {
-                    plan.remark(format!("{key} is '{value}', which 'git shiftlog init' did not set, and stays"));
-                }
-            }
-        }
-        Share::Notes => plan.set_config(repo, PUSH_KEY, "notes", true),
-        Share::All => plan.set_config(repo, PUSH_KEY, "all", true),
-    }
-    let remotes = git(["remote"]).repository(repo).capture().unwrap_or_default();
-    let remotes: Vec<String> = remotes.lines().map(|line| line.to_str_lossy().into_owned()).collect();
-    if remotes.is_empty() && share != Share::Nothing {
-        plan.remark("there is no remote to share with yet; run this again when there is one".into());
-    }
-    // A plain `git fetch` tells of every ref that moves; not everybody wants to see ours there.
-    let is_fetched = repo.config_bool("shiftlog.fetch") != Some(false) && share != Share::Nothing;
-    for remote in remotes {
-        let key = format!("remote.{remote}.fetch");
-        let is_wanted = |fetched: &&(&str, &str, bool)| is_fetched && (!fetched.2 || share == Share::All);
-        let wanted: Vec<String> = FETCHED.iter().filter(is_wanted).map(|fetched| refspec(&remote, fetched)).collect();
-        // Also those that it has from the time when it had another name.
-        plan.remove_config(&key, |value| !wanted.iter().any(|wanted| wanted == value));
-        wanted.iter().for_each(|refspec| plan.add_config(repo, &key, refspec));
-    }
 }
 
 /// Returns our MCP server as the clients' files in the working tree declare it.

@@ -9,7 +9,7 @@ use super::{Wanted, agents};
 use crate::agent::{self, Agent, HookFile, HookForm, Permission};
 use crate::capture::State;
 use crate::capture::state::TrackedSession;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::git::Repository;
 use crate::git::date::Time;
 use crate::managed::{HOOK_PROGRAM, Plan};
@@ -94,9 +94,13 @@ pub(super) fn set_up(repo: &Repository, agent: &dyn Agent, is_asked_about: bool)
         }
         (false, true) => {
             // A file that cannot be edited keeps 'init' from setting them up.
-            return match cannot_be_set_up(repo, agent) {
-                Some(error) => problem(&error.to_string(), &format!("correct the file, then {init}")),
-                None => problem("its hooks are not set up", &init),
+            return match plan_alone(repo, agent) {
+                Some(Err(error)) => problem(&error.to_string(), &format!("correct the file, then {init}")),
+                Some(Ok(plan)) if !plan.left().is_empty() => problem(
+                    "its hooks are not set up, since their file is outside this repository",
+                    &format!("{init} --yes"),
+                ),
+                _ => problem("its hooks are not set up", &init),
             };
         }
         (true, _) => {}
@@ -112,11 +116,11 @@ pub(super) fn set_up(repo: &Repository, agent: &dyn Agent, is_asked_about: bool)
     Some(Finding::ok(format!("{title}: hooks in {}{place}", hooks.paths().collect::<Vec<_>>().join(", "))))
 }
 
-/// Returns why `init` would fail to set up the hooks of an agent, if it would.
-fn cannot_be_set_up(repo: &Repository, agent: &dyn Agent) -> Option<Error> {
+/// Returns what `init` would do to set up the hooks of an agent, or why it would fail; `None` if that is unknown.
+fn plan_alone(repo: &Repository, agent: &dyn Agent) -> Option<Result<Plan>> {
     let program = super::program().ok()?;
     let mut plan = Plan::new(repo, false, false).ok()?;
-    agents::plan(repo, &mut plan, agent, &Wanted::default(), &program).err()
+    Some(agents::plan(repo, &mut plan, agent, &Wanted::default(), &program).map(|()| plan))
 }
 
 /// Says whether agents were set up in this repository.

@@ -250,3 +250,68 @@ fn a_folder_that_an_agent_does_not_trust_is_a_problem_and_one_below_a_trusted_on
     );
     assert_has(&told(&scratch, "gemini").1, &expected);
 }
+
+#[test]
+fn a_refspec_that_stands_twice_is_told_once_and_goes_by_the_advice() {
+    let scratch = Scratch::set_up();
+    scratch.git(["remote", "add", "origin", "/nowhere"]).ok();
+    let forced = "+refs/notes/*:refs/notes/*";
+    for _ in 0..2 {
+        scratch.git(["config", "--add", "remote.origin.fetch", forced]).ok();
+    }
+    let problems = || scratch.shiftlog("doctor", ["--quiet", "--no-rehearsal"]).stdout;
+    assert_eq!(problems().matches(forced).count(), 2, "the finding and its advice: {}", problems());
+    follow(&scratch, &problems());
+    assert_eq!(problems(), "");
+}
+
+#[test]
+fn without_the_hook_program_there_is_one_problem() {
+    let scratch = Scratch::set_up();
+    let programs = scratch.root().join("programs");
+    fs::create_dir(&programs).unwrap();
+    let program = programs.join("git-shiftlog-doctor");
+    for name in ["git-shiftlog", "git-shiftlog-doctor"] {
+        crate::support::copy_program(crate::support::bin_dir().join(name), &programs.join(name));
+    }
+    let ran = scratch.run_in(&scratch.top, program.to_str().unwrap(), ["--quiet"]);
+    let subjects: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("problem  ")).collect();
+    assert_eq!(subjects.len(), 1, "{ran:?}");
+    assert!(subjects[0].starts_with("problem  git-shiftlog--hook: cannot find 'git-shiftlog--hook'"), "{ran:?}");
+}
+
+#[test]
+fn hooks_in_a_folder_outside_need_consent_and_the_advice_has_it() {
+    let scratch = Scratch::new();
+    let outside = scratch.root().join("outside");
+    fs::create_dir(&outside).unwrap();
+    std::os::unix::fs::symlink(&outside, scratch.top.join(".claude")).unwrap();
+    let (_, lines) = told(&scratch, "claude");
+    assert_has(&lines, "         fix: git shiftlog init --agent=claude --yes");
+    scratch.shiftlog("init", ["--agent=claude", "--yes", "-q"]).ok();
+    assert_eq!(told(&scratch, "claude").0, 0);
+}
+
+#[test]
+fn a_mirror_can_be_made_a_remote_that_takes_no_conversations() {
+    let scratch = Scratch::set_up();
+    scratch.git(["init", "-q", "--bare", "../mirror.git"]).ok();
+    scratch.git(["remote", "add", "--mirror=push", "origin", "../mirror.git"]).ok();
+    let session = scratch.session("s1");
+    session.prompt("make it");
+    session.edits("a.txt", "1\n");
+    session.commits("one");
+    scratch.git(["tag", "v1"]).ok();
+    let problems = || scratch.shiftlog("doctor", ["--quiet", "--no-rehearsal"]).stdout;
+    assert!(
+        problems().contains("\n         or:  git config shiftlog.allowMirror true    # publishes them\n"),
+        "{}",
+        problems()
+    );
+    follow(&scratch, &problems());
+    assert_eq!(problems(), "");
+    scratch.git(["push", "-q", "origin"]).ok();
+    let there = scratch.git(["ls-remote", "origin"]).ok();
+    let names: Vec<&str> = there.lines().filter_map(|line| line.split('\t').nth(1)).collect();
+    assert_eq!(names, ["refs/heads/main", "refs/tags/v1"]);
+}

@@ -1,6 +1,7 @@
 //! `init` changes only what it says, twice is once, and `deinit` puts back every byte.
 
 mod taken_back;
+mod values;
 
 use std::collections::BTreeMap;
 use std::fs;

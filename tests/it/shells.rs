@@ -76,6 +76,14 @@ const CASES: &[(&str, &str)] = &[
     ("git shiftlog rules show feat", "git shiftlog rules show feature-one "),
     ("git shiftlog rules diff v1", "git shiftlog rules diff v1.0 "),
     ("git shiftlog log --abbrev-c", "git shiftlog log --abbrev-commit "),
+    ("git shiftlog log --branches=feat", "git shiftlog log --branches=feature-one "),
+    ("git shiftlog grep --tags=v", "git shiftlog grep --tags=v1.0 "),
+    ("git-shiftlog-log --tags=v", "git-shiftlog-log --tags=v1.0 "),
+    ("git shiftlog log --remotes=a", "git shiftlog log --remotes=a"),
+    // The value of an option can be the next word.
+    ("git shiftlog stats --by ses", "git shiftlog stats --by session "),
+    ("git shiftlog log --agent cl", "git shiftlog log --agent cl"),
+    ("git shiftlog log --agent dro", "git shiftlog log --agent droid "),
     // Only where it is an option.
     ("git shiftlog show --agent=cl", "git shiftlog show --agent=cl"),
     ("git shiftlog doctor --session=0b", "git shiftlog doctor --session=0b"),

@@ -1,5 +1,6 @@
 //! `git shiftlog show`: the conversation of a commit.
 
+mod narrowed;
 mod observed;
 mod paths;
 mod session;
@@ -22,7 +23,7 @@ use crate::outside;
 use crate::pretty::{self, Depth, Origin, SubAgent, Tasks, TurnRange};
 use crate::record::{Conversation, Evidence, MissingWords, Note, Reader, SubAgents, Words};
 use crate::told::Changes;
-use crate::transcript::{WantedPaths, about, turn_numbers, turns};
+use crate::transcript::{WantedPaths, about, turn_numbers};
 
 /// Show the conversation of a commit
 #[derive(Clone, Debug, Parser)]
@@ -164,7 +165,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             is_hidden: false,
             has_shown: false,
             has_words: false,
-            turn_problem: None,
+            words_problem: None,
+            has_turn: false,
             evidence: Vec::new(),
             sub_agents: SubAgents::new(),
             looked_back: 0,
@@ -259,7 +261,9 @@ struct Shown<'a> {
     /// Whether a conversation of the present commit was not removed by others.
     has_words: bool,
     /// Why a conversation of the present commit has no turns to choose from.
-    turn_problem: Option<String>,
+    words_problem: Option<String>,
+    /// Whether a conversation of the present commit has a turn with a wanted number.
+    has_turn: bool,
     /// The evidence of the present commit.
     evidence: Vec<Evidence>,
     /// The sub-agents of the present commit and those before it, if they are wanted.
@@ -284,7 +288,7 @@ impl Shown<'_> {
         }
         let commit = self.repo.commit(commit_id)?;
         self.evidence = if self.options.wants_evidence() { note.evidence() } else { Vec::new() };
-        (self.has_shown, self.has_words, self.turn_problem) = (false, false, None);
+        (self.has_shown, self.has_words, self.words_problem, self.has_turn) = (false, false, None, false);
         self.conversations(reader, &commit, &note)?;
         if !self.has_shown && !self.observed(&commit)? {
             return Err(self.nothing_shown(revision));
@@ -304,10 +308,11 @@ impl Shown<'_> {
         let mut group: Option<Group> = None;
         reader.each_conversation(note, session, self.options.full, words, |mut conversation| {
             let about = self.about_paths(&conversation);
+            let is_wanted = self.has_wanted_turn(&conversation, about.as_deref());
             if about.as_ref().is_some_and(|about| !about.contains(&true)) {
+                self.take_note_of_no_words(&conversation);
                 return Ok(ControlFlow::Continue(()));
             }
-            let is_wanted = self.has_wanted_turn(&conversation);
             let is_json = self.options.json.is_on;
             let numbers = if is_json { self.retain(&mut conversation, about.as_deref()) } else { Vec::new() };
             self.take_note_of_lack(&conversation);
@@ -316,9 +321,7 @@ impl Shown<'_> {
                 return Ok(ControlFlow::Continue(()));
             }
             if !is_wanted {
-                if conversation.bytes.is_empty() {
-                    self.turn_problem = self.turn_problem.take().or_else(|| conversation.problems.first().cloned());
-                }
+                self.take_note_of_no_words(&conversation);
                 return Ok(ControlFlow::Continue(()));
             }
             if let Some(group) = group.take() {
@@ -393,37 +396,11 @@ impl Shown<'_> {
         Some(about(&conversation.messages, self.wanted.as_ref()?, top.as_deref()))
     }
 
-    /// Returns the error for a commit of which nothing was shown.
-    fn nothing_shown(&mut self, revision: &str) -> Error {
-        let missing = |message: String| Error::new(Kind::Missing, message);
-        if self.options.turn.is_some() {
-            return match self.turn_problem.take() {
-                Some(problem) => missing(format!("cannot show turns of {revision}")).because(problem),
-                None => missing(format!("the conversation of {revision} has no such turn")),
-            };
-        }
-        let Some(path) = self.paths.first() else {
-            return target::nothing_on(self.repo, revision);
-        };
-        let path = path.to_string_lossy();
-        let message = format!("no turn about '{}' in the conversation of {revision}", outside::line(&path));
-        missing(message)
-            .hint(format!("git shiftlog log -- {}    # lists the conversations about a file", outside::shell(&path)))
-    }
-
     /// Prints what a commit changed, if that is wanted.
     fn change(&mut self, commit_id: ObjectId) -> Result<()> {
         let Some(screen) = self.screen.as_mut() else { return Ok(()) };
         let options = self.options.change.options(screen, self.paths.for_git());
         change::print(screen, self.repo, commit_id, &options, "")
-    }
-
-    /// Says whether a conversation has a turn that is wanted. The turns of a sub-agent count only if it is asked for by name.
-    fn has_wanted_turn(&self, conversation: &Conversation) -> bool {
-        let Some(wanted) = self.options.turn else { return true };
-        let is_sub_agent = conversation.summary.key.parent_id().is_some();
-        (!is_sub_agent || self.options.session.is_some())
-            && turns(&conversation.messages).iter().any(|turn| wanted.contains(turn.number))
     }
 
     /// Shows a session; the first of a commit comes with the commit.

@@ -26,6 +26,8 @@ fn a_note_without_words_says_that_its_author_kept_them() {
     let turn = team.shiftlog(&b, "show", &["--turn=1"]);
     let message = "error: cannot show turns of HEAD: transcript not shared by its author\n";
     assert_eq!((turn.code, turn.stdout.as_str(), turn.stderr.as_str()), (1, "", message));
+    let about = team.shiftlog(&b, "show", &["--", "a.txt"]);
+    assert_eq!((about.code, about.stdout.as_str(), about.stderr.as_str()), (1, "", message));
     for command in ["grep", "search"] {
         let found = team.shiftlog(&b, command, &["words"]);
         let warning = "warning: words of 1 session are not here\n";
@@ -47,6 +49,7 @@ fn a_note_without_words_says_that_its_author_kept_them() {
     assert_eq!(team.shiftlog(&b, "fsck", &[]).stderr, hint);
     let turn = team.shiftlog(&b, "show", &["--turn=1"]).stderr;
     assert_eq!(turn, format!("error: cannot show turns of HEAD: transcript not fetched\n{hint}"));
+    assert_eq!(team.shiftlog(&b, "show", &["--", "a.txt"]).stderr, turn);
     assert!(team.shiftlog(&b, "grep", &["words"]).stderr.ends_with(hint), "the author shares them");
     team.shiftlog(&b, "sync", &["pull", "--all", "-q"]).ok();
     team.assert_said(&b, "HEAD", &["words of a"]);

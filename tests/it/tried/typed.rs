@@ -142,3 +142,84 @@ fn status_fits_a_narrow_terminal() {
     assert!(listed.iter().all(|line| line.chars().count() <= 40), "{listed:#?}");
     assert_eq!(listed[..2], ["claude", "  3f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e,"], "the id is whole");
 }
+
+#[test]
+fn a_turn_that_is_about_another_path_is_told_apart_from_one_that_is_not_there() {
+    let scratch = recorded();
+    let session = scratch.session("third-session");
+    session.prompt("make three");
+    session.edits("three.txt", "3\n");
+    session.prompt("make four");
+    session.edits("four.txt", "4\n");
+    session.commits("three and four");
+    let shown = scratch.shiftlog("show", ["--turn=2", "HEAD", "--", "four.txt"]).ok();
+    assert!(shown.contains("> make four") && !shown.contains("> make three"), "{shown}");
+    let hint = |path: &str| format!("hint: git shiftlog log -- {path}    # lists the conversations about a file\n");
+    for (turn, path, what) in [
+        ("1", "four.txt", "turn 1 of the conversation of HEAD is not about 'four.txt'"),
+        ("2", "three.txt", "turn 2 of the conversation of HEAD is not about 'three.txt'"),
+        ("2", "a.txt", "turn 2 of the conversation of HEAD is not about 'a.txt'"),
+        ("1..2", "a.txt", "turns 1..2 of the conversation of HEAD are not about 'a.txt'"),
+        ("2..", "three.txt", "turns 2.. of the conversation of HEAD are not about 'three.txt'"),
+    ] {
+        let ran = scratch.shiftlog("show", [&format!("--turn={turn}"), "HEAD", "--", path]);
+        assert_eq!(ran.stdout, "", "--turn={turn} -- {path}");
+        told(&ran, 1, &format!("error: {what}\n{}", hint(path)));
+    }
+    let none = "error: the conversation of HEAD has no such turn\n";
+    told(&scratch.shiftlog("show", ["--turn=7", "HEAD", "--", "four.txt"]), 1, none);
+}
+
+#[test]
+fn any_beginning_of_an_id_that_no_other_session_has_names_it() {
+    let scratch = Scratch::set_up();
+    for (id, file) in [("x7b8-one", "one.txt"), ("x7c9-two", "two.txt")] {
+        let session = scratch.session(id);
+        session.prompt(&format!("make {file}"));
+        session.edits(file, "1\n");
+        session.commits(file);
+    }
+    let whole = scratch.shiftlog("show", ["x7b8-one"]).ok();
+    for beginning in ["x7b", "x7b8", "claude/x7b"] {
+        assert_eq!(scratch.shiftlog("show", [beginning]).ok(), whole, "{beginning}");
+    }
+    for beginning in ["x", "x7"] {
+        let ran = scratch.shiftlog("show", [beginning]);
+        assert!(ran.stderr.starts_with(&format!("fatal: session '{beginning}' is ambiguous\n")), "{ran:?}");
+    }
+    // The name of an agent is no id.
+    assert!(scratch.shiftlog("show", ["cl"]).stderr.starts_with("fatal: ambiguous argument 'cl'"));
+}
+
+#[test]
+fn a_beginning_of_several_options_names_two_of_them() {
+    let scratch = Scratch::new();
+    let ran = scratch.shiftlog("show", ["--t"]);
+    let said = ran.stderr.lines().next().unwrap_or_default();
+    assert_eq!((ran.code, said), (129, "error: ambiguous option: t (could be --turn or --thinking)"));
+    let ran = scratch.shiftlog("log", ["--no-m=3"]);
+    assert_eq!(ran.stderr.lines().next(), Some("error: unknown option '--no-m'"), "{ran:?}");
+}
+
+#[test]
+fn a_prefix_is_printed_without_dots() {
+    let scratch = Scratch::new();
+    let below = scratch.top.join("below");
+    fs::create_dir(&below).unwrap();
+    std::os::unix::fs::symlink(scratch.home(), below.join("link")).unwrap();
+    for (prefix, place) in [("../x", scratch.top.join("x")), ("link/../y", scratch.root().join("y"))] {
+        let prefix = format!("--prefix={prefix}");
+        let printed = scratch.shiftlog_in(&below, "install-docs", [&prefix, "-v"]).ok();
+        assert!(!printed.contains("/../"), "{printed}");
+        assert!(place.join("share/man/man1/git-shiftlog.1").is_file(), "{prefix}");
+    }
+}
+
+#[test]
+fn a_dry_run_says_how_much_deinit_would_remove() {
+    let scratch = recorded();
+    let dry = scratch.shiftlog("deinit", ["-n", "--purge-refs"]).ok();
+    let refs = dry.lines().filter(|line| line.starts_with("delete ")).count();
+    let amount = format!("these are {refs} refs with 4 segments of transcripts and the notes of 2 commits");
+    assert_eq!(dry.lines().last(), Some(amount.as_str()), "{dry}");
+}
