@@ -78,8 +78,6 @@ const CASES: &[(&str, &str)] = &[
     ("git shiftlog log --abbrev-c", "git shiftlog log --abbrev-commit "),
     ("git shiftlog log --branches=feat", "git shiftlog log --branches=feature-one "),
     ("git shiftlog grep --tags=v", "git shiftlog grep --tags=v1.0 "),
-    ("git-shiftlog-log --tags=v", "git-shiftlog-log --tags=v1.0 "),
-    ("git shiftlog log --remotes=a", "git shiftlog log --remotes=a"),
     // The value of an option can be the next word.
     ("git shiftlog stats --by ses", "git shiftlog stats --by session "),
     ("git shiftlog log --agent cl", "git shiftlog log --agent cl"),
