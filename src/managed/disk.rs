@@ -96,9 +96,13 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// Returns the inode of a directory, which stays the same where it is moved; `None` if there is no such directory.
-pub fn inode(path: &Path) -> Option<u64> {
-    fs::metadata(path).ok().map(|metadata| metadata.ino())
+/// Returns what a directory keeps where it is moved and no other has: its inode, which another one can get once it is gone, and
+/// when it was made, if the file system knows. `None` if there is no such directory.
+pub fn identity(path: &Path) -> Option<String> {
+    let metadata = fs::metadata(path).ok()?;
+    let made = metadata.created().ok().and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok());
+    let made = made.map(|made| format!("-{}", made.as_nanos())).unwrap_or_default();
+    Some(format!("{}{made}", metadata.ino()))
 }
 
 /// Returns the rest of a path below a directory, which the path may name in another way.

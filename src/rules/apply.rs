@@ -39,9 +39,9 @@ struct Journal {
     /// The base of the place whose steps these are.
     #[serde(default)]
     base: PathBuf,
-    /// The inode of the base.
+    /// The identity of the base.
     #[serde(default)]
-    inode: Option<u64>,
+    identity: Option<String>,
     steps: Vec<Step>,
     /// The registry when all steps are taken.
     registry: Registry,
@@ -59,6 +59,16 @@ struct Journal {
 ///
 /// [`Kind::Busy`] if another process holds it for long.
 pub fn lock(place: &Place) -> Result<private::Lock> {
+    lock_and_finish(place).map(|(lock, _)| lock)
+}
+
+/// As [`lock`]; says also whether something was left to finish. What is seen before the lock is taken can be what another
+/// process is doing.
+///
+/// # Errors
+///
+/// As [`lock`].
+pub fn lock_and_finish(place: &Place) -> Result<(private::Lock, bool)> {
     let lock =
         private::lock(&place.lock_path(), Instant::now() + LOCK_TIMEOUT).map_err(|error| match error.kind() {
             Kind::Busy => error.hint("another 'git shiftlog rules' is running; try again when it has ended"),
@@ -79,8 +89,8 @@ pub fn lock(place: &Place) -> Result<private::Lock> {
         let corrupt = || Error::new(Kind::Corrupt, format!("cannot read '{}'", path.display()));
         let journal: Journal = serde_json::from_slice(&bytes).map_err(|error| unreadable(corrupt().because(error)))?;
         let base = crate::outside::line(&journal.base.display().to_string());
-        // A journal that came with a store from elsewhere can name this base, but does not know its inode.
-        if journal.base != place.base || journal.inode != disk::inode(&place.base) {
+        // A journal that came with a store from elsewhere can name this base, but does not know its identity.
+        if journal.base != place.base || journal.identity != disk::identity(&place.base) {
             let why = format!("a command was interrupted in '{base}', and is not finished here");
             return Err(set_aside(place, &path, why));
         }
@@ -94,8 +104,9 @@ pub fn lock(place: &Place) -> Result<private::Lock> {
             file::sweep(path, |name| journal.taken.contains(name));
         }
         finish(place, &journal)?;
+        return Ok((lock, true));
     }
-    Ok(lock)
+    Ok((lock, false))
 }
 
 /// Returns the path at which a step makes something under another name first.
@@ -187,7 +198,7 @@ pub fn carry_out(
     fault_point("rules-backed-up");
     let taken = steps.iter().filter_map(written).flat_map(file::occupied).collect();
     let journal =
-        Journal { base: place.base.clone(), inode: disk::inode(&place.base), steps, registry, previous, taken };
+        Journal { base: place.base.clone(), identity: disk::identity(&place.base), steps, registry, previous, taken };
     let bytes =
         serde_json::to_vec(&journal).map_err(|error| Error::other("cannot write the journal").because(error))?;
     private::write_synced(&place.journal_path(), &bytes)?;
@@ -324,7 +335,7 @@ mod tests {
         registry.entries.insert(path.clone(), entry.clone());
         let previous = Registry::empty();
         assert!(
-            finish(&place, &Journal { base: home, inode: None, steps, registry, previous, taken: BTreeSet::new() })
+            finish(&place, &Journal { base: home, identity: None, steps, registry, previous, taken: BTreeSet::new() })
                 .is_err()
         );
         assert_eq!(fs::read_to_string(kept.join("SKILL.md")).unwrap(), "mine\n");
@@ -349,7 +360,7 @@ mod tests {
             Step::Move { from: kept, to: path.clone() },
         ];
         let (registry, previous) = (Registry::empty(), Registry::empty());
-        let journal = Journal { base: home, inode: None, steps, registry, previous, taken: BTreeSet::new() };
+        let journal = Journal { base: home, identity: None, steps, registry, previous, taken: BTreeSet::new() };
         for run in ["all of it", "again, as after a kill before the registry was written"] {
             finish(&place, &journal).unwrap();
             assert_eq!(fs::read_to_string(path.join("SKILL.md")).unwrap(), "the skill\n", "{run}");
@@ -376,7 +387,7 @@ mod tests {
         let mut previous = Registry::empty();
         previous.entries.insert(copy.clone(), entry.clone());
         let (registry, taken) = (Registry::empty(), BTreeSet::new());
-        let journal = Journal { base: home, inode: None, steps, registry, previous, taken };
+        let journal = Journal { base: home, identity: None, steps, registry, previous, taken };
         assert!(finish(&place, &journal).is_err());
         let registry = Registry::read(&place).unwrap();
         assert_eq!((registry.get(&copy), &registry.directories), (Some(&entry), &vec![folder.clone()]));

@@ -93,9 +93,9 @@ pub struct Registry {
     /// The base of the place that wrote the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     base: Option<PathBuf>,
-    /// The inode of that base, which it keeps when it is moved.
+    /// The identity of that base, which it keeps when it is moved; see [`disk::identity`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    inode: Option<u64>,
+    identity: Option<String>,
     /// The bases that this one is a copy of. Nothing is written there.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     elsewhere: BTreeSet<PathBuf>,
@@ -200,7 +200,7 @@ impl Registry {
         let written = Registry {
             version: VERSION,
             base: Some(place.base.clone()),
-            inode: disk::inode(&place.base),
+            identity: disk::identity(&place.base),
             elsewhere: self.elsewhere.clone(),
             entries: self.entries.iter().filter_map(entry).collect(),
             directories: self.directories.iter().map(of_base).collect(),

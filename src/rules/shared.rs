@@ -8,12 +8,12 @@ use super::STORE;
 use crate::git::private;
 use crate::managed::disk;
 
-/// How much of a file is read to find whose it is. The base and its inode are among the first keys.
+/// How much of a file is read to find whose it is. The base and its identity are among the first keys.
 const MAX_HEAD_BYTES: u64 = 32 << 10;
 
 /// Returns the directory of the registry of a home: the one in its store that is its own, or else the first one that is of no
 /// home. A store inside of a home has one registry, which is moved and copied with it; in a store that homes share by links
-/// each home is known by its path, or else by its inode, since it can be moved while another one is looking.
+/// each home is known by its path, or else by its identity, since it can be moved while another one is looking.
 pub fn state(base: &Path) -> PathBuf {
     let store = base.join(STORE);
     let first = store.join("shiftlog");
@@ -22,9 +22,9 @@ pub fn state(base: &Path) -> PathBuf {
     }
     let is_shared = store.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
     let states: Vec<PathBuf> = std::iter::once(first.clone()).chain(further(&first)).collect();
-    let inode = disk::inode(base);
+    let identity = disk::identity(base);
     let is_own = |owner: &Owner| owner.base == base;
-    let is_moved = |owner: &Owner| owner.inode.is_some() && owner.inode == inode && !shares(&owner.base, base);
+    let is_moved = |owner: &Owner| owner.identity.is_some() && owner.identity == identity && !shares(&owner.base, base);
     let owners: Vec<Option<Owner>> = states.iter().map(|state| owner(state)).collect();
     let find = |is_wanted: &dyn Fn(&Owner) -> bool| {
         owners.iter().position(|owner| owner.as_ref().is_some_and(is_wanted)).map(|at| states[at].clone())
@@ -70,7 +70,7 @@ fn shares(other: &Path, base: &Path) -> bool {
 /// The home that a registry is of.
 struct Owner {
     base: PathBuf,
-    inode: Option<u64>,
+    identity: Option<String>,
 }
 
 /// Says whether there is a registry or a journal in a directory.
@@ -90,7 +90,7 @@ fn owner_in(path: &Path) -> Option<Owner> {
     let mut head = Vec::new();
     file.take(MAX_HEAD_BYTES).read_to_end(&mut head).ok()?;
     let base = value(&head, b"\"base\":")?;
-    Some(Owner { base, inode: value(&head, b"\"inode\":") })
+    Some(Owner { base, identity: value(&head, b"\"identity\":") })
 }
 
 /// Returns the first value of a key, of which the beginning of a file has no other.

@@ -298,13 +298,13 @@ impl Work {
         if self.options.is_dry_run { Ok(None) } else { apply::lock(&self.place).map(Some) }
     }
 
-    /// Finishes what a command that was killed has begun.
+    /// Finishes what a command that was killed has begun. Says whether there was such a thing.
     ///
     /// # Errors
     ///
     /// If something cannot be written, or another command is running.
-    pub fn recover(&self) -> Result<()> {
-        if self.is_unfinished() { apply::lock(&self.place).map(drop) } else { Ok(()) }
+    pub fn recover(&self) -> Result<bool> {
+        Ok(self.is_unfinished() && apply::lock_and_finish(&self.place)?.1)
     }
 
     fn change(&self, command: &str, goal: Goal, edit: impl FnOnce(&mut Store) -> Result<()>) -> Result<Report> {

@@ -136,18 +136,19 @@ impl Options {
     fn run(&self) -> Result<Outcome> {
         let words: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
         let work = self.work(self.dry_run)?;
-        let was_begun = !self.dry_run && work.is_unfinished() && !work.place.manifest().exists();
-        if !self.dry_run && matches!(self.command.as_str(), "clean" | "init" | "import" | "reconfigure") {
-            // These look at the home before they take the lock.
-            work.recover()?;
-        }
+        let had_store = work.place.manifest().exists();
+        // These look at the home before they take the lock.
+        let looks_first = matches!(self.command.as_str(), "clean" | "init" | "import" | "reconfigure");
+        let has_finished = !self.dry_run && looks_first && work.recover()?;
         match (self.command.as_str(), words.as_slice()) {
             ("status", []) => tell::status(self, &work),
             ("sync", []) => self.done(&work, &work.sync()?, true),
             ("check", []) => tell::check(self, &work),
             ("diff", []) => tell::diff(self, &self.preview()?),
-            // The interrupted command was `init`; taking the lock has finished it.
-            ("init", []) if was_begun && work.place.manifest().exists() => self.done(&work, &work.sync()?, true),
+            // The interrupted command was `init`, and is finished now.
+            ("init", []) if has_finished && !had_store && work.place.manifest().exists() => {
+                self.done(&work, &work.sync()?, true)
+            }
             ("init", []) => begin::init(self, &work),
             ("import", []) => begin::import(self, &work),
             ("add-rule", [id]) => {

@@ -127,3 +127,20 @@ fn a_registry_that_cannot_be_read_is_taken_by_no_other_home() {
     assert_eq!(home.written(&b), before);
     assert_eq!(fs::read_to_string(all.join("store/shiftlog/registry.json")).unwrap(), "{ half of it");
 }
+
+#[test]
+fn a_new_home_gets_nothing_of_one_that_is_gone() {
+    let (home, all) = two_with_a_store_elsewhere();
+    let [a, b, new] = ["a", "b", "new"].map(|name| all.join(name));
+    for base in [&a, &b] {
+        home.rules_of(base, &["sync"]).ok();
+    }
+    fs::remove_dir_all(&b).unwrap();
+    // It may get the inode of the other.
+    fs::create_dir_all(new.join(".claude")).unwrap();
+    symlink("../store", new.join(".ai-agent")).unwrap();
+    let before = home.written(&new);
+    home.rules_of(&new, &["sync"]).ok();
+    home.rules_of(&new, &["clean", "--yes"]).ok();
+    assert_eq!(home.written(&new), before);
+}
