@@ -6,15 +6,20 @@ use super::mdoc::Page;
 use super::{Screen, mdoc, print};
 use crate::error::{Error, Kind, Result};
 
-macro_rules! pages {
-    ($($name:literal $section:literal),* $(,)?) => {
-        &[$(Page {
-            name: $name,
-            section: $section,
-            source: include_str!(concat!("../../man/", $name, ".", $section)),
-        }),*]
+macro_rules! page {
+    ($name:literal $section:literal) => {
+        Page { name: $name, section: $section, source: include_str!(concat!("../../man/", $name, ".", $section)) }
     };
 }
+
+macro_rules! pages {
+    ($($name:literal $section:literal),* $(,)?) => {
+        &[$(page!($name $section)),*]
+    };
+}
+
+/// The page of the hook's program, which has no other one in it.
+const HOOK_PAGE: Page = page!("git-shiftlog--hook" 1);
 
 /// All pages.
 pub const PAGES: &[Page] = pages![
@@ -67,7 +72,19 @@ pub const PAGES: &[Page] = pages![
 /// If there is no such page, or it cannot be shown.
 pub fn show_page(name: &str) -> Result<()> {
     let page = PAGES.iter().find(|page| page.name == name);
-    let page = page.ok_or_else(|| Error::new(Kind::Missing, format!("no manual entry for {name}")))?;
+    show(page.ok_or_else(|| Error::new(Kind::Missing, format!("no manual entry for {name}")))?)
+}
+
+/// Shows the man page of the hook's program; see [`show_page`].
+///
+/// # Errors
+///
+/// If it cannot be shown.
+pub fn show_hook_page() -> Result<()> {
+    show(&HOOK_PAGE)
+}
+
+fn show(page: &Page) -> Result<()> {
     let failed = |error: std::io::Error| Error::other("cannot show the manual page").because(error);
     let directory = tempfile::tempdir().map_err(failed)?;
     let file = directory.path().join(page.file_name());

@@ -28,7 +28,7 @@ pub use self::color::{Color, ColorWhen};
 pub use self::confirm::{ask, confirm};
 pub use self::flags::{Json, NotesRef, Porcelain, Quiet, Silent};
 pub use self::interruption::Interruption;
-pub use self::man::{PAGES, show_page};
+pub use self::man::{PAGES, show_hook_page, show_page};
 pub use self::mdoc::Page;
 pub use self::message::{error, hint, warning};
 pub use self::notes_source::NotesSource;

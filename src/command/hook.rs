@@ -52,7 +52,7 @@ pub fn run() -> ExitCode {
     let is_off = std::env::var_os("SHIFTLOG_HOOK").is_some_and(|value| value == "off");
     let here = std::env::current_dir().unwrap_or_default();
     let outcome = match args.as_slice() {
-        ["--help" | "-h"] => return cli::finish(cli::show_page("git-shiftlog--hook").map(|()| cli::Outcome::Done)),
+        ["--help" | "-h"] => return cli::finish(cli::show_hook_page().map(|()| cli::Outcome::Done)),
         // A hook that somebody has written may not hand the name of the remote on; what is published is checked all the same.
         ["git", "pre-push", rest @ ..] => match run_pre_push(&here, rest.first().unwrap_or(&""), is_off) {
             Ok(Push::Goes) => Ok(()),
