@@ -80,7 +80,7 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// What Git says, for instance about a bad pathspec.
+    /// If Git cannot read the commit, or refuses a pathspec.
     pub fn files_at(&self, commit_id: ObjectId, paths: &Paths) -> Result<HashSet<String>> {
         let mut files = HashSet::new();
         let (empty, commit) = (self.empty_tree_id().to_string(), commit_id.to_string());

@@ -8,7 +8,7 @@ use super::{Answer, Context, Refusal};
 use crate::record::redaction;
 use crate::redact::Redactor;
 
-/// What takes secrets out of the texts of one answer.
+/// Removes secrets from all texts of one answer.
 pub(super) struct Edge {
     /// `None` outside a repository, where nothing recorded is answered with.
     redactor: Option<Redactor>,

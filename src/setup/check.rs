@@ -146,7 +146,7 @@ fn forced_fetches(repo: &Repository) -> Vec<Finding> {
                 None => target == Some(ref_name),
             };
             if replaces(notes::DEFAULT_REF) || replaces(archive::REF) {
-                let fix = format!("git config --unset-all --fixed-value {} '{refspec}'", outside::shell(&key));
+                let fix = unset(&key, &refspec);
                 let subject = format!("{key} {refspec}");
                 findings.push(Finding::new(subject, Some(("a fetch replaces our notes or transcripts", &fix))));
             }
@@ -179,12 +179,18 @@ fn sharing(repo: &Repository, has_push_hook: bool) -> Vec<Finding> {
     remotes.iter().filter(lacks).map(note).collect()
 }
 
+/// Returns the command that removes a value from the config, however often it stands there.
+fn unset(key: &str, value: &str) -> String {
+    format!("git config --unset-all --fixed-value {} {}", outside::shell(key), outside::shell(value))
+}
+
 /// Looks for what `git remote rename` and `git remote remove` leave under the old name: refspecs and copies of refs of ours,
 /// and what is shared with the remote.
 fn renamed_remotes(repo: &Repository) -> Vec<Finding> {
     let remotes = repo.remotes();
     let mut findings = Vec::new();
-    let is_recorded = |key: &str, value: &str| Plan::new(repo, false, false).is_ok_and(|plan| plan.has_set(key, value));
+    let plan = Plan::new(repo, false, false).ok();
+    let is_recorded = |key: &str, value: &str| plan.as_ref().is_some_and(|plan| plan.has_set(key, value));
     let share = match repo.config_string("shiftlog.push").as_deref() {
         Some("notes") => "git shiftlog init --share=notes",
         Some("all") => "git shiftlog init --share=all",
@@ -196,11 +202,7 @@ fn renamed_remotes(repo: &Repository) -> Vec<Finding> {
             let Some(other) = remote_of(&refspec).filter(|other| other != remote) else { continue };
             let fix = match is_recorded(&key, &refspec) {
                 true => share.to_owned(),
-                false => format!(
-                    "git config --unset-all --fixed-value {} {}",
-                    outside::shell(&key),
-                    outside::shell(&refspec)
-                ),
+                false => unset(&key, &refspec),
             };
             let what = format!("it stores what '{remote}' has as that of '{other}', its name before");
             findings.push(Finding::problem(format!("{key} {refspec}"), &what, &fix));

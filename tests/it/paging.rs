@@ -19,11 +19,19 @@ time.sleep(0.2)
 print(command.wait(), (here / "ended").exists())
 "#;
 
+/// Says whether there is nothing here that runs [`DRIVER`].
+fn lacks_driver(scratch: &Scratch) -> bool {
+    let is_absent = scratch.run_in(&scratch.top, "sh", ["-c", "command -v python3"]).code != 0;
+    if is_absent {
+        crate::support::skip("there is no python3");
+    }
+    is_absent
+}
+
 #[test]
 fn a_command_that_is_interrupted_waits_for_its_pager() {
     let mut scratch = Scratch::set_up();
-    if scratch.run_in(&scratch.top, "sh", ["-c", "command -v python3"]).code != 0 {
-        crate::support::skip("there is no python3");
+    if lacks_driver(&scratch) {
         return;
     }
     let session = scratch.session("s1");
@@ -49,8 +57,7 @@ fn a_command_that_is_interrupted_waits_for_its_pager() {
 #[test]
 fn a_command_whose_pager_cannot_be_started_is_interrupted_at_once() {
     let mut scratch = Scratch::set_up();
-    if scratch.run_in(&scratch.top, "sh", ["-c", "command -v python3"]).code != 0 {
-        crate::support::skip("there is no python3");
+    if lacks_driver(&scratch) {
         return;
     }
     let session = scratch.session("s1");

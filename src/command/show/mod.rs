@@ -247,7 +247,7 @@ struct Shown<'a> {
     options: &'a Options,
     /// The paths that turns are wanted about; all are wanted if there are none.
     paths: Pathspecs,
-    /// What they stand for at the present commit.
+    /// The files that these paths match at the present commit; `None` if there are no paths.
     wanted: Option<WantedPaths>,
     dates: date::Format,
     /// Started with the first thing to show, so that an error alone does not flash by in a pager.

@@ -1,5 +1,4 @@
-//! What is shown of a commit where only some turns are wanted, by their numbers or by paths, and what is said if there are
-//! none.
+//! Showing only some turns of a commit, chosen by their numbers or by paths, and the errors if there are none.
 
 use super::Shown;
 use crate::command::target;

@@ -51,7 +51,7 @@ impl Pathspecs {
     ///
     /// # Errors
     ///
-    /// What Git says, for instance about a magic word that it does not know.
+    /// If Git refuses a pathspec, for instance because it has an unknown magic word.
     pub fn wanted(&self, repo: &Repository, commit_id: ObjectId) -> Result<Option<WantedPaths>> {
         if self.is_empty() {
             return Ok(None);

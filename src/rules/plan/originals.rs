@@ -1,4 +1,4 @@
-//! What was at a path before, and where it is kept.
+//! Originals: the file, link or directory that a path had before the first write, and its place in the backup.
 
 use std::path::{Path, PathBuf};
 
