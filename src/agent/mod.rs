@@ -19,6 +19,7 @@ mod custom;
 mod directory;
 mod document;
 mod droid;
+mod event;
 mod gemini;
 mod hooks;
 mod instructions;
@@ -30,6 +31,7 @@ mod pi;
 mod place;
 mod prompt;
 mod qwen;
+mod restoration;
 mod settings;
 mod sqlite;
 mod tool;
@@ -44,12 +46,14 @@ use std::time::Instant;
 pub use self::ask::Ask;
 pub use self::custom::Definition;
 pub use self::directory::directory;
+pub use self::event::Event;
 pub use self::hooks::{Commands, Handler, HookFile, HookForm};
 pub use self::instructions::{Choice, FilePatterns, HomeFolder, Instructions, Reach};
 pub use self::payload::Payload;
 pub use self::permission::Permission;
 pub use self::place::FoundTranscript;
 pub use self::place::path_of_uri;
+pub use self::restoration::{Content, Recorded, Restoration};
 pub use self::settings::{Edited, add_hooks, has_hooks, remove_earlier_hooks, remove_hooks};
 use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;
@@ -128,68 +132,6 @@ pub enum Recognition {
     Place,
     /// The payload has the agent's name, or a path that only this agent uses.
     Name,
-}
-
-/// The event that a hook of an agent reports.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Event {
-    /// A session starts or is resumed.
-    SessionStart,
-    /// A tool ran, successfully or not.
-    AfterTool,
-    /// A session has ended.
-    SessionEnd,
-    /// Any other event of a running session: a prompt, the end of a turn, a compaction.
-    Alive,
-}
-
-impl Event {
-    /// Returns the event that an agent calls `name`; an unknown name counts as [`Event::Alive`].
-    pub fn of(name: &str) -> Self {
-        // Names that several agents use. The names of all agents count: an agent may run the hook of another one.
-        const COMMON: &[(&str, Event)] = &[
-            ("SessionStart", Event::SessionStart),
-            ("agentSpawn", Event::SessionStart),
-            ("PostToolUse", Event::AfterTool),
-            ("PostToolUseFailure", Event::AfterTool),
-            ("PostToolBatch", Event::AfterTool),
-            ("SessionEnd", Event::SessionEnd),
-        ];
-        let mut known = COMMON.iter().chain(ALL.iter().flat_map(|agent| agent.events()));
-        known.find(|(known, _)| tool::is_same_name(known, name)).map_or(Event::Alive, |(_, event)| *event)
-    }
-}
-
-/// A recorded session. All its ids are plain; see [`crate::outside::is_plain_id`].
-#[derive(Clone, Copy, Debug)]
-pub struct Recorded<'a> {
-    /// The session's id.
-    pub session_id: &'a str,
-    /// Its transcript as it is stored.
-    pub transcript: &'a [u8],
-    /// The transcripts of its sub-agents, by their own ids.
-    pub sub_agents: &'a [(String, Vec<u8>)],
-}
-
-/// The files that are written and the commands that are run so that an agent resumes a session.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Restoration {
-    /// The files to write first. The first of them is the session's transcript, where the agent looks for it.
-    pub files: Vec<(PathBuf, Content)>,
-    /// The programs to run afterwards, in this order, with their arguments. The last one is the agent. They run in the
-    /// directory that was asked for.
-    pub commands: Vec<Vec<String>>,
-}
-
-/// The content of a file that a restoration writes.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Content {
-    /// A transcript. It must not replace a file that has more of the session.
-    Transcript(Vec<u8>),
-    /// A file that is made from a transcript. An existing file is kept.
-    Once(Vec<u8>),
-    /// The agent's index with our entry added. It replaces the existing file.
-    Index(Vec<u8>),
 }
 
 /// Parses a transcript piece by piece, and keeps the state that later pieces depend on.
