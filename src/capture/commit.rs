@@ -70,17 +70,8 @@ pub fn leave_to_agent(location: &Location) -> Result<bool> {
     // Without a reflog the repository must be opened to know what HEAD names.
     let Some(last_move) = last_move(location) else { return Ok(false) };
     if let Some(kind) = kind_of_move(&last_move).filter(|_| !location.is_mid_operation()) {
-        let (commit_ids, worktree) = (vec![last_move.new_id], location.worktree.clone());
-        let new_commit = NewCommit {
-            commit_ids,
-            time: Time::now().seconds,
-            kind,
-            worktree,
-            runners,
-            call_id: None,
-            is_of_sub_agent: false,
-            transcript_bytes: None,
-        };
+        let made = NewCommit::made_in(location.worktree.clone(), runners);
+        let new_commit = NewCommit { commit_ids: vec![last_move.new_id], kind, ..made };
         keep_commit(&state, &new_commit, &sessions, &[])?;
     }
     Ok(true)
@@ -142,13 +133,18 @@ pub(super) struct NewCommit {
 }
 
 impl NewCommit {
-    /// Returns a description without a commit id, for a plain commit that `runners` have just made in this worktree.
+    /// Returns [`NewCommit::made_in`] this worktree.
     pub fn made_here(repo: &Repository, runners: Vec<SessionKey>) -> Self {
+        Self::made_in(repo.worktree().map(Path::to_owned), runners)
+    }
+
+    /// Returns a description without a commit id, for a plain commit that `runners` have just made in a worktree.
+    fn made_in(worktree: Option<PathBuf>, runners: Vec<SessionKey>) -> Self {
         NewCommit {
             commit_ids: Vec::new(),
             time: Time::now().seconds,
             kind: CommitKind::Plain,
-            worktree: repo.worktree().map(Path::to_owned),
+            worktree,
             runners,
             call_id: None,
             is_of_sub_agent: false,
