@@ -4,35 +4,26 @@
 //! publish conversations that must not be shared: then it exits with [`setup::STOP_PUSH`], the one status on which the hook's
 //! script stops the push.
 
-use std::io::{self, IsTerminal as _, Read};
+mod input;
+mod push;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use self::input::{INPUT_TIMEOUT, standard_input};
+use self::push::{Push, push_now, run_pre_push};
 use crate::agent::{self, Event, Payload};
 use crate::capture::{Leave, State, agents, carry, commit, hook, hook_recorder, rewritten};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Location, Repository, locate};
 use crate::index::{Project, refresh};
-use crate::record;
 use crate::remap::Scope;
-use crate::share::guard::UserPush;
-use crate::share::sync::{self, Level};
 use crate::transcript::SessionKey;
-use crate::{cli, setup};
-
-/// The most bytes of a payload that are read; tools can answer a lot.
-const MAX_PAYLOAD_BYTES: u64 = 256 * 1024 * 1024;
+use crate::{cli, record, setup};
 
 /// How long a hook waits for locks, all together; what it cannot store then waits for the next command.
 const LOCK_WAIT: Duration = Duration::from_millis(300);
-
-/// How long an agent, or Git, may take to hand over what it has to say.
-const INPUT_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// How long Git may take to say which refs are pushed. Without all of them a push may have to be stopped, so it gets more time.
-const REFS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs the program: `git post-commit`, `git post-rewrite <command>`, `git post-merge`, `git pre-push <remote>`, or
 /// `<agent> <event>`. This program itself starts `git push-now <remote>` and `git refresh-index` in the background.
@@ -174,54 +165,6 @@ fn run_post_merge(here: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What becomes of the user's push.
-enum Push {
-    Goes,
-    Stops,
-}
-
-/// Stops a push that would publish what is not to be shared. Otherwise starts a push of ours beside the user's, which does
-/// not wait for it and does not learn how it ends; not with `is_off`.
-fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
-    let input = standard_input(REFS_TIMEOUT);
-    let moves = String::from_utf8_lossy(&input.bytes);
-    let repo = open(here)?;
-    let level = Level::of(&repo, remote);
-    let (guarded, notes_ref) = (UserPush::of(remote, &moves), record::notes_ref(&repo));
-    let shared = level.as_ref().copied().unwrap_or_default();
-    let is_allowed = || repo.config_bool("shiftlog.allowMirror") == Some(true);
-    if guarded.publishes_more_than(&repo, &notes_ref, shared) {
-        // A level that cannot be read shares nothing.
-        if let Err(error) = level {
-            cli::warning(&error.to_string());
-        }
-        return Ok(tell_of_refs(&repo, shared, is_allowed()));
-    }
-    if !input.is_whole && shared < Level::All && !is_allowed() {
-        cli::error(&Error::other(
-            "cannot tell whether this push takes conversations along: the list of its refs did not end",
-        ));
-        cli::hint(
-            &repo,
-            "the hook that runs 'git-shiftlog--hook git pre-push' must hand its standard input on, and close it",
-        );
-        cli::hint(&repo, "'git push --no-verify' pushes without this check");
-        return Ok(Push::Stops);
-    }
-    let level = level?;
-    if is_off || remote.is_empty() {
-        return Ok(Push::Goes);
-    }
-    if !State::new(&repo.common_dir()).is_idle() {
-        cli::tell(&repo, &hook_recorder(&repo, &notes_ref, Leave::Nothing).finish());
-    }
-    // Where the user's push takes our refs along, ours would only be in its way.
-    if level == Level::None || guarded.moves_our_refs(&repo) || !sync::has_news(&repo, &notes_ref, remote, level)? {
-        return Ok(Push::Goes);
-    }
-    start_beside(&["git", "push-now", remote]).map(|()| Push::Goes)
-}
-
 /// Starts this program with other words, beside what the user does, which does not wait for it.
 fn start_beside(words: &[&str]) -> Result<()> {
     let own = std::env::current_exe().map_err(|error| Error::other("cannot find this program").because(error))?;
@@ -254,80 +197,6 @@ fn refresh_index(here: &Path) -> Result<()> {
         state.log(&line);
     }
     Ok(())
-}
-
-/// Tells that a push takes conversations along that are not to be shared, and whether it goes.
-fn tell_of_refs(repo: &Repository, level: Level, is_allowed: bool) -> Push {
-    let what = match level {
-        Level::None => "this push takes conversations along, and sharing is off",
-        Level::Notes | Level::All => "this push takes transcripts along, and only notes are shared",
-    };
-    if is_allowed {
-        cli::warning(what);
-        return Push::Goes;
-    }
-    cli::error(&Error::other(what));
-    cli::hint(repo, "push branches and tags by name, as in 'git push <remote> --all', to leave them out");
-    cli::hint(
-        repo,
-        "'git push --no-verify' lets them go once, 'git config shiftlog.allowMirror true' always: whoever can read the remote reads them",
-    );
-    Push::Stops
-}
-
-fn push_now(here: &Path, remote: &str) -> Result<()> {
-    leave_terminal();
-    let repo = open(here)?;
-    sync::push_quietly(&repo, &record::notes_ref(&repo), remote);
-    Ok(())
-}
-
-/// The input that an agent or Git has passed to the hook.
-struct Input {
-    /// What has arrived.
-    bytes: Vec<u8>,
-    /// Whether that is all.
-    is_whole: bool,
-}
-
-/// Reads what an agent or Git hands over. Whoever keeps the pipe open is waited for as long as `limit`.
-fn standard_input(limit: Duration) -> Input {
-    match io::stdin().is_terminal() {
-        // Nobody hands anything over.
-        true => Input { bytes: Vec::new(), is_whole: true },
-        false => input_of(io::stdin(), limit),
-    }
-}
-
-/// Reads to the end, at most for `limit`.
-fn input_of(from: impl Read + Send + 'static, limit: Duration) -> Input {
-    let mut input = Input { bytes: Vec::new(), is_whole: false };
-    let (sender, receiver) = channel();
-    let reader = std::thread::Builder::new().spawn(move || {
-        let (mut from, mut buffer) = (from.take(MAX_PAYLOAD_BYTES), vec![0; 64 << 10]);
-        loop {
-            let read = match from.read(&mut buffer) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                read => read.map(|count| buffer[..count].to_vec()),
-            };
-            let is_last = read.as_ref().map_or(true, Vec::is_empty);
-            if sender.send(read).is_err() || is_last {
-                return;
-            }
-        }
-    });
-    let deadline = Instant::now() + limit;
-    while reader.is_ok() {
-        match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(Ok(bytes)) if bytes.is_empty() => {
-                input.is_whole = true;
-                break;
-            }
-            Ok(Ok(bytes)) => input.bytes.extend(bytes),
-            Ok(Err(_)) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
-        }
-    }
-    input
 }
 
 /// Opens the first repository that a tool call names, for an agent that was started outside of any repository.
@@ -365,24 +234,4 @@ fn run_agent_hook(name: &str, event: &str, here: &Path) -> Result<()> {
     }
     recorder.finish();
     Ok(())
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_has_arrived_is_kept_when_the_rest_does_not_come() {
-        let long = Duration::from_secs(600);
-        let whole = input_of(&b"words"[..], long);
-        assert!(whole.is_whole && whole.bytes == b"words");
-        let large = vec![b'x'; 1 << 20];
-        assert!(input_of(io::Cursor::new(large.clone()), long).bytes == large);
-        let (reader, writer) = io::pipe().unwrap();
-        io::Write::write_all(&mut &writer, b"first").unwrap();
-        let part = input_of(reader, Duration::from_millis(200));
-        assert!(!part.is_whole && part.bytes == b"first", "whoever wrote it has not closed the pipe");
-        drop(writer);
-    }
 }
