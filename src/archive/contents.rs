@@ -1,5 +1,7 @@
 //! A transcript, or a part of one, put together from its segments.
 
+use std::ops::Range;
+
 use sha2::{Digest as _, Sha256};
 
 use super::{Archive, Link, MAX_FILE_BYTES, hex, segment};
@@ -92,7 +94,7 @@ impl Archive<'_> {
     /// digest as a problem.
     pub fn transcript(&self, through: ObjectId) -> Contents {
         let (links, _, error) = self.links(None, through);
-        let mut contents = self.assemble(&links, 0, error);
+        let mut contents = self.assemble(&links, 0..u64::MAX, error);
         let is_whole = !contents.pieces.iter().any(|piece| matches!(piece, Chunk::Gap(_)));
         if let Some(last) = links.first().filter(|_| is_whole) {
             let mut digest = Sha256::new();
@@ -114,14 +116,21 @@ impl Archive<'_> {
             return self.transcript(through);
         }
         let (links, start, error) = self.links(since, through);
-        self.assemble(&links, start, error)
+        self.assemble(&links, start..u64::MAX, error)
+    }
+
+    /// Returns the bytes between two positions of the transcript that ends with `through`; only the segments that have them are
+    /// unpacked.
+    pub fn range(&self, through: ObjectId, range: Range<u64>) -> Contents {
+        let (links, _, error) = self.links(None, through);
+        self.assemble(&links, range, error)
     }
 
     /// Returns where the bytes of the increment from `since` to `through` are stored, oldest first, and the reason if some
     /// of them are nowhere. Unpacks nothing.
     pub fn pieces(&self, since: Option<ObjectId>, through: ObjectId) -> (Vec<SegmentSpan>, Option<Error>) {
         let (links, start, error) = self.links(since, through);
-        let (mut pieces, limit) = pieces(&links, start);
+        let (mut pieces, limit) = pieces(&links, start..u64::MAX);
         pieces.reverse();
         (pieces, error.filter(|_| limit > start))
     }
@@ -152,12 +161,13 @@ impl Archive<'_> {
         (links, start, error)
     }
 
-    /// Reads the bytes from `start` on. `links` is a chain, newest first; `error` is the reason why it ends too early.
-    fn assemble(&self, links: &[Link], start: u64, error: Option<Error>) -> Contents {
+    /// Reads the bytes between two positions. `links` is a chain, newest first; `error` is the reason why it ends too early.
+    fn assemble(&self, links: &[Link], range: Range<u64>, error: Option<Error>) -> Contents {
+        let Range { start, end } = range.clone();
         let mut contents = Contents { links: links.len(), ..Contents::default() };
         let mut reversed = Vec::new();
         let (mut stored, mut unpacked) = (0, 0);
-        let (pieces, limit) = pieces(links, start);
+        let (pieces, limit) = pieces(links, range);
         for piece in pieces {
             if self.is_barred(piece.segment_id) {
                 reversed.push(Chunk::Gap(piece.length()));
@@ -188,7 +198,7 @@ impl Archive<'_> {
         if let Some(error) = error.filter(|_| limit > start) {
             contents.problems.push(error.to_string());
             if limit != u64::MAX {
-                reversed.push(Chunk::Gap(limit - start));
+                reversed.push(Chunk::Gap(limit.min(end).saturating_sub(start)));
             }
         }
         reversed.reverse();
@@ -206,12 +216,12 @@ pub(super) fn too_much() -> Error {
     Error::new(Kind::Corrupt, "the session unpacks to far more than its stored size allows")
 }
 
-/// Returns where the bytes from `start` on are, newest first, and the position that the chain reaches back to;
+/// Returns where the bytes between two positions are, newest first, and the position that the chain reaches back to;
 /// [`u64::MAX`] for an empty chain.
-fn pieces(links: &[Link], start: u64) -> (Vec<SegmentSpan>, u64) {
+fn pieces(links: &[Link], Range { start, end }: Range<u64>) -> (Vec<SegmentSpan>, u64) {
     let (mut pieces, mut limit) = (Vec::new(), u64::MAX);
     for Link { segment_id, header } in links {
-        let (from, to) = (header.keep.max(start), header.total_bytes().min(limit));
+        let (from, to) = (header.keep.max(start), header.total_bytes().min(limit).min(end));
         if from < to {
             let (keep, segment_bytes) = (header.keep, header.bytes);
             pieces.push(SegmentSpan { segment_id: *segment_id, keep, segment_bytes, from, to });

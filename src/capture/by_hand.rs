@@ -43,7 +43,11 @@ pub fn add(recorder: &mut Recorder<'_>, commit_id: ObjectId, addition: Addition)
     }
     let reading = Reading::of_bytes(recorder.context(agent, &addition.key), &progress, transcript)?;
     let since = match addition.since {
-        Some(since) => SegmentEnd::of(&recorder.archive, since)?,
+        Some(since) => {
+            let since = SegmentEnd::of(&recorder.archive, since)?;
+            let newest = progress.stored.segment.as_deref().and_then(|hex| recorder.repo.parse_id(hex));
+            newest.map_or(since.clone(), |newest| since.left_in(&recorder.archive, &addition.key, newest))
+        }
         None => progress.recorded.clone(),
     };
     if reading.end() == 0 {

@@ -30,6 +30,7 @@ pub(crate) mod put_aside;
 pub(crate) mod reading;
 pub(crate) mod recorder;
 pub mod rewritten;
+mod segment_end;
 mod session_status;
 pub(crate) mod sessions;
 mod spoken;

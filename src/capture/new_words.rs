@@ -149,7 +149,7 @@ fn archive_repeated(recorder: &mut Recorder<'_>, live: &mut TrackedSession, agen
     if let Some(mut increment) = unrecorded_in(recorder, key, agent, &live.transcript, extent, &mut live.progress)? {
         recorder.try_record(&mut increment, &mut live.progress)?;
         live.progress.recorded = live.progress.stored.clone();
-        live.progress.last_answers = Some(increment.survey.tally.last_answers().clone());
+        live.progress.set_before(Some(increment.survey.tally.end()));
     }
     Ok(())
 }

@@ -261,7 +261,7 @@ impl<'r> Recorder<'r> {
     /// Marks everything that is stored as recorded.
     fn set_recorded(&self, increment: &mut Increment<'_>, progress: &mut Progress) {
         progress.recorded = progress.stored.clone();
-        progress.last_answers = Some(increment.survey.tally.last_answers().clone());
+        progress.set_before(Some(increment.survey.tally.end()));
         increment.reading.set_recorded(progress);
         progress.size_and_mtime = increment.size_and_mtime.filter(|_| increment.until == increment.reading.end());
     }
@@ -297,14 +297,17 @@ impl<'r> Recorder<'r> {
         if stored.segment.is_none() {
             return;
         }
-        (progress.stored, progress.last_answers) = (stored, None);
+        progress.stored = stored;
+        progress.set_before(None);
+        let mut recorded = Vec::new();
         for entry in notes::list(self.repo, &self.notes_ref).unwrap_or_default() {
             let Ok(note) = notes::read(self.repo, entry.note_blob_id) else { continue };
-            for record in Note::parse(&note).records().filter(|record| record.key() == *key) {
-                if record.bytes > progress.recorded.bytes {
-                    progress.recorded = SegmentEnd::of_record(record);
-                }
-            }
+            let note = Note::parse_unjoined(&note);
+            recorded.extend(note.records().filter(|record| record.key() == *key).map(SegmentEnd::of_record));
+        }
+        let newest = progress.stored.segment.as_deref().and_then(|hex| self.repo.parse_id(hex));
+        if let Some(newest) = newest {
+            progress.recorded = SegmentEnd::last_recorded(&self.archive, key, newest, &recorded);
         }
     }
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::left_out::LeftOut;
 use super::process::Process;
+pub use super::segment_end::SegmentEnd;
 use super::stamp::size_and_mtime;
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
@@ -19,8 +20,7 @@ use crate::git::date::Time;
 pub use crate::git::private::Lock;
 pub use crate::git::private::write as write_private;
 use crate::git::private::{self, is_shared};
-use crate::record::Record;
-use crate::transcript::{LastAnswers, SessionKey};
+use crate::transcript::{Before, LastAnswers, SessionKey};
 use crate::{agent, outside};
 
 /// The log is renamed to `log.old` when it is larger than this.
@@ -31,35 +31,6 @@ const MAX_EXAMINED: usize = 200;
 const UNFINISHED_SECS: i64 = 60 * 60;
 /// How long a command waits for another one before it says so.
 const ANNOUNCE_AFTER: Duration = Duration::from_secs(1);
-
-/// The end of a segment in a session's transcript.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-pub struct SegmentEnd {
-    /// The segment's blob id in hex; `None` at the beginning of the session.
-    pub segment: Option<String>,
-    /// The length of the stored (redacted) transcript at this segment.
-    pub bytes: u64,
-    /// The length of the agent's own file at this segment, before redaction; `None` if unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub raw: Option<u64>,
-}
-
-impl SegmentEnd {
-    /// Returns the end of a segment of the archive.
-    ///
-    /// # Errors
-    ///
-    /// If the segment cannot be read.
-    pub fn of(archive: &Archive<'_>, segment_id: ObjectId) -> Result<Self> {
-        let bytes = archive.header(segment_id)?.total_bytes();
-        Ok(SegmentEnd { segment: Some(segment_id.to_string()), bytes, raw: None })
-    }
-
-    /// Returns the end of a record's increment.
-    pub fn of_record(record: &Record) -> Self {
-        SegmentEnd { segment: Some(record.through.clone()), bytes: record.bytes, raw: None }
-    }
-}
 
 /// How far a transcript is stored, and how far it is recorded on commits.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -88,6 +59,9 @@ pub struct Progress {
     /// The last answers that commits have, which may go on behind `recorded`; `None` if they are not known.
     #[serde(default, rename = "answers", skip_serializing_if = "Option::is_none")]
     pub last_answers: Option<LastAnswers>,
+    /// When the last message before `recorded` was written; `None` if that is not known.
+    #[serde(default, rename = "last", skip_serializing_if = "Option::is_none")]
+    pub last_time: Option<i64>,
     /// Why the transcript is not recorded to its end, if so.
     #[serde(default, rename = "left", skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
@@ -102,6 +76,18 @@ impl Progress {
     pub fn archived(archive: &Archive<'_>, key: &SessionKey) -> Result<Self> {
         let newest = archive.newest(key)?.map(|newest| SegmentEnd::of(archive, newest)).transpose()?;
         Ok(Progress { stored: newest.unwrap_or_default(), ..Progress::default() })
+    }
+
+    /// Returns what comes before the words that are not recorded yet; `None` if nobody has kept it.
+    pub fn before(&self) -> Option<Before> {
+        let time = self.last_time;
+        self.last_answers.clone().map(|answers| Before { answers, time })
+    }
+
+    /// Keeps what comes before the words that are not recorded yet.
+    pub fn set_before(&mut self, before: Option<Before>) {
+        self.last_time = before.as_ref().and_then(|before| before.time);
+        self.last_answers = before.map(|before| before.answers);
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice as _};
 
-use super::plan::{Made, Selection, Session, clean};
+use super::plan::{Made, Selection, Session, clean, clean_key};
 use crate::error::Result;
 use crate::git::{Commit, ObjectId};
 use crate::outside;
@@ -179,8 +179,11 @@ impl<'a, 'r> Bars<'a, 'r> {
         let is_first = self.shown.insert(commit_id);
         let again = self.shown.len();
         // A commit of several sessions stands in each; the first has its change.
-        let id =
-            if is_first { format!("c-{name}") } else { format!("c-{name}-{again}-{}", made.summary.key.file_name()) };
+        let id = if is_first {
+            format!("c-{name}")
+        } else {
+            format!("c-{name}-{again}-{}", clean_key(self.redactor, &made.summary.key).file_name())
+        };
         let (mut files, mut is_cut, mut is_partly_explained) = (Vec::new(), false, false);
         if has_patch && is_first {
             (files, is_cut) = self.patch(commit_id)?;
@@ -302,8 +305,9 @@ impl<'a, 'r> Bars<'a, 'r> {
     /// Links a hunk and the turns that wrote it to each other. `link` is that of the hunk.
     fn link(&mut self, made: &Made, hunk: &mut Hunk, turns: Vec<(SessionKey, usize)>, link: &(String, String)) {
         for (key, turn) in turns {
-            let short: String = outside::line(&key.id).chars().take(8).collect();
-            let of_session = |text: String| format!("{text} of {} {short}", outside::line(&key.agent));
+            let shown = clean_key(self.redactor, &key);
+            let short: String = outside::line(&shown.id).chars().take(8).collect();
+            let of_session = |text: String| format!("{text} of {} {short}", outside::line(&shown.agent));
             let at = self.sessions.iter().copied().find(|at| self.plan.sessions[*at].key == key);
             let named = match at {
                 Some(at) => {
@@ -314,7 +318,7 @@ impl<'a, 'r> Bars<'a, 'r> {
                     (Some(address), if self.sessions.len() > 1 { of_session(text) } else { text })
                 }
                 None => {
-                    let page = self.has_pages.then(|| address::part(made.commit.commit_id, &key));
+                    let page = self.has_pages.then(|| address::part(made.commit.commit_id, &shown));
                     (page.map(|page| format!("{page}#t{turn}")), of_session(format!("turn {turn}")))
                 }
             };

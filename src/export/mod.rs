@@ -14,14 +14,17 @@ use std::rc::Rc;
 use bstr::ByteSlice as _;
 
 use self::bars::Bars;
-pub use self::plan::{Made, Selection, Session, Wanted, clean, clean_commit, clean_summary, read_commit};
+pub use self::plan::{
+    Made, Selection, Session, SessionCounts, Wanted, clean, clean_commit, clean_key, clean_summary, is_hidden,
+    read_commit,
+};
 use crate::error::{Error, Result};
 use crate::git::{Commit, ObjectId};
 use crate::pretty::SubAgent;
 use crate::pretty::html::{Frame, Outlet, Page, PageOptions, Part, SessionHead, Span, Spoken, address, beginning};
 use crate::record::{Conversation, Reader, Sessions, Summary};
 use crate::redact::Redactor;
-use crate::stats::{Prices, cost_of};
+use crate::stats::{Prices, Uncounted};
 
 /// So many notes are kept, for the sessions that share them.
 const MAX_NOTES: usize = 256;
@@ -37,6 +40,8 @@ pub struct Pages<'a, 'r> {
     has_patch: bool,
     /// The notes that were read last: a commit can have thousands of sessions, and they are limited together.
     notes: HashMap<ObjectId, Sessions>,
+    /// The counts of the sessions that were written.
+    counts: HashMap<usize, Rc<SessionCounts>>,
     redacted: u64,
     damaged: u64,
     /// Gets the number of commits whose conversations were read, and that of all.
@@ -67,10 +72,10 @@ impl<'a, 'r> Pages<'a, 'r> {
         shape: PageOptions,
         has_patch: bool,
     ) -> Self {
-        let notes = HashMap::new();
+        let (notes, counts) = (HashMap::new(), HashMap::new());
         let tell = Box::new(|_, _| ());
         let all = plan.sessions.iter().map(|session| session.reads().len()).sum();
-        Pages { reader, redactor, plan, shape, has_patch, notes, redacted: 0, damaged: 0, tell, read: 0, all }
+        Pages { reader, redactor, plan, shape, has_patch, notes, counts, redacted: 0, damaged: 0, tell, read: 0, all }
     }
 
     /// Tells how many of how many conversations were read.
@@ -87,6 +92,17 @@ impl<'a, 'r> Pages<'a, 'r> {
     /// Returns how many conversations have damaged words.
     pub fn damaged(&self) -> u64 {
         self.damaged
+    }
+
+    /// Returns what a session of the plan counts.
+    pub fn counts(&mut self, at: usize) -> Rc<SessionCounts> {
+        let counted = || Rc::new(self.plan.sessions[at].counted(self.reader));
+        Rc::clone(self.counts.entry(at).or_insert_with(counted))
+    }
+
+    /// Returns what could not be counted as it should be of the sessions that were written.
+    pub fn uncounted(&self) -> Uncounted {
+        self.counts.values().map(|counts| counts.uncounted).fold(Uncounted::default(), Uncounted::plus)
     }
 
     /// Writes the page of some sessions of the plan, and of commits that have evidence alone. `up` is the address of the overview; what the page says is returned for
@@ -118,15 +134,16 @@ impl<'a, 'r> Pages<'a, 'r> {
         let mut page = Page::begin(out, frame, &shape).map_err(Error::output)?;
         for at in sessions {
             let session = &plan.sessions[*at];
-            let (id, counted) = (format!("s{}", at + 1), session.counted(self.reader));
-            let own = counted.iter().map(|(_, summary)| summary).filter(|summary| summary.key == session.key);
+            let (id, counts) = (format!("s{}", at + 1), self.counts(*at));
+            let own = counts.records.iter().map(|(_, summary)| summary).filter(|summary| summary.key == session.key);
             let mut summaries: Vec<Summary> = own.cloned().collect();
             // What was counted from words was not read from a record.
             summaries.iter_mut().for_each(|summary| clean_summary(self.redactor, summary));
-            let address = (has_pages && !session.is_full).then(|| address::session(&session.key));
-            let raw = (has_pages && session.is_full).then(|| address::raw(&session.key));
-            let cost = cost_of(&prices, counted.iter().map(|(time, summary)| (*time, summary)));
-            let head = SessionHead { key: &session.key, summaries: &summaries, cost, id: &id, address, raw };
+            let address = (has_pages && !session.is_full).then(|| address::session(&session.shown));
+            let raw = (has_pages && session.is_full).then(|| address::raw(&session.shown));
+            let (cost, uncounted) = (counts.cost(&prices), counts.uncounted);
+            let head =
+                SessionHead { key: &session.shown, summaries: &summaries, cost, uncounted, id: &id, address, raw };
             page.session(&head).map_err(Error::output)?;
             for made in session.reads() {
                 let shown = self.conversations(session, made)?;
@@ -199,7 +216,8 @@ impl<'a, 'r> Pages<'a, 'r> {
             let begins_within = first.is_some_and(|message| !message.is_prompt() && !message.is_sidechain);
             if begins_within && !session.is_full {
                 let summary = &each.conversation.summary;
-                let before = self.reader.continued(made.commit.commit_id, &summary.key, summary.since.as_deref());
+                let since = summary.since.as_deref();
+                let before = self.reader.continued(made.commit.commit_id, &session.key, since);
                 let short =
                     |(id, prompt): (_, String)| (self.reader.repo().abbreviate(id), clean(self.redactor, &prompt));
                 each.continues = before.map(short);
@@ -217,6 +235,7 @@ impl<'a, 'r> Pages<'a, 'r> {
         let (is_shown, redactor) = (self.shape.has_pictures, self.redactor);
         conversation.retain_pictures(|bytes| is_shown && matches!(redactor.redact(bytes).0, Cow::Borrowed(_)));
         clean_summary(self.redactor, &mut conversation.summary);
+        conversation.summary.key = clean_key(self.redactor, &conversation.summary.key);
         // Some name people.
         conversation.problems.iter_mut().for_each(|problem| *problem = clean(self.redactor, problem));
         conversation

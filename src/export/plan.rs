@@ -5,16 +5,22 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use bstr::{BString, ByteSlice as _};
+use sha2::{Digest as _, Sha256};
 
 use crate::error::Result;
 use crate::git::date::Time;
 use crate::git::{Commit, ObjectId};
+use crate::hex::hex;
 use crate::pretty::count;
 use crate::record::{Reader, Sessions, Summary};
 use crate::redact::Redactor;
-use crate::stats::distinct;
+use crate::stats::{Cost, Prices, Uncounted, cost_of, distinct};
 use crate::told::Told;
 use crate::transcript::SessionKey;
+
+/// What stands in front of the digest of a name that is not shown, and how much of the digest follows.
+const HIDDEN: &str = "hidden-";
+const HIDDEN_BYTES: usize = 12;
 
 /// A commit that is wanted.
 #[derive(Clone, Debug)]
@@ -32,10 +38,10 @@ pub struct Wanted {
 pub struct Made {
     /// The commit, which its sessions share.
     pub commit: Rc<Commit>,
-    /// The summary in its record.
+    /// The summary in its first record.
     pub summary: Summary,
-    /// Those of the session's sub-agents.
-    pub sub_agents: Vec<Summary>,
+    /// Those of the session's other records on the commit, and of its sub-agents.
+    pub others: Vec<Summary>,
     /// The length of the session's transcript when it was recorded.
     pub bytes: u64,
 }
@@ -45,10 +51,21 @@ pub struct Made {
 pub struct Session {
     /// Its name.
     pub key: SessionKey,
+    /// Its name without secrets, for people, addresses and files.
+    pub shown: SessionKey,
     /// Whether all of it is exported, up to its last commit.
     pub is_full: bool,
     /// Its commits.
     pub made: Vec<Made>,
+}
+
+/// The records that a session counts with, its own and those of its sub-agents.
+#[derive(Debug)]
+pub struct SessionCounts {
+    /// The records, or parts of them, each with its commit's author date.
+    pub records: Vec<(Time, Summary)>,
+    /// What could not be counted as it should be.
+    pub uncounted: Uncounted,
 }
 
 /// The sessions to export.
@@ -127,9 +144,9 @@ impl Selection {
                 }
                 let mut summary = summary.clone();
                 clean_summary(redactor, &mut summary);
-                let (commit, sub_agents) =
-                    (Rc::new(read_commit(reader, commit_id, redactor)?), sub_agents(&noted, &summary.key));
-                session.made.push(Made { commit, summary, sub_agents, bytes });
+                let (commit, others) =
+                    (Rc::new(read_commit(reader, commit_id, redactor)?), others(&noted, &summary.key));
+                session.made.push(Made { commit, summary, others, bytes });
             }
         }
         for (session, _) in full.into_values() {
@@ -162,14 +179,15 @@ impl Selection {
             let bytes = noted.bytes_of(&summary.key);
             let at = *places.entry(summary.key.clone()).or_insert(self.sessions.len());
             if at == self.sessions.len() {
-                self.sessions.push(Session { key: summary.key.clone(), is_full, made: Vec::new() });
+                let (key, shown) = (summary.key.clone(), clean_key(redactor, &summary.key));
+                self.sessions.push(Session { key, shown, is_full, made: Vec::new() });
             }
             let session = &mut self.sessions[at];
             session.is_full |= is_full;
             // A commit can have several records of a session; they are read together.
             if session.made.iter().all(|made| made.commit.commit_id != commit_id) {
-                let (commit, sub_agents) = (Rc::clone(&commit), sub_agents(noted, &summary.key));
-                session.made.push(Made { commit, summary, sub_agents, bytes });
+                let (commit, others) = (Rc::clone(&commit), others(noted, &summary.key));
+                session.made.push(Made { commit, summary, others, bytes });
             }
         }
         Ok(())
@@ -222,20 +240,22 @@ impl Selection {
 impl Session {
     /// Returns the name of the file for it.
     pub fn file_name(&self, extension: &str) -> String {
-        format!("{}.{extension}", self.key.file_name())
+        format!("{}.{extension}", self.shown.file_name())
     }
 
-    /// Returns the records that a session counts with, each with its commit's author date: its own, and those of its
-    /// sub-agents. Each stretch of a transcript is in one of them only, though a squash and its sources both have it.
-    pub fn counted(&self, reader: &Reader<'_>) -> Vec<(Time, Summary)> {
+    /// Counts a session with its sub-agents. Each stretch of a transcript counts once, though a squash and its sources both
+    /// have it.
+    pub fn counted(&self, reader: &Reader<'_>) -> SessionCounts {
         let of = |(number, made): (usize, &Made)| {
-            let records = [&made.summary].into_iter().chain(&made.sub_agents);
+            let records = [&made.summary].into_iter().chain(&made.others).filter(|summary| !summary.is_removed);
             records.map(|summary| (number, summary.clone())).collect::<Vec<_>>()
         };
         let records = self.made.iter().enumerate().rev().flat_map(of).collect();
-        let (mut counted, _) = distinct(reader, records, |number| self.made[number].commit.commit_id);
-        counted.reverse();
-        counted.into_iter().map(|(number, summary)| (self.made[number].commit.author.time, summary)).collect()
+        let counted = distinct(reader, records, |number| self.made[number].commit.commit_id);
+        let mut records = counted.records;
+        records.reverse();
+        let at_its_time = |(number, summary): (usize, Summary)| (self.made[number].commit.author.time, summary);
+        SessionCounts { records: records.into_iter().map(at_its_time).collect(), uncounted: counted.uncounted }
     }
 
     /// Returns the commits whose notes are read: the last alone has all of a session.
@@ -245,13 +265,22 @@ impl Session {
     }
 }
 
+impl SessionCounts {
+    /// Returns what the session cost; `None` if no tokens are known.
+    pub fn cost(&self, prices: &Prices) -> Option<Cost> {
+        let mut cost = cost_of(prices, self.records.iter().map(|(time, summary)| (*time, summary)))?;
+        cost.is_at_least |= self.uncounted.is_at_least();
+        Some(cost)
+    }
+}
+
 fn has_parent(key: &SessionKey, noted: &Sessions) -> bool {
     key.parent_id().is_some_and(|id| noted.has(&SessionKey::new(&key.agent, id)))
 }
 
-/// Returns what the records of a session's sub-agents say.
-fn sub_agents(noted: &Sessions, key: &SessionKey) -> Vec<Summary> {
-    noted.sub_agents(key).iter().flat_map(|key| noted.of(key)).cloned().collect()
+/// Returns what the records of a session say beside its first one, and those of its sub-agents.
+fn others(noted: &Sessions, key: &SessionKey) -> Vec<Summary> {
+    noted.of(key).skip(1).chain(noted.sub_agents(key).iter().flat_map(|key| noted.of(key))).cloned().collect()
 }
 
 /// Returns text without secrets.
@@ -280,6 +309,30 @@ pub fn clean_commit(redactor: &Redactor, commit: &mut Commit) {
     for text in names.into_iter().chain([&mut commit.message]) {
         *text = clean(redactor, &text.to_str_lossy()).into();
     }
+}
+
+/// Returns the name of a session without secrets: of a part that has one, a digest stands in its place. The names of sub-agents
+/// begin with that of their session as before.
+pub fn clean_key(redactor: &Redactor, key: &SessionKey) -> SessionKey {
+    let has_secret = |text: &str| clean(redactor, text) != text;
+    let part = |text: &str| match has_secret(text) {
+        true => format!("{HIDDEN}{}", hex(&Sha256::digest(text.as_bytes())[..HIDDEN_BYTES])),
+        false => text.to_owned(),
+    };
+    let id = match key.parent_id().and_then(|parent| Some((parent, key.id.strip_prefix(parent)?.strip_prefix('.')?))) {
+        // A secret can have a dot in it.
+        Some((parent, own)) if has_secret(&key.id) && !has_secret(parent) => {
+            format!("{parent}.{}", part(&format!("{parent}.{own}")))
+        }
+        Some((parent, own)) => format!("{}.{}", part(parent), part(own)),
+        None => part(&key.id),
+    };
+    SessionKey::new(part(&key.agent), id)
+}
+
+/// Says whether a name is what [`clean_key`] returns for one with a secret.
+pub fn is_hidden(name: &SessionKey) -> bool {
+    name.agent.starts_with(HIDDEN) || name.id.split('.').any(|part| part.starts_with(HIDDEN))
 }
 
 /// Takes secrets out of what a record says: words, names of models, and paths.

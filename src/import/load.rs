@@ -146,10 +146,10 @@ impl<'a, 'r> Loader<'a, 'r> {
             return Ok(progress);
         }
         let archived = Progress::archived(&self.archive, key)?;
-        if archived.stored.segment.is_none() {
-            return Ok(progress);
-        }
-        Ok(Progress { recorded: self.noted.recorded.get(key).cloned().unwrap_or_default(), ..archived })
+        let newest = archived.stored.segment.as_deref().and_then(|hex| self.archive.repo().parse_id(hex));
+        let Some(newest) = newest else { return Ok(progress) };
+        let ends = self.noted.recorded.get(key).map_or(&[][..], Vec::as_slice);
+        Ok(Progress { recorded: SegmentEnd::last_recorded(&self.archive, key, newest, ends), ..archived })
     }
 
     fn compare(&self, agent: &'static dyn Agent, source: &mut Source, bytes: Vec<u8>) -> Result<()> {

@@ -15,8 +15,8 @@ pub struct Noted {
     pub sessions: HashMap<ObjectId, HashSet<SessionKey>>,
     /// The commits that each session is on.
     pub commits: HashMap<SessionKey, Vec<ObjectId>>,
-    /// How far our own notes have each session.
-    pub recorded: HashMap<SessionKey, SegmentEnd>,
+    /// The ends of all records that our own notes have of each session.
+    pub recorded: HashMap<SessionKey, Vec<SegmentEnd>>,
 }
 
 impl Noted {
@@ -33,14 +33,11 @@ impl Noted {
                 sessions.insert(commit_id, keys);
             }
         }
-        let mut recorded: HashMap<SessionKey, SegmentEnd> = HashMap::new();
+        let mut recorded: HashMap<SessionKey, Vec<SegmentEnd>> = HashMap::new();
         for entry in notes::list(repo, notes_ref)? {
-            let note = Note::parse(&notes::read(repo, entry.note_blob_id)?);
+            let note = Note::parse_unjoined(&notes::read(repo, entry.note_blob_id)?);
             for record in note.records() {
-                let mark = recorded.entry(record.key()).or_default();
-                if record.bytes > mark.bytes {
-                    *mark = SegmentEnd::of_record(record);
-                }
+                recorded.entry(record.key()).or_default().push(SegmentEnd::of_record(record));
             }
         }
         Ok(Noted { sessions, commits, recorded })

@@ -178,9 +178,11 @@ fn facts(of: Statistics<'_>) -> Vec<String> {
     let (all, recorded) = of.counted.coverage;
     let total = &of.counted.total;
     let share = (recorded * 100 + all / 2).checked_div(all).unwrap_or(0);
-    let mut facts = vec![count(all, "commit"), format!("{recorded} with a record ({share} %)")];
+    let model = of.counted.model.as_deref().map_or_else(String::new, |part| format!(" of {}", outside::quoted(part)));
+    let mut facts = vec![count(all, "commit"), format!("{recorded} with a record{model} ({share} %)")];
     facts.push(count(total.sessions, "session"));
-    facts.push(count(total.turns, "turn"));
+    let bound = if of.counted.is_at_least { "at least " } else { "" };
+    facts.push(format!("{bound}{}", count(total.turns, "turn")));
     match total.active_secs {
         0 => {}
         seconds @ 1..3600 => facts.push(format!("{} min active", seconds.div_ceil(60))),
@@ -247,6 +249,9 @@ pub fn total_object(of: Statistics<'_>) -> Value {
     let mut object = Map::from_iter([("version".to_owned(), json!(1)), ("total".to_owned(), json!(true))]);
     object.append(&mut sum_object(&of.counted.total, of.prices.is_some()));
     object.insert("coverage".into(), json!({"commits": of.counted.coverage.0, "recorded": of.counted.coverage.1}));
+    if of.counted.is_at_least {
+        object.insert("uncounted".into(), true.into());
+    }
     if of.prices.is_some() {
         object.insert("prices".into(), Prices::date().into());
     }

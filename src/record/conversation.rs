@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use super::overview::in_order;
 use super::tombstone::Mark;
@@ -119,12 +119,12 @@ impl Reader<'_> {
             }
             None => None,
         };
-        let mut seen = HashSet::new();
+        let ends = is_full.then(|| ends(units.iter().map(|(summary, _)| summary)));
         let mut budget = bounds::Budget::default();
-        for (summary, unit) in units {
-            let is_new = seen.insert(summary.key.clone());
+        for (number, (summary, unit)) in units.into_iter().enumerate() {
+            let is_end = ends.as_ref().is_none_or(|ends| ends.contains(&number));
             if wanted.as_ref().is_none_or(|key| *key == summary.key)
-                && (is_new || !is_full)
+                && is_end
                 && visit(self.conversation(summary, unit, is_full, words, &mut budget))?.is_break()
             {
                 return Ok(());
@@ -198,8 +198,16 @@ impl Reader<'_> {
                 let problem = "only a newer version of git-shiftlog can find its words";
                 (Vec::new(), 0, vec![problem.to_owned()])
             }
-            Unit::Record(record) => self.recorded_words(record, is_full, budget),
-            Unit::Newer(newer) => self.recorded_words(&newer.record, is_full, budget),
+            Unit::Record(record) => {
+                let contents = match summary.within.clone() {
+                    Some(within) => self.words_within(record, within),
+                    None => self.contents(record, is_full),
+                };
+                self.recorded_words(record, contents, is_full, budget)
+            }
+            Unit::Newer(newer) => {
+                self.recorded_words(&newer.record, self.contents(&newer.record, is_full), is_full, budget)
+            }
             Unit::Earlier(earlier, _) => match earlier.transcript() {
                 Ok((bytes, problem)) => {
                     let stored_bytes = earlier.packed_bytes() as u64;
@@ -239,14 +247,14 @@ impl Reader<'_> {
         Conversation { summary, bytes, messages, problems, lack }
     }
 
-    /// Reads the words of a record. Returns them, the stored size of their segments, and the problems.
+    /// Takes the words of a record. Returns them, the stored size of their segments, and the problems.
     fn recorded_words(
         &self,
         record: &Record,
+        contents: Contents,
         is_full: bool,
         budget: &mut bounds::Budget,
     ) -> (Vec<u8>, u64, Vec<String>) {
-        let contents = self.contents(record, is_full);
         let stored_bytes = contents.sources.iter().map(|(_, bytes)| bytes).sum();
         budget.spend(&contents);
         let missing = contents.pieces.iter().map(|piece| match piece {
@@ -268,6 +276,12 @@ impl Reader<'_> {
         Archive::without(self.repo, &self.barred)
     }
 
+    /// Returns a part of the transcript of a record.
+    fn words_within(&self, record: &Record, within: Range<u64>) -> Contents {
+        let through = self.repo.parse_id(&record.through);
+        through.map_or_else(Contents::default, |through| self.archive().only(&record.key()).range(through, within))
+    }
+
     /// Reads the words of a record.
     pub(super) fn contents(&self, record: &Record, is_full: bool) -> Contents {
         let parse = |hex: &str| self.repo.parse_id(hex);
@@ -282,6 +296,22 @@ impl Reader<'_> {
             }
         }
     }
+}
+
+/// Returns which record of each session its transcript is read up to: the first that no other goes on from. If the agent made its
+/// file shorter, a commit has several records of one session.
+pub(super) fn ends<'s>(summaries: impl Iterator<Item = &'s Summary> + Clone) -> HashSet<usize> {
+    let key = |summary: &'s Summary, segment: &'s Option<String>| segment.as_deref().map(|id| (&summary.key, id));
+    let continued: HashSet<_> = summaries.clone().filter_map(|summary| key(summary, &summary.since)).collect();
+    let mut ends: HashMap<&SessionKey, (bool, usize)> = HashMap::new();
+    for (number, summary) in summaries.enumerate() {
+        let is_end = key(summary, &summary.through).is_none_or(|end| !continued.contains(&end));
+        let known = ends.entry(&summary.key).or_insert((is_end, number));
+        if is_end && !known.0 {
+            *known = (is_end, number);
+        }
+    }
+    ends.into_values().map(|(_, number)| number).collect()
 }
 
 impl Conversation {

@@ -11,8 +11,19 @@ use crate::git::Repository;
 pub(crate) fn add_proven(repo: &Repository, note: &mut Note, record: Record) {
     let since = record.since.clone();
     note.add_if(record, |joined, part| {
-        since.as_ref() == Some(&part.through) || joined.through == part.through || has_all_of(repo, joined, part)
+        let goes_on = since.as_ref() == Some(&part.through) && !has_lost(repo, joined, part);
+        goes_on || joined.through == part.through || has_all_of(repo, joined, part)
     });
+}
+
+/// Says whether the archive shows that `later` lacks words at the end of `record`, which it goes on from: the agent made its
+/// file shorter in between.
+pub(super) fn has_lost(repo: &Repository, later: &Record, record: &Record) -> bool {
+    let ends = repo.parse_id(&later.through).zip(repo.parse_id(&record.through));
+    let Some((later_id, through)) = ends.filter(|(later_id, _)| repo.has_object(*later_id)) else { return false };
+    let key = later.key();
+    let (links, _) = Archive::new(repo).only(&key).chain(later_id, Some(through));
+    links.iter().take_while(|link| link.segment_id != through).any(|link| link.header.keep < record.bytes)
 }
 
 /// Adds everything in `other` to a note. Two records are joined only if the archive proves that neither loses words.

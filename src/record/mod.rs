@@ -4,6 +4,7 @@
 //! Read [`Record`] first, then [`Reader::note`] for one commit and [`Query`] for many. The stored form is described in
 //! gitshiftlog-format(5).
 
+mod before;
 mod bounds;
 mod branches;
 mod continued;
@@ -15,7 +16,6 @@ mod evidence;
 pub(crate) mod foreign_marks;
 mod joined;
 pub mod kept;
-mod last_answers;
 mod missing_words;
 mod named;
 mod newer;
@@ -38,6 +38,7 @@ mod walk;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub(crate) use self::before::before;
 pub(crate) use self::bounds::readable;
 pub use self::branches::BranchSummary;
 pub(crate) use self::conversation::Documents;
@@ -46,7 +47,6 @@ pub(crate) use self::covers::{add_proven, has_all_of, merge_proven};
 pub use self::earlier::Earlier;
 pub use self::edits::edited_paths;
 pub use self::evidence::{Evidence, cleaned_line};
-pub(crate) use self::last_answers::last_answers;
 pub use self::missing_words::{MissingWords, may_be_fetched, remember_words};
 pub use self::newer::Newer;
 pub use self::note::{Hidden, Note};

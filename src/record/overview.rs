@@ -42,6 +42,12 @@ pub struct Summary {
     pub since: Option<String>,
     /// The segment that the increment ends with; `None` if the words are not in the archive.
     pub through: Option<String>,
+    /// The digest of the whole transcript up to there.
+    pub sha256: String,
+    /// The trees of the commits that it was made for, in hex: several if it was joined.
+    pub trees: Vec<String>,
+    /// Where what counts of it lies in the transcript, in bytes; `None` for all of the increment.
+    pub within: Option<std::ops::Range<u64>>,
     /// The instruction files that the agent had read; `None` if that is not known.
     pub rules: Option<Told>,
     /// Whether the record is hidden by a purge mark of others.
@@ -68,6 +74,9 @@ impl Summary {
             bytes: 0,
             since: None,
             through: None,
+            sha256: String::new(),
+            trees: Vec::new(),
+            within: None,
             rules: None,
             is_removed: false,
             newer_version: None,
@@ -96,6 +105,9 @@ impl Summary {
             bytes: record.bytes,
             since: record.since.clone(),
             through: Some(record.through.clone()).filter(|through| !through.is_empty()),
+            sha256: record.sha256.clone(),
+            trees: record.tree.iter().chain(&record.joined_trees).cloned().collect(),
+            within: None,
             rules: record.rules.clone(),
             is_removed: false,
             newer_version: None,
@@ -111,6 +123,13 @@ impl Summary {
             (self.tokens, self.usage) = (Some(tokens), few_models(tally.usage()));
         }
         self.active = tally.first_time.map(|_| tally.active_secs).or(self.active);
+    }
+
+    /// Returns the same record with no counts, of which no part counts.
+    pub fn without_counts(&self) -> Summary {
+        let usage = self.usage.iter().map(|usage| ModelUsage { tokens: Tokens::default(), ..usage.clone() });
+        let (turns, messages, tokens, active) = (0, 0, None, None);
+        Summary { turns, messages, tokens, active, usage: usage.collect(), edits: Vec::new(), ..self.clone() }
     }
 
     /// Returns the model that answered last, or the one that all tokens are of: records of sub-agents do not tell the last.

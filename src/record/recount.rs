@@ -1,10 +1,17 @@
 //! Counting the words of a record again, as a newer version of this program counts them.
 
-use super::{Reader, Record, Summary, apart, bounds, edits, last_answers};
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::ops::Range;
+
+use super::before::before_position;
+use super::{Reader, Record, Summary, apart, before, bounds, edits};
 use crate::agent;
-use crate::archive::Chunk;
+use crate::archive::{Chunk, Contents, Header};
 use crate::git::ObjectId;
-use crate::transcript::{EditedPath, Message, SessionKey, Tally};
+use crate::transcript::{Before, EditedPath, Message, SessionKey, Tally, complete_lines};
+
+/// How many bytes of two transcripts are compared at once.
+const COMPARED_BYTES: u64 = 64 << 10;
 
 impl Reader<'_> {
     /// Returns a record with tokens, files and active time counted from its transcript; `None` if the transcript is
@@ -68,28 +75,70 @@ impl Reader<'_> {
         Some(Summary::of_record(&Record { edits, ..place(&tally) }))
     }
 
-    /// Returns the length of a session's transcript at the end of a segment; `None` if the segment is not here. A partial clone
-    /// fetches nothing for that.
-    pub fn bytes_at(&self, key: &SessionKey, segment: &str) -> Option<u64> {
+    /// Returns the summary of the words between two positions of the transcript that ends with `through`, as a record of
+    /// `commit_id` would have it. `None` if words are missing or the agent is unknown.
+    pub fn counted_between(
+        &self,
+        key: &SessionKey,
+        through: &str,
+        positions: Range<u64>,
+        commit_id: ObjectId,
+    ) -> Option<Summary> {
+        let through_id = self.repo().parse_id(through)?;
+        let archive = self.archive();
+        let contents = archive.only(key).range(through_id, positions.clone());
+        let before = before_position(&archive, key, through_id, positions.start);
+        let (tally, bytes) = tallied(&key.agent, contents, before)?;
+        let record = Record {
+            through: through.to_owned(),
+            bytes: positions.end,
+            edits: edits::placed(tally.edits(), edits::place_of(self.repo(), commit_id, &bytes)),
+            ..Record::of(key, &tally)
+        };
+        Some(Summary { within: Some(positions), ..Summary::of_record(&record) })
+    }
+
+    /// Returns the header of a session's segment; `None` if it is not here. A partial clone fetches nothing for that.
+    pub fn segment_header(&self, key: &SessionKey, segment: &str) -> Option<Header> {
         let segment_id = self.repo().parse_id(segment).filter(|id| self.repo().has_object(*id))?;
-        Some(self.archive().only(key).header(segment_id).ok()?.total_bytes())
+        self.archive().only(key).header(segment_id).ok()
+    }
+
+    /// Returns how many bytes of whole lines two transcripts of a session have in common, whose bytes before `from` are known
+    /// to be the same. At most `most` bytes are compared; `None` if that is not enough, or if bytes are not here.
+    pub fn common_bytes(&self, key: &SessionKey, [one, other]: [&str; 2], from: u64, most: u64) -> Option<u64> {
+        let archive = self.archive().only(key);
+        let open = |segment: &str| {
+            let mut transcript = archive.open(self.repo().parse_id(segment)?).ok()?;
+            transcript.seek(SeekFrom::Start(from)).ok()?;
+            Some(transcript)
+        };
+        let (mut one, mut other) = (open(one)?, open(other)?);
+        let end = one.length().min(other.length());
+        let (mut same, mut whole) = (from, from);
+        while same < end {
+            if same - from > most {
+                return None;
+            }
+            let (mut left, mut right) = (Vec::new(), Vec::new());
+            (&mut one).take(COMPARED_BYTES.min(end - same)).read_to_end(&mut left).ok()?;
+            (&mut other).take(COMPARED_BYTES.min(end - same)).read_to_end(&mut right).ok()?;
+            let count = left.iter().zip(&right).take_while(|(a, b)| a == b).count();
+            let lines = complete_lines(&left[..count]);
+            whole = if lines > 0 { same + lines as u64 } else { whole };
+            same += count as u64;
+            if count < left.len() || count == 0 {
+                break;
+            }
+        }
+        Some(whole)
     }
 
     /// Counts the words of a record, and returns them; `None` if words are missing or the agent is unknown.
     pub(super) fn tally(&self, record: &Record) -> Option<(Tally, Vec<u8>)> {
-        let contents = self.contents(record, false);
-        let is_whole =
-            contents.problems.is_empty() && contents.pieces.iter().all(|piece| matches!(piece, Chunk::Bytes(_)));
-        let stored_bytes = contents.sources.iter().map(|(_, bytes)| bytes).sum();
-        let bytes = contents.into_bytes();
-        if !is_whole || bytes.is_empty() || bounds::readable(&bytes, stored_bytes) < bytes.len() {
-            return None;
-        }
         let since = record.since.as_deref().and_then(|hex| self.repo().parse_id(hex));
-        let before = since.map(|since| last_answers(&self.archive(), &record.key(), since));
-        let mut tally = Tally::after(before.unwrap_or_default());
-        tally.add(&agent::find(&record.agent)?.parse(&bytes));
-        Some((tally, bytes))
+        let before = since.map(|since| before(&self.archive(), &record.key(), since)).unwrap_or_default();
+        tallied(&record.agent, self.contents(record, false), before)
     }
 
     /// Returns the files of the repository that calls of an increment changed, as its words tell it. `bytes` are the words that
@@ -99,4 +148,17 @@ impl Reader<'_> {
         tally.add(messages);
         edits::placed(tally.edits(), edits::place_of(self.repo(), commit_id, bytes))
     }
+}
+
+/// Counts words of an agent, and returns them; `None` if some are missing or the agent is unknown.
+fn tallied(agent: &str, contents: Contents, before: Before) -> Option<(Tally, Vec<u8>)> {
+    let is_whole = contents.problems.is_empty() && contents.pieces.iter().all(|piece| matches!(piece, Chunk::Bytes(_)));
+    let stored_bytes = contents.sources.iter().map(|(_, bytes)| bytes).sum();
+    let bytes = contents.into_bytes();
+    if !is_whole || bytes.is_empty() || bounds::readable(&bytes, stored_bytes) < bytes.len() {
+        return None;
+    }
+    let mut tally = Tally::after(before);
+    tally.add(&agent::find(agent)?.parse(&bytes));
+    Some((tally, bytes))
 }

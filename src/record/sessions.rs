@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
+use super::conversation::ends;
 use super::{Conversation, Note, Query, Reader, Summary, Unit, Words, bounds};
 use crate::error::Result;
 use crate::git::{ObjectId, Range};
@@ -117,8 +118,8 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    /// Visits the conversations of a session as the note has them; with `is_full` the whole session up to the first record's
-    /// end. A conversation that is left out, because the earlier ones were too large, has a problem that says so.
+    /// Visits the conversations of a session as the note has them; with `is_full` the whole session up to the end of
+    /// its last record. A conversation that is left out, because the earlier ones were too large, has a problem that says so.
     ///
     /// # Errors
     ///
@@ -133,8 +134,11 @@ impl Reader<'_> {
         let Sessions { note, summaries, of, budget, .. } = sessions;
         let numbers = of.get(key).into_iter().flatten().map(|number| &summaries[*number]);
         let (recorded, hidden): (Vec<_>, Vec<_>) = numbers.partition(|(_, unit)| unit.is_some());
-        let count = if is_full { 1 } else { recorded.len() };
-        for (summary, unit) in recorded.into_iter().take(count) {
+        let ends = is_full.then(|| ends(recorded.iter().map(|(summary, _)| summary)));
+        let recorded = recorded.into_iter().enumerate();
+        for (_, (summary, unit)) in
+            recorded.filter(|(number, _)| ends.as_ref().is_none_or(|ends| ends.contains(number)))
+        {
             let Some(unit) = unit.map(|unit| &note.units()[unit]) else { continue };
             visit(self.conversation(summary.clone(), unit, is_full, Words::Shown, budget))?;
         }

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use super::key::Origin;
-use super::{Entry, Uncounted, distinct};
+use super::{Distinct, Entry, Uncounted, distinct};
 use crate::error::Result;
 use crate::git::date::Time;
 use crate::git::{Commit, ObjectId};
-use crate::record::{Query, Reader};
+use crate::record::{Query, Reader, Summary};
 
 /// The records that a query chooses.
 #[derive(Debug, Default)]
@@ -19,13 +19,15 @@ pub struct Collected {
     pub entries: Vec<Entry>,
     /// Descriptions of notes that could not be read.
     pub problems: Vec<String>,
-    /// Parts of records that count nowhere.
+    /// What could not be counted as it should be.
     pub uncounted: Uncounted,
+    /// Of each commit, whether one of its records has the model that the query asks for.
+    pub has_model: Vec<bool>,
 }
 
 /// Reads the records of a query from notes. Each stretch of a transcript counts once: an increment that several commits have
 /// counts at the newest of them, and parts of a squashed increment count with it. Only what a record has beside another one,
-/// as with two squashes that overlap, is counted from its words. The query's model is not looked at; see
+/// as with two squashes that overlap, is counted from its words. Records with other models than the query's are there, too; see
 /// [`Collected::retain_model`].
 ///
 /// # Errors
@@ -34,7 +36,7 @@ pub struct Collected {
 pub fn collect(reader: &Reader<'_>, query: &Query) -> Result<Collected> {
     let (mut found, mut records) = (Collected::default(), Vec::new());
     // A record has tokens of several models; see `Collected::retain_model`.
-    let query = Query { model: None, ..query.clone() };
+    let (model, query) = (query.model.as_deref(), Query { model: None, ..query.clone() });
     reader.each(&query, |listed| {
         found.problems.extend(listed.problems);
         let commit = found.commits.len();
@@ -42,14 +44,27 @@ pub fn collect(reader: &Reader<'_>, query: &Query) -> Result<Collected> {
         let before = records.len();
         records.extend(chosen.map(|summary| (commit, summary)));
         if records.len() > before {
+            let has_model = |summary: &Summary| model.is_none_or(|part| names_model(summary, part));
+            found.has_model.push(records[before..].iter().any(|(_, summary)| has_model(summary)));
             found.commits.push(listed.commit);
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    let (records, uncounted) = distinct(reader, records, |commit| found.commits[commit].commit_id);
-    found.entries = records.into_iter().map(|(commit, summary)| Entry::of(Some(commit), summary)).collect();
+    let Distinct { records, lacking, uncounted } = distinct(reader, records, |commit| found.commits[commit].commit_id);
+    let counted = records.into_iter().map(|(commit, summary)| Entry::of(Some(commit), summary));
+    let lacking =
+        lacking.into_iter().map(|(commit, summary)| Entry { is_lacking: true, ..Entry::of(Some(commit), summary) });
+    found.entries = counted.chain(lacking).collect();
+    // Groups of commits are made in their order.
+    found.entries.sort_by_key(|entry| entry.commit);
     found.uncounted = uncounted;
     Ok(found)
+}
+
+/// Says whether a record has tokens of a model with such a name, or one that answered last.
+fn names_model(summary: &Summary, part: &str) -> bool {
+    let models = summary.usage.iter().map(|usage| &usage.model).chain([&summary.model]);
+    models.flatten().any(|model| model.contains(part))
 }
 
 impl Collected {

@@ -6,8 +6,8 @@ use super::branch::branches_of;
 use super::share::Shares;
 use super::{Collected, Cost, Entry, Key, Prices, Used, clean_values};
 use crate::error::Result;
-use crate::git::ObjectId;
 use crate::git::date::Time;
+use crate::git::{Commit, ObjectId};
 use crate::record::{Query, Reader};
 use crate::transcript::{ModelUsage, SessionKey, Tokens};
 
@@ -50,8 +50,12 @@ pub struct Counted {
     pub groups: Vec<Group>,
     /// The sum of all records.
     pub total: Sum,
-    /// How many commits were looked at, without merges; and how many of these have a record.
+    /// How many commits were looked at, without merges; and how many of these have a record of what the query asks for.
     pub coverage: (u64, u64),
+    /// The part of a model's name, if only commits with such a model count as recorded.
+    pub model: Option<String>,
+    /// Whether records have more than could be counted.
+    pub is_at_least: bool,
 }
 
 /// Puts the records that a query found into groups.
@@ -69,9 +73,11 @@ pub fn counted(
     let ids: Vec<_> = found.commits.iter().map(|commit| commit.commit_id).collect();
     let has_branches = keys.contains(&Key::Branch);
     let branches = if has_branches { branches_of(reader.repo(), &ids)? } else { HashMap::new() };
-    let recorded = found.commits.iter().filter(|commit| commit.parent_ids.len() < 2).count() as u64;
+    let is_recorded = |(commit, has_model): &(&Commit, &bool)| **has_model && commit.parent_ids.len() < 2;
+    let recorded = found.commits.iter().zip(&found.has_model).filter(is_recorded).count() as u64;
     let coverage = (reader.count_commits(query)?, recorded);
-    Ok(Counted { coverage, ..count(found, keys, prices, &branches) })
+    let (model, is_at_least) = (query.model.clone(), found.uncounted.is_at_least());
+    Ok(Counted { coverage, model, is_at_least, ..count(found, keys, prices, &branches) })
 }
 
 /// Puts records into groups. `branches` is used for [`Key::Branch`] alone.
@@ -103,7 +109,8 @@ fn count(found: &Collected, keys: &[Key], prices: &Prices, branches: &HashMap<Ob
         for Used { usage, answer } in &entry.used {
             let answered = answer.and_then(|answer| answer.time);
             let time = answered.map(|seconds| Time { seconds, offset: 0 }.to_rfc3339());
-            let cost = prices.cost(usage, time.as_ref().unwrap_or(&worked), answer.map(|answer| answer.given));
+            let mut cost = prices.cost(usage, time.as_ref().unwrap_or(&worked), answer.map(|answer| answer.given));
+            cost.is_at_least |= entry.is_lacking;
             for (path, tokens, cost) in shares.divided(usage.tokens, cost) {
                 parts.push((group(usage, path), ModelUsage { tokens, ..usage.clone() }, cost));
             }
@@ -157,7 +164,7 @@ impl Sum {
         self.see(entry);
         self.tokens = self.tokens.plus(usage.tokens);
         self.cost = Some(self.cost.unwrap_or_default().plus(cost));
-        if cost.is_unknown() {
+        if cost.is_unknown() && !entry.is_lacking {
             let model = usage.model.as_deref().unwrap_or("unknown");
             self.unpriced.insert(usage.tier.as_ref().map_or_else(|| model.into(), |tier| format!("{tier}/{model}")));
         }

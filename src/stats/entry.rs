@@ -36,12 +36,14 @@ pub struct Entry {
     pub summary: Summary,
     /// The tokens that it used: of each model, or of each answer. Sorted by model and tier.
     pub used: Vec<Used>,
+    /// Whether it stands for a part that could not be counted: it has no counts, and the sums that it is in are too small.
+    pub is_lacking: bool,
 }
 
 impl Entry {
     /// Makes one of what a record tells.
     pub(super) fn of(commit: Option<usize>, mut summary: Summary) -> Self {
         let used = std::mem::take(&mut summary.usage).into_iter().map(Used::from).collect();
-        Entry { commit, summary, used }
+        Entry { commit, summary, used, is_lacking: false }
     }
 }

@@ -22,7 +22,7 @@ pub use self::count::{Counted, Group, Sum, counted};
 pub use self::entry::{Answer, Entry, Used};
 pub use self::key::{Key, clean_values};
 pub use self::lines::{CountedLines, LineSum, Lines, Source, counted_lines};
-pub use self::once::{Uncounted, distinct};
+pub use self::once::{Distinct, Uncounted, distinct};
 pub use self::price::{Cost, Prices, cost_of};
 pub use self::row::Row;
 pub use self::tools::{CallSum, CountedCalls, counted_calls};

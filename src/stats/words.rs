@@ -9,7 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use super::{Answer, Collected, Used};
 use crate::error::{Error, Result};
 use crate::git::Repository;
-use crate::record::{Conversation, Reader, Summary, Words, last_answers};
+use crate::record;
+use crate::record::{Conversation, Reader, Summary, Words};
 use crate::transcript::{LastAnswers, ModelUsage, SessionKey, Tokens};
 
 /// How many threads read words. Each needs about ten times the length of a transcript, and all together have 64 MiB.
@@ -25,9 +26,13 @@ const LARGE_BYTES: u64 = 4 << 20;
 ///
 /// If a note cannot be read.
 pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<usize> {
-    let summaries = found.entries.iter().map(|entry| &entry.summary);
-    let ends: HashSet<(&SessionKey, &str)> =
-        summaries.filter_map(|summary| Some((&summary.key, summary.through.as_deref()?))).collect();
+    let summaries = found.entries.iter().filter(|entry| !entry.is_lacking).map(|entry| &entry.summary);
+    let ends = summaries.filter_map(|summary| {
+        let end =
+            summary.within.as_ref().map_or(End::Segment(summary.through.as_deref()?), |within| End::After(within.end));
+        Some((&summary.key, end))
+    });
+    let ends: HashSet<(&SessionKey, End<'_>)> = ends.collect();
     let read = |reader: &Reader<'_>, index: usize, conversation: &Conversation| {
         let entry = &found.entries[index];
         let commit = entry.commit.filter(|_| entry.summary.edits.is_empty()).map(|at| found.commits[at].commit_id);
@@ -50,12 +55,30 @@ pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<usize> {
     Ok(lacking)
 }
 
+/// Where what counts of a record ends.
+#[derive(Eq, Hash, PartialEq)]
+enum End<'e> {
+    /// With a segment.
+    Segment(&'e str),
+    /// After so many bytes: not all of it counts.
+    After(u64),
+}
+
 /// Returns the last answers before a record, which can go on in it: the record before it counts them, and nobody chose that one.
-/// None if it is among those that end at `ends`.
-fn before(reader: &Reader<'_>, summary: &Summary, ends: &HashSet<(&SessionKey, &str)>) -> LastAnswers {
-    let since = summary.since.as_deref().filter(|since| !ends.contains(&(&summary.key, *since)));
-    let since_id = since.and_then(|since| reader.repo().parse_id(since));
-    since_id.map_or_else(LastAnswers::new, |id| last_answers(&reader.archive(), &summary.key, id))
+/// None if what counts of one of those that were chosen ends there.
+fn before(reader: &Reader<'_>, summary: &Summary, ends: &HashSet<(&SessionKey, End<'_>)>) -> LastAnswers {
+    let key = &summary.key;
+    let Some(since) = summary.since.as_deref() else { return LastAnswers::new() };
+    let is_end_of_part = || {
+        let has_parts = ends.iter().any(|(of, end)| *of == key && matches!(end, End::After(_)));
+        let header = if has_parts { reader.segment_header(key, since) } else { None };
+        header.is_some_and(|header| ends.contains(&(key, End::After(header.total_bytes()))))
+    };
+    if ends.contains(&(key, End::Segment(since))) || is_end_of_part() {
+        return LastAnswers::new();
+    }
+    let since_id = reader.repo().parse_id(since);
+    since_id.map_or_else(LastAnswers::new, |id| record::before(&reader.archive(), key, id).answers)
 }
 
 /// Reads the words of each record that a commit has in several threads, and gives what `read` makes of them to `visit` with the
@@ -68,7 +91,7 @@ pub(super) fn each_record<T: Send>(
 ) -> Result<usize> {
     let mut by_commit: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, entry) in found.entries.iter().enumerate() {
-        if let Some(commit) = entry.commit {
+        if let Some(commit) = entry.commit.filter(|_| !entry.is_lacking) {
             by_commit.entry(commit).or_default().push(index);
         }
     }

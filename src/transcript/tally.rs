@@ -26,7 +26,7 @@ pub struct Tally {
     pub edited_paths: BTreeSet<String>,
     edits: Edits,
     /// The seconds in which somebody was at work: the sum of the gaps between messages that are shorter than
-    /// five minutes.
+    /// five minutes. A gap counts with the message after it, so that the parts of a session add up to the whole.
     pub active_secs: u64,
     /// The answers that may still grow, by their ids.
     open_usage: BTreeMap<String, ModelUsage>,
@@ -35,6 +35,17 @@ pub struct Tally {
     /// The answers before, which may go on; what they have used so far is already counted.
     counted: LastAnswers,
     last_answers: LastAnswers,
+    /// When the last message before was written.
+    time_before: Option<i64>,
+}
+
+/// What comes before a stretch of a transcript, as far as its counts depend on it.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Before {
+    /// The last answers.
+    pub answers: LastAnswers,
+    /// When the last message was written.
+    pub time: Option<i64>,
 }
 
 /// Answers at the end of a stretch, the last one last: their ids, and the tokens that each has used so far. Such an answer may
@@ -51,14 +62,15 @@ const OPEN_ANSWERS: usize = 1024;
 const LAST_ANSWERS: usize = 8;
 
 impl Tally {
-    /// Returns a tally of what follows these answers: of the tokens of one that goes on, only those that are new count.
-    pub fn after(last_answers: LastAnswers) -> Self {
-        Tally { counted: last_answers.clone(), last_answers, ..Tally::default() }
+    /// Returns a tally of what follows: of the tokens of an answer that goes on, only those that are new count.
+    pub fn after(before: Before) -> Self {
+        let Before { answers, time } = before;
+        Tally { counted: answers.clone(), last_answers: answers, time_before: time, ..Tally::default() }
     }
 
-    /// Returns the last answers, for [`Tally::after`].
-    pub fn last_answers(&self) -> &LastAnswers {
-        &self.last_answers
+    /// Returns what the next stretch has before it, for [`Tally::after`].
+    pub fn end(&self) -> Before {
+        Before { answers: self.last_answers.clone(), time: self.last_time.or(self.time_before) }
     }
 
     /// Adds messages, which must come in the order of the transcript.
@@ -70,7 +82,7 @@ impl Tally {
 
     fn add_one(&mut self, message: &Message) {
         self.first_time = self.first_time.or(message.time);
-        if let (Some(last), Some(time)) = (self.last_time, message.time) {
+        if let (Some(last), Some(time)) = (self.last_time.or(self.time_before), message.time) {
             let gap = u64::try_from(time.saturating_sub(last)).unwrap_or(0);
             self.active_secs = self.active_secs.saturating_add(if gap < MAX_GAP_SECS as u64 { gap } else { 0 });
         }
@@ -192,6 +204,22 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_a_session_are_active_as_long_as_the_whole() {
+        let messages = [0, 10, 400, 450, 460].map(|time| answer(&time.to_string(), None, time, 1));
+        let mut whole = Tally::default();
+        whole.add(&messages);
+        assert_eq!(whole.active_secs, 70, "a pause does not count");
+        for at in 0..=messages.len() {
+            let (mut first, (before, after)) = (Tally::default(), messages.split_at(at));
+            first.add(before);
+            let mut second = Tally::after(first.end());
+            second.add(after);
+            assert_eq!(first.active_secs + second.active_secs, 70, "cut before message {at}");
+            assert_eq!(second.end(), whole.end(), "cut before message {at}");
+        }
+    }
+
+    #[test]
     fn answers_that_are_closed_still_count_for_their_models() {
         let mut tally = Tally::default();
         for number in 0..3 * OPEN_ANSWERS {
@@ -209,14 +237,15 @@ mod tests {
         for cut in 0..messages.len() {
             let mut first = whole.clone();
             first.add(&messages[..cut]);
-            let mut second = Tally::after(first.last_answers().clone());
+            let mut second = Tally::after(first.end());
             second.add(&messages[cut..]);
             let sum: u64 = [&first, &second].map(|tally| tally.tokens().map_or(0, |tokens| tokens.output)).iter().sum();
             assert_eq!(sum, 78, "cut at {cut}");
         }
-        let mut repeated = Tally::after(vec![("1".into(), Tokens { output: 5, ..Tokens::default() })]);
+        let mut repeated =
+            Tally::after(Before { answers: vec![("1".into(), Tokens { output: 5, ..Tokens::default() })], time: None });
         repeated.add(&messages[..1]);
-        assert_eq!((repeated.tokens(), repeated.last_answers().len()), (None, 1), "nothing is new");
+        assert_eq!((repeated.tokens(), repeated.end().answers.len()), (None, 1), "nothing is new");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use bstr::ByteSlice as _;
 use super::Server;
 use super::asked::Values;
 use crate::error::{Error, Kind, Result};
-use crate::export::{Pages, Selection, Wanted, clean, clean_commit, clean_summary, read_commit};
+use crate::export::{Pages, Selection, Wanted, clean, clean_commit, clean_key, clean_summary, is_hidden, read_commit};
 use crate::find::{self, Case, Effort, Limits, Terms};
 use crate::git::date::Time;
 use crate::git::{self, BlameRequest, Branch, Commit, ObjectId, Paths, Range, Repository};
@@ -88,7 +88,10 @@ impl<'v> Visit<'v> {
         let (mut entries, mut names) = (Vec::new(), self.repo.names());
         self.reader.each(query, |mut listed| {
             clean_commit(&self.redactor, &mut listed.commit);
-            listed.summaries.iter_mut().for_each(|summary| clean_summary(&self.redactor, summary));
+            for summary in &mut listed.summaries {
+                clean_summary(&self.redactor, summary);
+                summary.key = clean_key(&self.redactor, &summary.key);
+            }
             listed.problems = self.told(&listed.problems);
             let authored = listed.commit.author.time;
             let cost = cost_of(&prices, listed.summaries.iter().map(|summary| (authored, summary)));
@@ -96,6 +99,19 @@ impl<'v> Visit<'v> {
             Ok(ControlFlow::Continue(()))
         })?;
         Ok((entries, self.told(unread.iter().chain(self.reader.problems()))))
+    }
+
+    /// Returns the session that an address names: a digest stands for a name with a secret.
+    fn key(&self, agent: &str, id: &str) -> Result<SessionKey> {
+        let named = SessionKey::new(agent, id);
+        if !is_hidden(&named) {
+            return Ok(named);
+        }
+        let notes = self.reader.noted()?;
+        let notes = notes.values().filter_map(|blob_ids| self.reader.note_of_blobs(blob_ids).ok());
+        let keys = notes.flat_map(|note| note.summaries()).map(|summary| summary.key);
+        let mut meant = keys.filter(|key| clean_key(&self.redactor, key) == named);
+        Ok(meant.next().unwrap_or(named))
     }
 
     /// Returns the prices, and what is wrong with the table that is configured.
@@ -245,14 +261,14 @@ fn chosen(visit: &Visit<'_>, filters: &Filters) -> Result<Query> {
 /// A commit with its conversations, or with that of one session.
 pub fn commit(visit: &Visit<'_>, revision: &str, of: Option<(&str, &str)>, out: &mut dyn Write) -> Result<()> {
     let commit_id = visit.commit_id(revision)?;
-    let session = of.map(|(agent, id)| SessionKey::new(agent, id));
+    let session = of.map(|(agent, id)| visit.key(agent, id)).transpose()?;
     visit.write(out, Wanted { commit_id, session, is_whole: false }, "no conversation recorded for this commit")
 }
 
 /// A whole session, up to its last commit.
 pub fn session(visit: &Visit<'_>, agent: &str, id: &str, out: &mut dyn Write) -> Result<()> {
     let nothing = "no commit has this session";
-    let key = SessionKey::new(agent, id);
+    let key = visit.key(agent, id)?;
     let found = visit.reader.find_session(&key.to_string())?.filter(|(found, _)| *found == key);
     let (key, commit_id) = found.ok_or_else(|| Error::new(Kind::Missing, nothing))?;
     visit.write(out, Wanted { commit_id, session: Some(key), is_whole: true }, nothing)
@@ -261,12 +277,12 @@ pub fn session(visit: &Visit<'_>, agent: &str, id: &str, out: &mut dyn Write) ->
 /// The transcript of a session up to its last commit, as `git shiftlog show --raw --full` prints it, without secrets.
 pub fn raw(visit: &Visit<'_>, agent: &str, id: &str) -> Result<Vec<u8>> {
     let nothing = || Error::new(Kind::Missing, "the words of this session are not here");
-    let key = SessionKey::new(agent, id);
+    let key = visit.key(agent, id)?;
     let found = visit.reader.find_session(&key.to_string())?.filter(|(found, _)| *found == key);
     let (_, commit_id) = found.ok_or_else(nothing)?;
     let note = visit.reader.note(commit_id)?.ok_or_else(nothing)?;
     let mut bytes = Vec::new();
-    visit.reader.each_conversation(&note, Some(id), true, Words::All, |conversation| {
+    visit.reader.each_conversation(&note, Some(&key.id), true, Words::All, |conversation| {
         if conversation.summary.key == key && bytes.is_empty() {
             let own = agent::find(&key.agent)
                 .map_or(conversation.bytes.as_slice().into(), |own| own.native(&conversation.bytes));
@@ -343,7 +359,8 @@ pub fn file(visit: &Visit<'_>, revision: &str, path: &str) -> Result<Vec<u8>> {
     }
     let commit = visit.commit(commit_id)?;
     let problems = visit.told(explainer.problems());
-    let page = file_page(&visit.clean(path), &commit, &explained, &commits, &problems, &visit.shape);
+    let shown = |key: &SessionKey| clean_key(&visit.redactor, key);
+    let page = file_page(&visit.clean(path), &commit, (&explained, &shown), &commits, &problems, &visit.shape);
     Ok(page.into_bytes())
 }
 
@@ -376,6 +393,7 @@ pub fn search(visit: &Visit<'_>, query: &str) -> Result<Vec<u8>> {
             Err(error) => problems.push(error.to_string()),
         }
         plan.commits.iter_mut().for_each(|commit| clean_commit(&visit.redactor, commit));
+        plan.sessions.iter_mut().for_each(|session| session.key = clean_key(&visit.redactor, &session.key));
         problems.extend_from_slice(&plan.problems);
     }
     let problems = visit.told(&problems);

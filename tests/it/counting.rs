@@ -4,7 +4,9 @@ mod copies;
 mod costs;
 mod lines;
 mod much;
+mod shorter;
 mod tools;
+mod two_clones;
 mod words;
 
 use std::path::Path;
@@ -107,6 +109,17 @@ list prices of 2026-11-22, in US dollars, not what a subscription costs
         "agent,model,commits,sessions,turns,messages,active,input,output,cacheRead,cacheWrite,cacheWriteLong,cost,atLeast\r\n\
          claude,claude-opus-4-8,2,2,0,0,0,2000,200,40000,8000,6000,0.1075,false\r\n"
     );
+    let coverage = |args: &[&str]| scratch.shiftlog("stats", args).ok().lines().next().unwrap().to_owned();
+    let line = "5 commits, 2 with a record of opus (40 %), 2 sessions, 0 turns";
+    let third = scratch.session("three");
+    third.prompt("make three");
+    third.edits("three.txt", "words\n");
+    third.commits("add three");
+    assert_eq!(coverage(&["--model=opus"]), line, "the commits whose tokens are in the rows");
+    let last = objects(&scratch, &["--model=opus"]).pop().unwrap();
+    assert_eq!((&last["coverage"]["recorded"], &last["commits"]), (&json!(2), &json!(2)));
+    assert_eq!(coverage(&["--session=three"]), "5 commits, 1 with a record (20 %), 1 session, 1 turn");
+    scratch.git(["reset", "-q", "--hard", "HEAD~1"]).ok();
     let unpriced = scratch.shiftlog("stats", ["--csv", "--model=test"]).ok();
     assert!(unpriced.ends_with(",,true\r\n"), "what has no price is no nought: {unpriced}");
     let plain = scratch.shiftlog("stats", ["--no-cost", "--by=agent"]).ok();

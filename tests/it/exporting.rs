@@ -1,6 +1,7 @@
 //! `git shiftlog export`: pages and Markdown as files.
 
 pub mod secrets;
+pub mod session_ids;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

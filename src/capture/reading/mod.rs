@@ -31,10 +31,10 @@ use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::git::date::Time;
-use crate::record::last_answers;
+use crate::record::before;
 use crate::record::tombstone::Tombstones;
 use crate::redact::Redactor;
-use crate::transcript::{LastAnswers, Part, SessionKey, Tally, complete_lines};
+use crate::transcript::{Before, Part, SessionKey, Tally, complete_lines};
 
 /// How many hexadecimal digits Git prints of a commit id at least, unless configured otherwise.
 const SHORT_ID_DIGITS: usize = 7;
@@ -191,8 +191,8 @@ pub struct Reading<'a> {
     archive: Archive<'a>,
     /// The segment that commits have the transcript up to.
     recorded: Option<String>,
-    /// The last answers up to `recorded`, if they are known.
-    last_answers: Option<LastAnswers>,
+    /// What comes before the words after `recorded`, if that is known.
+    before: Option<Before>,
 }
 
 impl<'a> Reading<'a> {
@@ -280,7 +280,7 @@ impl<'a> Reading<'a> {
             time: None,
             archive: *archive,
             recorded: progress.recorded.segment.clone(),
-            last_answers: progress.last_answers.clone(),
+            before: progress.before(),
         })
     }
 
@@ -343,13 +343,13 @@ impl<'a> Reading<'a> {
     /// Takes over that commits have the transcript up to another segment.
     pub fn set_recorded(&mut self, progress: &Progress) {
         self.recorded.clone_from(&progress.recorded.segment);
-        self.last_answers.clone_from(&progress.last_answers);
+        self.before = progress.before();
     }
 
-    /// Returns the last answers up to a segment. If nobody has kept them, the segment's words are read.
-    fn last_answers(&self, since: &SegmentEnd) -> LastAnswers {
-        let known = self.last_answers.as_ref().filter(|_| self.recorded == since.segment);
-        let read = |segment_id| last_answers(&self.archive, &self.key, segment_id);
+    /// Returns what comes before the words after a segment. If nobody has kept it, the segment's words are read.
+    fn before(&self, since: &SegmentEnd) -> Before {
+        let known = self.before.as_ref().filter(|_| self.recorded == since.segment);
+        let read = |segment_id| before(&self.archive, &self.key, segment_id);
         known.cloned().or_else(|| parse_id(since.segment.as_deref()).map(read)).unwrap_or_default()
     }
 
@@ -362,7 +362,7 @@ impl<'a> Reading<'a> {
     ///
     /// If reading fails; [`Kind::Busy`] if the deadline passes.
     pub fn survey(&mut self, since: &SegmentEnd, from: u64, to: u64) -> Result<Survey> {
-        let tally = Tally::after(self.last_answers(since));
+        let tally = Tally::after(self.before(since));
         let mut survey = Survey { tally, results: Vec::new(), until: from };
         let mut parser = self.agent.parser();
         while survey.until < to {

@@ -20,7 +20,7 @@ use crate::outside;
 use crate::pretty::html::{Indexed, Observed, Outlet, PageOptions, Span, Spoken, Theme, write_index};
 use crate::pretty::{self, Amount, Depth, View};
 use crate::record::{Reader, redaction};
-use crate::stats::{Prices, cost_of};
+use crate::stats::Prices;
 
 /// Write conversations to files, as pages or Markdown
 #[derive(Clone, Debug, Parser)]
@@ -193,11 +193,14 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 progress.end();
             }
         });
-        let mut export = Export { options: &options, shape, plan: &plan, reader: &reader, pages };
+        let mut export = Export { options: &options, shape, plan: &plan, pages };
         export.run(&target)?;
         let redacted = export.pages.redacted();
         if redacted > 0 && !options.quiet {
             cli::warning(&format!("secrets were removed from {}", pretty::count(redacted, "conversation")));
+        }
+        if !options.quiet {
+            export.pages.uncounted().warnings().iter().for_each(|text| cli::warning(text));
         }
         let damaged = export.pages.damaged();
         if damaged > 0 {
@@ -219,7 +222,6 @@ struct Export<'a, 'r> {
     options: &'a Options,
     shape: PageOptions,
     plan: &'a Selection,
-    reader: &'a Reader<'r>,
     pages: Pages<'a, 'r>,
 }
 
@@ -293,7 +295,7 @@ impl Export<'_, '_> {
     }
 
     fn write_index(
-        &self,
+        &mut self,
         out: &mut dyn Write,
         names: &[String],
         observed: &[String],
@@ -301,16 +303,19 @@ impl Export<'_, '_> {
     ) -> std::io::Result<()> {
         let title = self.options.title.as_deref().unwrap_or("Conversations");
         let sessions = self.plan.sessions.iter().zip(names);
+        let pages = &mut self.pages;
         if self.options.html {
             // As on the pages of the sessions: at list prices, since a file is handed on.
             let prices = Prices::default();
-            let indexed = sessions.zip(spoken).map(|((session, name), spoken)| {
-                let counted = session.counted(self.reader);
+            let indexed = sessions.zip(spoken).enumerate().map(|(at, ((session, name), spoken))| {
+                let counts = pages.counts(at);
                 Indexed {
                     address: outside::component(name),
+                    agent: &session.shown.agent,
                     made: session.made.iter().map(|made| (made.commit.as_ref(), &made.summary)).collect(),
-                    cost: cost_of(&prices, counted.iter().map(|(time, summary)| (*time, summary))),
-                    counted: counted.into_iter().map(|(_, summary)| summary).collect(),
+                    cost: counts.cost(&prices),
+                    counted: counts.records.iter().map(|(_, summary)| summary.clone()).collect(),
+                    is_at_least: counts.uncounted.is_at_least(),
                     spoken,
                 }
             });
@@ -321,7 +326,7 @@ impl Export<'_, '_> {
         }
         let entries = sessions.map(|(session, name)| {
             let subjects = session.made.iter().map(|made| made.commit.subject().to_str_lossy().into_owned());
-            (outside::component(name), session.key.to_string(), subjects.collect())
+            (outside::component(name), session.shown.to_string(), subjects.collect())
         });
         pretty::write_document_index(out, title, &entries.collect::<Vec<_>>())
     }

@@ -13,15 +13,20 @@ use crate::git::date::Format;
 use crate::git::{BlamedLines, Commit, ObjectId};
 use crate::outside;
 use crate::replay::{Certainty, Explanation};
+use crate::transcript::SessionKey;
 
 /// The longest prompt beside lines, in characters.
 const PROMPT_CHARS: usize = 140;
 
-/// Returns the page of a file as a commit has it. `commits` are those that `explained` names.
+/// Returns the name of a session as it is shown.
+type Shown<'a> = &'a dyn Fn(&SessionKey) -> SessionKey;
+
+/// Returns the page of a file as a commit has it, with what its lines are explained by and the names of their sessions. `commits`
+/// are those that `explained` names.
 pub fn file_page(
     path: &str,
     commit: &Commit,
-    explained: &[(BlamedLines, Vec<Explanation>)],
+    (explained, shown): (&[(BlamedLines, Vec<Explanation>)], Shown<'_>),
     commits: &HashMap<ObjectId, Commit>,
     warnings: &[String],
     shape: &PageOptions,
@@ -32,7 +37,7 @@ pub fn file_page(
         div.blamed {
             @for (lines, found) in explained {
                 @let commit = commits.get(&lines.commit.commit_id);
-                @for (at, run) in runs(found) { (block(lines, commit, at, run)) }
+                @for (at, run) in runs(found) { (block(lines, commit, (at, run), shown)) }
             }
         }
     };
@@ -48,12 +53,12 @@ fn runs(found: &[Explanation]) -> impl Iterator<Item = (usize, &[Explanation])> 
     })
 }
 
-fn block(lines: &BlamedLines, commit: Option<&Commit>, at: usize, run: &[Explanation]) -> Markup {
+fn block(lines: &BlamedLines, commit: Option<&Commit>, (at, run): (usize, &[Explanation]), shown: Shown<'_>) -> Markup {
     let Some(found) = run.first() else { return html! {} };
     let class = if found.evidence == Certainty::None { "block" } else { "block told" };
     html! {
         div.(class) {
-            div.from { (origin(commit, found, run.len() == 1)) }
+            div.from { (origin(commit, found, run.len() == 1, shown)) }
             pre tabindex="0" {
                 @for (nth, text) in lines.texts.iter().skip(at).take(run.len()).enumerate() {
                     @let number = lines.final_line + at + nth;
@@ -67,19 +72,19 @@ fn block(lines: &BlamedLines, commit: Option<&Commit>, at: usize, run: &[Explana
 }
 
 /// Returns what stands beside lines: the turn with its prompt, and the commit.
-fn origin(commit: Option<&Commit>, found: &Explanation, is_one: bool) -> Markup {
+fn origin(commit: Option<&Commit>, found: &Explanation, is_one: bool, shown: Shown<'_>) -> Markup {
     let turn = found.talk().zip(found.call());
     let recorded_on = found.recorded_on.or(commit.map(|commit| commit.commit_id));
     let link =
         turn.zip(recorded_on).map(|((talk, call), recorded_on)| match (talk.key.parent_id(), talk.is_beyond_record) {
             (Some(_), _) => address::commit(recorded_on),
-            (None, true) => format!("{}#t{}", address::session(&talk.key), call.turn),
-            (None, false) => format!("{}#t{}", address::part(recorded_on, &talk.key), call.turn),
+            (None, true) => format!("{}#t{}", address::session(&shown(&talk.key)), call.turn),
+            (None, false) => format!("{}#t{}", address::part(recorded_on, &shown(&talk.key)), call.turn),
         });
     let prompt = found.prompt().map(|prompt| beginning(&prompt, PROMPT_CHARS));
     html! {
         @if let (Some((talk, call)), Some(link)) = (turn, &link) {
-            a.turn-link href=(link) title=(found.sentence(is_one)) { (agent_name(&talk.key.agent)) ", turn " (call.turn) }
+            a.turn-link href=(link) title=(found.sentence(is_one)) { (agent_name(&shown(&talk.key).agent)) ", turn " (call.turn) }
             @if let Some(prompt) = &prompt { p.asked { (prompt) } }
         }
         @if let Some(commit) = commit {

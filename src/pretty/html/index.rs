@@ -23,10 +23,14 @@ use crate::stats::Cost;
 pub struct Indexed<'a> {
     /// The address of its page.
     pub address: String,
+    /// Its agent.
+    pub agent: &'a str,
     /// Its commits with what their records say, in the order in which they were made.
     pub made: Vec<(&'a Commit, &'a Summary)>,
     /// The records that it counts with, each stretch of a transcript once, and those of its sub-agents.
     pub counted: Vec<Summary>,
+    /// Whether it has more than could be counted.
+    pub is_at_least: bool,
     /// What it cost with its sub-agents; `None` if no tokens are known.
     pub cost: Option<Cost>,
     /// What its page says.
@@ -61,9 +65,10 @@ pub fn write_index(
     let day = |time| Format::default().day_and_clock(time).0;
     let commits = sessions.iter().map(|(_, session)| session.made.len()).sum::<usize>() + observed.len();
     let turns = sessions.iter().map(|(_, session)| turns(session));
+    let is_at_least = sessions.iter().any(|(_, session)| session.is_at_least);
     let lead = [
         count(sessions.len() as u64, "session"),
-        count(turns.fold(0, u64::saturating_add), "turn"),
+        format!("{}{}", bound(is_at_least), count(turns.fold(0, u64::saturating_add), "turn")),
         count(commits as u64, "commit"),
     ];
     let pages: Vec<_> = sessions.iter().map(|(_, session)| (session.address.as_str(), session.spoken)).collect();
@@ -112,6 +117,10 @@ fn commit_item(commit: &Commit, offset: i32) -> maud::Markup {
     }
 }
 
+fn bound(is_at_least: bool) -> &'static str {
+    if is_at_least { "at least " } else { "" }
+}
+
 fn turns(session: &Indexed<'_>) -> u64 {
     let key = session.made.first().map(|(_, summary)| &summary.key);
     let own = session.counted.iter().filter(|summary| Some(&summary.key) == key);
@@ -132,9 +141,9 @@ fn card(session: &Indexed<'_>, offset: i32) -> maud::Markup {
         article.card {
             h3 { a href=(session.address) { @if prompt.is_empty() { "(no prompt)" } @else { (prompt) } } }
             ul.facts {
-                li { span.who { (agent_name(&first.key.agent)) } @if let Some(model) = model { (outside::line(model)) } }
-                li { (count(turns, "turn")) }
-                @if tokens > 0 { li { (short(tokens)) " tokens" } }
+                li { span.who { (agent_name(session.agent)) } @if let Some(model) = model { (outside::line(model)) } }
+                li { (bound(session.is_at_least)) (count(turns, "turn")) }
+                @if tokens > 0 { li { (bound(session.is_at_least)) (short(tokens)) " tokens" } }
                 @if let Some(cost) = cost { li { (cost.rounded()) " USD" } }
             }
             ol.commits {

@@ -22,7 +22,7 @@ use super::turn::Turns;
 use super::words::{beginning, markdown};
 use super::{Outlet, PageOptions, Span, Theme};
 use crate::record::{Conversation, Summary};
-use crate::stats::Cost;
+use crate::stats::{Cost, Uncounted};
 use crate::told::{Changes, Told};
 use crate::transcript::{SessionKey, turns};
 use crate::{agent, outside};
@@ -50,6 +50,8 @@ pub struct SessionHead<'a> {
     pub summaries: &'a [Summary],
     /// What it cost with its sub-agents; `None` if no tokens are known.
     pub cost: Option<Cost>,
+    /// What could not be counted of it as it should be.
+    pub uncounted: Uncounted,
     /// The id that a link to the session has.
     pub id: &'a str,
     /// The address of the whole session, if it has a page of its own.
@@ -177,11 +179,12 @@ impl<'p> Page<'p> {
             header.session-head {
                 h2 id=(name) { a.self href={ "#" (head.id) } { (agent) " " code { (short) } } }
                 ul.facts {
-                    @for fact in facts(head.summaries) { li { (fact) } }
+                    @for fact in facts(head.summaries, head.uncounted.is_at_least()) { li { (fact) } }
                     @if let Some(cost) = head.cost.filter(|cost| !cost.is_unknown()) { li { (cost.rounded()) " USD" } }
                     @if let Some(address) = &head.address { li { a href=(address) { "whole session" } } }
                     @if let Some(address) = &head.raw { li { a href=(address) download { "transcript" } } }
                 }
+                @for warning in head.uncounted.warnings() { p.notice { (warning) } }
             }
         };
         write!(self.out, "<section class=\"session\" id=\"{}\" aria-labelledby=\"{name}\">", head.id)?;
@@ -327,16 +330,17 @@ pub(super) fn agent_name(name: &str) -> String {
 }
 
 /// Returns what is printed of a session: the model, counts, tokens, the id.
-fn facts(summaries: &[Summary]) -> Vec<Markup> {
+fn facts(summaries: &[Summary], is_at_least: bool) -> Vec<Markup> {
     let sum = |of: fn(&Summary) -> u64| summaries.iter().map(of).fold(0, u64::saturating_add);
     let model = summaries.iter().rev().find_map(|summary| summary.model.as_deref());
     let tokens = summaries.iter().filter_map(|summary| summary.tokens).reduce(|a, b| a.plus(b));
     let mut facts = Vec::new();
     facts.extend(model.map(|model| html! { (outside::line(model)) }));
-    facts.push(html! { (count(sum(|summary| summary.turns), "turn")) });
-    facts.push(html! { (count(sum(|summary| summary.messages), "message")) });
+    let bound = if is_at_least { "at least " } else { "" };
+    facts.push(html! { (bound) (count(sum(|summary| summary.turns), "turn")) });
+    facts.push(html! { (bound) (count(sum(|summary| summary.messages), "message")) });
     facts.extend(tokens.map(|tokens| {
-        html! { (short(tokens.input.saturating_add(tokens.cache_read).saturating_add(tokens.cache_write))) " tokens in, "
+        html! { (bound) (short(tokens.input.saturating_add(tokens.cache_read).saturating_add(tokens.cache_write))) " tokens in, "
         (short(tokens.output)) " out" }
     }));
     facts

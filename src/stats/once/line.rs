@@ -1,0 +1,265 @@
+//! Choosing what counts of the records of one session as if its transcript had only ever grown: by the lengths that records
+//! tell. That reads no segment, and is right for nearly all sessions; [`Choice::is_sure`] says where it may not be.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::record::Summary;
+
+/// Where transcripts end: the length at the end of each segment, and the digest of all words up to there.
+pub(super) type Ends<'e> = HashMap<&'e str, (u64, u128)>;
+
+/// A place in a transcript.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub(super) enum Place<'e> {
+    /// After so many bytes, with a mark of the words up to there. Two clones can have stored the same words in different
+    /// segments, or different words of the same length.
+    After(u64, u128),
+    /// The end of a segment, if its place is unknown.
+    Segment(&'e str),
+}
+
+/// The beginning of a session.
+const BEGINNING: Place<'static> = Place::After(0, 0);
+
+/// What a record covers.
+#[derive(Clone, Copy)]
+pub(super) struct Way<'e> {
+    pub record: usize,
+    pub from: Place<'e>,
+    pub to: Place<'e>,
+}
+
+/// A stretch of a record that counts, from the end of one segment to that of another; `None` for the beginning of the session,
+/// and for an end that no segment has.
+pub(super) struct Stretch<'e> {
+    /// The index of the way.
+    pub way: usize,
+    pub since: Option<&'e str>,
+    pub through: Option<&'e str>,
+}
+
+/// What counts of the ways of a session.
+pub(super) struct Choice<'e> {
+    /// Of each way, whether all of it counts.
+    pub whole: Vec<bool>,
+    /// The stretches that count of others.
+    pub stretches: Vec<Stretch<'e>>,
+    /// The ways that do not count although no record says that others have all of their words.
+    pub doubtful: Vec<usize>,
+    /// The ways that count and of which nobody knows where they begin: they may have words of others.
+    pub may_repeat: Vec<usize>,
+}
+
+impl Choice<'_> {
+    /// Says whether the words could not tell more.
+    pub fn is_sure(&self) -> bool {
+        self.stretches.is_empty() && self.doubtful.is_empty() && self.may_repeat.is_empty()
+    }
+}
+
+/// Returns a mark of the words that a digest is of.
+pub(super) fn mark(sha256: &str) -> u128 {
+    twox_hash::XxHash3_128::oneshot(sha256.as_bytes())
+}
+
+/// Says whether the ways have no byte in common, whatever their words are.
+pub(super) fn are_apart(ways: &[Way<'_>]) -> bool {
+    let bytes = |way: &Way<'_>| match (way.from, way.to) {
+        (Place::After(from, _), Place::After(to, _)) if from < to => Some((from, to)),
+        _ => None,
+    };
+    let Some(mut ranges) = ways.iter().map(bytes).collect::<Option<Vec<_>>>() else { return false };
+    ranges.sort_unstable();
+    ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0)
+}
+
+/// Chooses what counts of ways.
+pub(super) fn choose<'e>(
+    summaries: &[&'e Summary],
+    records: &[usize],
+    ways: &[Way<'e>],
+    ends: &Ends<'e>,
+) -> Choice<'e> {
+    let order = in_order(ways);
+    let rank: HashMap<Place<'_>, usize> = order.iter().enumerate().map(|(rank, place)| (*place, rank)).collect();
+    let steps: Vec<(usize, usize)> = ways.iter().map(|way| (rank[&way.from], rank[&way.to])).collect();
+    let (whole, covered) = cover(&steps, order.len());
+    let names = names(summaries, records, ends);
+    let mut stretches: Vec<Stretch<'e>> = Vec::new();
+    for (step, from, to) in left_over(&steps, &covered) {
+        let way = &ways[step];
+        let summary = summaries[way.record];
+        let since = if from == rank[&way.from] { summary.since.as_deref() } else { names[&order[from]] };
+        let through = if to == rank[&way.to] { summary.through.as_deref() } else { names[&order[to]] };
+        stretches.push(Stretch { way: step, since, through });
+    }
+    let is_unknown = |way: &Way<'_>| matches!(way.from, Place::Segment(_));
+    let may_repeat = (0..ways.len()).filter(|way| whole[*way] && is_unknown(&ways[*way])).collect();
+    let cut: HashSet<usize> = stretches.iter().map(|stretch| stretch.way).collect();
+    let of = |way: usize| summaries[ways[way].record];
+    let trees: HashSet<&String> = (0..ways.len()).filter(|way| whole[*way]).flat_map(|way| &of(way).trees).collect();
+    let has_joined = (0..ways.len()).any(|way| whole[way] && of(way).trees.len() > 1);
+    // A squash names the commits whose records it has. Two records of one commit can have different words.
+    let is_told = |way: usize| {
+        let own = &of(way).trees;
+        !own.is_empty() && (has_joined || own.len() > 1) && own.iter().all(|tree| trees.contains(tree))
+    };
+    let is_doubtful = |way: &usize| !whole[*way] && !cut.contains(way) && !is_told(*way);
+    let doubtful = (0..ways.len()).filter(is_doubtful).collect();
+    Choice { whole, stretches, doubtful, may_repeat }
+}
+
+/// Returns the segment that ends at each place; `None` for the beginning of the session.
+fn names<'e>(summaries: &[&'e Summary], records: &[usize], ends: &Ends<'e>) -> HashMap<Place<'e>, Option<&'e str>> {
+    let mut names = HashMap::from([(BEGINNING, None)]);
+    for record in records {
+        let summary = summaries[*record];
+        for segment in [summary.through.as_deref(), summary.since.as_deref()].into_iter().flatten() {
+            names.entry(place(ends, Some(segment))).or_insert(Some(segment));
+        }
+    }
+    names
+}
+
+fn place<'e>(ends: &Ends<'e>, segment: Option<&'e str>) -> Place<'e> {
+    segment.map_or(BEGINNING, |id| ends.get(id).map_or(Place::Segment(id), |(bytes, mark)| Place::After(*bytes, *mark)))
+}
+
+/// Returns the ways of records. Of records that say the same, only the newest stays. Says also whether the places of all are known.
+pub(super) fn ways<'e>(
+    summaries: &[&'e Summary],
+    records: &[usize],
+    ends: &Ends<'e>,
+    is_whole: &mut [bool],
+) -> (Vec<Way<'e>>, bool) {
+    let mut seen = HashSet::new();
+    let mut ways = Vec::new();
+    for record in records {
+        let summary = summaries[*record];
+        let [from, to] = [&summary.since, &summary.through].map(|segment| place(ends, segment.as_deref()));
+        is_whole[*record] = seen.insert((from, to));
+        if is_whole[*record] {
+            ways.push(Way { record: *record, from, to });
+        }
+    }
+    let is_known = ways.iter().all(|way| matches!(way.from, Place::After(..)));
+    (ways, is_known)
+}
+
+/// Says whether each way but one goes on where another ends: then they share nothing. That is what nearly all sessions are.
+pub(super) fn are_one_path(ways: &[Way<'_>]) -> bool {
+    let next: HashMap<Place<'_>, Place<'_>> = ways.iter().map(|way| (way.from, way.to)).collect();
+    let ends: HashSet<Place<'_>> = ways.iter().map(|way| way.to).collect();
+    let mut starts = ways.iter().map(|way| way.from).filter(|from| !ends.contains(from));
+    let (Some(start), None) = (starts.next(), starts.next()) else { return false };
+    if next.len() < ways.len() || ends.len() < ways.len() {
+        return false;
+    }
+    std::iter::successors(next.get(&start), |place| next.get(place)).take(ways.len() + 1).count() == ways.len()
+}
+
+/// Returns all places, each behind those from which ways lead to it, and otherwise in the order of bytes: an agent that rewrites
+/// its file can make it shorter. Where ways lead in a circle, bytes alone decide.
+fn in_order<'e>(ways: &[Way<'e>]) -> Vec<Place<'e>> {
+    let mut ahead: HashMap<Place<'e>, usize> = HashMap::new();
+    let mut next: HashMap<Place<'e>, Vec<Place<'e>>> = HashMap::new();
+    let mut bytes: HashMap<Place<'e>, u64> = HashMap::new();
+    for way in ways.iter().filter(|way| way.from != way.to) {
+        ahead.entry(way.from).or_insert(0);
+        *ahead.entry(way.to).or_insert(0) += 1;
+        next.entry(way.from).or_default().push(way.to);
+        // A place that is unknown is taken to be shortly before the end of its record.
+        if let Place::After(end, _) = way.to {
+            bytes.entry(way.from).and_modify(|known| *known = end.min(*known)).or_insert(end);
+        }
+    }
+    let weight = |place: Place<'e>| match place {
+        Place::After(bytes, _) => (bytes, 1, place),
+        Place::Segment(_) => (bytes.get(&place).copied().unwrap_or(u64::MAX), 0, place),
+    };
+    let all: BTreeSet<_> = ways.iter().flat_map(|way| [way.from, way.to]).map(weight).collect();
+    let mut ready: BTreeSet<_> =
+        all.iter().copied().filter(|(.., place)| ahead.get(place).is_none_or(|count| *count == 0)).collect();
+    let mut rest = all.into_iter();
+    let (mut order, mut placed) = (Vec::new(), HashSet::new());
+    while let Some((.., place)) = ready.pop_first().or_else(|| rest.next()) {
+        if !placed.insert(place) {
+            continue;
+        }
+        order.push(place);
+        for next in next.get(&place).into_iter().flatten() {
+            let count = ahead.entry(*next).or_insert(0);
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                ready.insert(weight(*next));
+            }
+        }
+    }
+    order
+}
+
+/// Chooses steps that share nothing and cover as much as possible, as few of them as do. Returns which ones, and of each place
+/// whether the way to it from the place before is covered. A step that leads nowhere or back shares nothing.
+fn cover(steps: &[(usize, usize)], places: usize) -> (Vec<bool>, Vec<bool>) {
+    let mut is_chosen: Vec<bool> = steps.iter().map(|(from, to)| from >= to).collect();
+    let mut ending: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (step, (_, to)) in steps.iter().enumerate().filter(|(step, _)| !is_chosen[*step]) {
+        ending.entry(*to).or_default().push(step);
+    }
+    // Up to each place: how much is covered, by how many steps, and the last of them if it ends there.
+    let mut best: Vec<(usize, usize, Option<usize>)> = vec![(0, 0, None)];
+    for place in 1..places {
+        let (covered, count, _) = best[place - 1];
+        let mut here = (covered, count, None);
+        for step in ending.get(&place).into_iter().flatten() {
+            let from = steps[*step].0;
+            let (covered, count) = (best[from].0 + place - from, best[from].1 + 1);
+            if covered > here.0 || (covered == here.0 && count < here.1) {
+                here = (covered, count, Some(*step));
+            }
+        }
+        best.push(here);
+    }
+    let mut covered = vec![false; places];
+    let mut place = places.saturating_sub(1);
+    while place > 0 {
+        match best[place].2 {
+            Some(step) => {
+                is_chosen[step] = true;
+                covered[steps[step].0 + 1..=place].fill(true);
+                place = steps[step].0;
+            }
+            None => place -= 1,
+        }
+    }
+    (is_chosen, covered)
+}
+
+/// Returns the stretches that are not covered, each with the first step that has it.
+fn left_over(steps: &[(usize, usize)], covered: &[bool]) -> Vec<(usize, usize, usize)> {
+    let mut first: Vec<Option<usize>> = vec![None; covered.len()];
+    let mut open: BTreeSet<usize> = BTreeSet::new();
+    let mut changes: BTreeMap<usize, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+    for (step, (from, to)) in steps.iter().enumerate().filter(|(_, (from, to))| from < to) {
+        changes.entry(*from).or_default().0.push(step);
+        changes.entry(*to).or_default().1.push(step);
+    }
+    for (place, first) in first.iter_mut().enumerate() {
+        *first = open.first().copied().filter(|_| !covered[place]);
+        if let Some((begun, ended)) = changes.get(&place) {
+            ended.iter().for_each(|step| {
+                open.remove(step);
+            });
+            open.extend(begun);
+        }
+    }
+    let mut stretches: Vec<(usize, usize, usize)> = Vec::new();
+    for (place, step) in first.into_iter().enumerate() {
+        match (step, stretches.last_mut()) {
+            (Some(step), Some((last, _, to))) if *last == step && *to + 1 == place => *to = place,
+            (Some(step), _) => stretches.push((step, place - 1, place)),
+            (None, _) => {}
+        }
+    }
+    stretches
+}

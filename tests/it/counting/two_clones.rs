@@ -1,0 +1,102 @@
+//! One session that two clones go on with in different ways, and records without words.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::{answers, objects, total, usage};
+use crate::support::Scratch;
+
+/// Two branches from a commit: `ours` was made here, `theirs` in a clone to which the transcript was copied, and all notes and
+/// words are here. If `is_recorded`, the common beginning is recorded on a commit before both.
+fn continued_twice(is_recorded: bool) -> (Scratch, PathBuf) {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("long");
+    session.prompt("the beginning");
+    answers(&session, "msg_common", "claude-opus-4-8", &usage());
+    session.edits("common.txt", "words\n");
+    if is_recorded {
+        session.commits("common");
+    }
+    let clone = scratch.root().join("clone");
+    scratch.git(["clone", "-q", ".", clone.to_str().unwrap()]).ok();
+    for name in ["notes/shiftlog", "shiftlog/sessions"] {
+        scratch.git_in(&clone, ["fetch", "-q", "origin", &format!("+refs/{name}*:refs/{name}*")]).ok();
+    }
+    let beginning = session.text();
+    scratch.shiftlog_in(&clone, "init", ["--agent=claude", "-q"]).ok();
+    scratch.git_in(&clone, ["switch", "-q", "-c", "theirs"]).ok();
+    scratch.git(["switch", "-q", "-c", "ours"]).ok();
+    let copied = scratch.session_in("long", &clone);
+    std::fs::write(scratch.root().join("kept"), &beginning).unwrap();
+    let go_on = |session: &crate::support::Session<'_>, name: &str| {
+        session.prompt(&format!("go on with {name}"));
+        answers(session, &format!("msg_{name}"), "claude-opus-4-8", &usage());
+        std::fs::write(session.dir.join(format!("{name}.txt")), "words\n").unwrap();
+        session.calls(
+            name,
+            "Write",
+            &json!({ "file_path": session.dir.join(format!("{name}.txt")), "content": "words\n" }),
+        );
+        session.answers(name, "done");
+        session.commits(&format!("add {name}"));
+        session.hook("SessionEnd");
+    };
+    go_on(&session, "ours");
+    // The transcript of the clone is another file with the same beginning.
+    std::fs::write(&copied.transcript, &beginning).unwrap();
+    go_on(&copied, "theirs");
+    scratch.git(["fetch", "-q", clone.to_str().unwrap(), "+refs/heads/theirs:refs/heads/theirs"]).ok();
+    let from = format!("{}", clone.display());
+    scratch.git(["remote", "add", "origin", &from]).ok();
+    scratch.shiftlog("sync", ["pull", "-q"]);
+    (scratch, clone)
+}
+
+#[test]
+fn the_common_beginning_counts_once_and_both_ends_count() {
+    for is_recorded in [true, false] {
+        let (scratch, _) = continued_twice(is_recorded);
+        for name in ["ours", "theirs"] {
+            assert_eq!(scratch.records(name).len(), 1, "{name} has its record");
+        }
+        for options in [&["--branches"][..], &["--branches", "--words"]] {
+            let all = total(&scratch, options);
+            assert_eq!((&all["turns"], &all["cost"]), (&json!(3), &json!("0.16125")), "{is_recorded} {options:?}");
+        }
+        for key in ["commit", "branch", "author", "day", "path", "session", "model"] {
+            let groups = objects(&scratch, &["--branches", &format!("--by={key}")]);
+            let turns: u64 = groups.iter().take(groups.len() - 1).map(|group| group["turns"].as_u64().unwrap()).sum();
+            assert_eq!(turns, 3, "{key}");
+        }
+        let page = scratch.shiftlog("export", ["--html", "ours", "theirs"]).ok();
+        let turns = if is_recorded { "<li>2 turns</li>" } else { "<li>3 turns</li>" };
+        assert!(page.contains(turns), "{is_recorded}: {page}");
+    }
+}
+
+#[test]
+fn where_only_notes_are_shared_nothing_counts_twice_without_a_word() {
+    let (scratch, _) = continued_twice(false);
+    let bare = scratch.root().join("notes");
+    scratch.git(["clone", "-q", "--no-local", ".", bare.to_str().unwrap()]).ok();
+    scratch.git_in(&bare, ["fetch", "-q", "origin", "refs/notes/shiftlog:refs/notes/shiftlog"]).ok();
+    let ran = scratch.shiftlog_in(&bare, "stats", ["--by=agent", "origin/ours", "origin/theirs"]);
+    let told = "warning: 1 record may have more than others that overlap, and count not at all; the words that tell it are not here\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, told), "{}", ran.stdout);
+    assert!(ran.stdout.contains("at least 2 turns"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("at least 0.11"), "{}", ran.stdout);
+    let json = scratch.shiftlog_in(&bare, "stats", ["--json", "origin/ours", "origin/theirs"]).stdout;
+    let sum: serde_json::Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
+    assert_eq!((&sum["uncounted"], &sum["atLeast"]), (&json!(true), &json!(true)));
+    // Each alone is whole.
+    let ran = scratch.shiftlog_in(&bare, "stats", ["--by=agent", "origin/ours"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    // Pages say the same, once, with the reason.
+    let ran = scratch.shiftlog_in(&bare, "export", ["--html", "-o", "site/", "origin/ours", "origin/theirs"]);
+    assert_eq!(ran.stderr.matches(told).count(), 1, "{}", ran.stderr);
+    let page = |name: &str| std::fs::read_to_string(bare.join("site").join(name)).unwrap();
+    assert!(page("index.html").contains("at least 2 turns"), "{}", page("index.html"));
+    let session = page("claude~long.html");
+    assert!(session.contains("<li>at least 2 turns</li>") && session.contains("count not at all"), "{session}");
+}
