@@ -16,8 +16,9 @@ use super::recorder::Recorder;
 use super::sessions::{
     KEEP_SECS, close_abandoned, find_runners, named_by_environment, recent_unreported, save_changed,
 };
-use super::state::{AwaitedResult, Patience, State, TrackedSession};
+use super::state::State;
 use super::told;
+use super::tracked::{AwaitedResult, Patience, TrackedSession};
 use crate::agent;
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;

@@ -11,7 +11,7 @@ use super::process;
 use super::recorder::Recorder;
 use super::rewritten;
 use super::sessions::{KEEP_SECS, close_abandoned, new_live, save_changed};
-use super::state::{AwaitedResult, Patience, TrackedSession};
+use super::tracked::{AwaitedResult, Patience, TrackedSession};
 use crate::agent::{self, Agent, Event, Payload};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;

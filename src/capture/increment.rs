@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::choose::below;
 use super::pending::Capture;
 use super::reading::{Reading, Survey};
-use super::state::SegmentEnd;
+use super::segment_end::SegmentEnd;
 use crate::error::Result;
 use crate::git::{ObjectId, Repository};
 use crate::record::edits;

@@ -3,7 +3,7 @@
 use super::choose::kind_of_move;
 use super::new_words::{record_sub_agents, unrecorded};
 use super::recorder::Recorder;
-use super::state::TrackedSession;
+use super::tracked::TrackedSession;
 use crate::agent;
 use crate::error::Result;
 use crate::git::ObjectId;

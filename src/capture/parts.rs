@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::increment::Increment;
+use super::progress::Progress;
 use super::reading::Reading;
 use super::recorder::Recorder;
-use super::state::Progress;
 use crate::agent;
 use crate::error::Result;
 use crate::git::ObjectId;

@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::State;
 use super::choose::CommitKind;
-use super::state::{SegmentEnd, TrackedSession, write_private};
+use super::segment_end::SegmentEnd;
+use super::state::write_private;
+use super::tracked::TrackedSession;
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::record::Record;

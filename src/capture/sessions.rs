@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use super::new_words::archive_session;
 use super::process;
 use super::recorder::Recorder;
-use super::state::{State, TrackedSession};
+use super::state::State;
+use super::tracked::TrackedSession;
 use crate::agent::{self, Agent, FoundTranscript};
 use crate::error::Result;
 use crate::git::date::Time;
@@ -182,7 +183,7 @@ pub(crate) fn new_live(key: &SessionKey, transcript: PathBuf) -> TrackedSession 
         is_over: false,
         has_tool_hooks: false,
         head: None,
-        progress: crate::capture::state::Progress::default(),
+        progress: crate::capture::progress::Progress::default(),
         sub_agents: BTreeMap::new(),
         awaited_result: None,
         answered_commit: None,

@@ -4,9 +4,11 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
 
+use super::progress::Progress;
 use super::reading::{Extent, Reading, SessionContext};
 use super::sessions::{named_by_environment, recent_unreported};
-use super::state::{Progress, State, TrackedSession};
+use super::state::State;
+use super::tracked::TrackedSession;
 use crate::agent;
 use crate::archive::Archive;
 use crate::error::Result;

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::increment::Increment;
 use super::recorder::Recorder;
-use super::state::TrackedSession;
+use super::tracked::TrackedSession;
 use crate::agent;
 use crate::archive::hex;
 use crate::error::Result;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::capture::state::SegmentEnd;
+use crate::capture::segment_end::SegmentEnd;
 use crate::error::Result;
 use crate::git::{ObjectId, Repository};
 use crate::notes;

@@ -16,7 +16,7 @@ use bstr::ByteSlice as _;
 use crate::capture::State;
 use crate::capture::process::Process;
 use crate::capture::reading::Redaction;
-use crate::capture::state::TrackedSession;
+use crate::capture::tracked::TrackedSession;
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Order, Range, Repository, Tip};

@@ -9,8 +9,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Document, Migration, Session, TIMEOUT};
 use crate::archive::{Archive, hex};
+use crate::capture::progress::Progress;
 use crate::capture::reading::{Reading, Redaction, SessionContext, Survey};
-use crate::capture::state::{Progress, SegmentEnd};
+use crate::capture::segment_end::SegmentEnd;
 use crate::error::Result;
 use crate::git::{ObjectId, Repository};
 use crate::record::{Note, Record};

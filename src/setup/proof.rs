@@ -8,7 +8,7 @@ use super::finding::Finding;
 use super::{Wanted, agents};
 use crate::agent::{self, Agent, HookFile, HookForm, Permission};
 use crate::capture::State;
-use crate::capture::state::TrackedSession;
+use crate::capture::tracked::TrackedSession;
 use crate::error::Result;
 use crate::git::Repository;
 use crate::git::date::Time;

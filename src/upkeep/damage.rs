@@ -3,7 +3,9 @@
 use std::time::Instant;
 
 use crate::archive::{self, Archive};
-use crate::capture::state::{Progress, State, TrackedSession};
+use crate::capture::progress::Progress;
+use crate::capture::state::State;
+use crate::capture::tracked::TrackedSession;
 use crate::error::Result;
 use crate::git::{ObjectId, REMOTES_PREFIX, Repository};
 use crate::record::{kept, tombstone};

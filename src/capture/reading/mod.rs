@@ -10,10 +10,10 @@
 mod lines;
 mod resume;
 mod store;
+mod survey;
 
 use std::fs::File;
 use std::io::Cursor;
-use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::rc::Rc;
@@ -23,10 +23,12 @@ use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_64;
 
 pub use self::lines::Source;
-use self::lines::{Bounded, CHUNK_BYTES, LineChunk, Lines};
+use self::lines::{Bounded, CHUNK_BYTES, Lines};
+pub use self::survey::Survey;
 use super::left_out::is_too_large;
-use super::state::{AwaitedResult, Progress, ResumePoint, SegmentEnd};
-use crate::agent::{Agent, Parser};
+use super::progress::{Progress, ResumePoint};
+use super::segment_end::SegmentEnd;
+use crate::agent::Agent;
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
@@ -34,14 +36,7 @@ use crate::git::date::Time;
 use crate::record::before;
 use crate::record::tombstone::Tombstones;
 use crate::redact::Redactor;
-use crate::transcript::{Before, Part, SessionKey, Tally, complete_lines};
-
-/// How many hexadecimal digits Git prints of a commit id at least, unless configured otherwise.
-const SHORT_ID_DIGITS: usize = 7;
-/// How many commit ids are kept of one result.
-const MAX_RESULT_IDS: usize = 256;
-/// How many bytes are parsed at once: parsed messages take as much memory as their text.
-const PARSED_BYTES: usize = 64 << 10;
+use crate::transcript::{Before, SessionKey, Tally};
 
 /// The redactor, or the reason why there is none; without one nothing is stored.
 pub type Redaction = Rc<Result<Redactor>>;
@@ -73,92 +68,6 @@ pub enum Extent {
     Over,
     /// The complete lines before this position.
     Until(u64),
-}
-
-/// The result of a tool call in a transcript.
-#[derive(Clone, Debug)]
-pub struct ResultLine {
-    /// The id of the tool call.
-    pub call_id: String,
-    /// The position after its line.
-    pub end: u64,
-    /// The commits that the result may name.
-    named: Vec<NamedCommit>,
-}
-
-/// A word of a tool's result that may be a commit id.
-#[derive(Clone, Copy, Debug)]
-struct NamedCommit {
-    /// The number that its first digits are.
-    short_id: u32,
-    /// Whether the id is where `git commit` prints that of its new commit: `[main 4e1c2aa] subject`.
-    is_made: bool,
-}
-
-impl ResultLine {
-    /// Says whether the result names a commit.
-    fn names(&self, commit_id: &str) -> bool {
-        let wanted = short_id(commit_id);
-        self.named.iter().any(|named| Some(named.short_id) == wanted)
-    }
-
-    /// Says whether the result tells, as `git commit` does, that a commit was made.
-    pub fn tells_of_making(&self, commit_id: &str) -> bool {
-        let wanted = short_id(commit_id);
-        self.named.iter().any(|named| named.is_made && Some(named.short_id) == wanted)
-    }
-}
-
-/// Counts and tool results of an increment.
-#[derive(Default)]
-pub struct Survey {
-    /// Counts, prompts, edited paths.
-    pub tally: Tally,
-    /// The results of tool calls, in order.
-    pub results: Vec<ResultLine>,
-    /// The position after the last line that was counted. An unfinished private key at the end is not counted; the next
-    /// capture takes it.
-    pub until: u64,
-}
-
-impl Survey {
-    /// Returns the awaited result: the one of the call, or else one that names the commit. Some agents give a call one id in
-    /// hooks and another in the transcript.
-    pub fn result_of(&self, awaited: &AwaitedResult) -> Option<&ResultLine> {
-        if awaited.is_unsure {
-            return self.results.iter().find(|result| result.tells_of_making(&awaited.commit));
-        }
-        let is_of_call = |result: &&ResultLine| awaited.call.as_deref() == Some(&*result.call_id);
-        let names_commit = |result: &&ResultLine| result.names(&awaited.commit);
-        self.results.iter().find(is_of_call).or_else(|| self.results.iter().find(names_commit))
-    }
-
-    /// Counts the next chunk.
-    ///
-    /// # Errors
-    ///
-    /// [`Kind::Busy`] if the deadline passes.
-    fn add(&mut self, chunk: &LineChunk, parser: &mut dyn Parser, deadline: Option<Instant>) -> Result<()> {
-        for part in in_parts(chunk.redacted()) {
-            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                return Err(Error::new(Kind::Busy, "the transcript takes too long to read"));
-            }
-            let messages = parser.parse(&chunk.redacted()[part.clone()]);
-            self.tally.add(&messages);
-            for message in &messages {
-                self.results.extend(message.parts.iter().filter_map(|each| match each {
-                    Part::ToolResult(result) => Some(ResultLine {
-                        call_id: result.call_id.clone(),
-                        end: chunk.position(part.start + message.span.end),
-                        named: named_in(&result.text),
-                    }),
-                    _ => None,
-                }));
-            }
-        }
-        self.until = chunk.end();
-        Ok(())
-    }
 }
 
 /// A transcript, and how much of it the archive has.
@@ -395,53 +304,8 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Cuts lines into parts of about [`PARSED_BYTES`], each of whole lines.
-fn in_parts(lines: &[u8]) -> Vec<Range<usize>> {
-    let mut parts = Vec::new();
-    let mut start = 0;
-    while start < lines.len() {
-        let near = lines.len().min(start + PARSED_BYTES);
-        let end = match complete_lines(&lines[start..near]) {
-            0 => lines[near..].iter().position(|byte| *byte == b'\n').map_or(lines.len(), |rest| near + rest + 1),
-            length => start + length,
-        };
-        parts.push(start..end);
-        start = end;
-    }
-    parts
-}
-
 fn cannot_redact(error: &Error) -> Error {
     Error::new(error.kind(), "cannot redact secrets").because(error.to_string())
-}
-
-/// Returns the number that the first digits of a commit id are; `None` if the word is none.
-fn short_id(word: &str) -> Option<u32> {
-    let is_id = word.len() <= 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    u32::from_str_radix(word.get(..SHORT_ID_DIGITS).filter(|_| is_id)?, 16).ok()
-}
-
-/// Returns the last commit ids that a text may name. Other output of the command comes before them.
-fn named_in(text: &str) -> Vec<NamedCommit> {
-    let named = text.lines().rev().flat_map(|line| {
-        let made = made_in(line);
-        let words = line.split(|c: char| !c.is_alphanumeric()).rev().filter_map(short_id);
-        words.map(move |short_id| NamedCommit { short_id, is_made: Some(short_id) == made })
-    });
-    named.take(MAX_RESULT_IDS).collect()
-}
-
-/// Returns the commit of a line such as `[main 4e1c2aa] subject`, also with `(root-commit)` before the id, or of one such as
-/// `Commit 4e1c2aa subject`, which an agent prints for a commit that it has made itself.
-fn made_in(line: &str) -> Option<u32> {
-    let line = line.trim_start();
-    if let Some((id, _)) = line.strip_prefix("Commit ").and_then(|told| told.split_once(' ')) {
-        return short_id(id);
-    }
-    // An agent may name what follows.
-    let line = line.strip_prefix("Output: ").unwrap_or(line);
-    let (inside, _) = line.strip_prefix('[')?.split_once("] ")?;
-    short_id(inside.rsplit_once(' ')?.1)
 }
 
 /// Renders a document, or a session in a database, as lines.
