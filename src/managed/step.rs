@@ -76,7 +76,8 @@ impl Step {
         }
     }
 
-    /// Returns the same step at other paths. What a file or a link had before it is as it was seen.
+    /// Returns the same step at other paths. What it writes, and what was there before it, stay: a link that it has made already
+    /// must be known as its own.
     pub fn map_paths(self, change: impl Fn(&Path) -> PathBuf) -> Self {
         let path = |path: PathBuf| change(&path);
         match self {
@@ -85,7 +86,7 @@ impl Step {
                 Step::Write { path: path(at), content, mode, modified, before }
             }
             Step::Link { path: at, target, modified, before } => {
-                Step::Link { path: path(at), target: path(target), modified, before }
+                Step::Link { path: path(at), target, modified, before }
             }
             Step::Remove { path: at, before } => Step::Remove { path: path(at), before },
             Step::RemoveDirectory { path: at } => Step::RemoveDirectory { path: path(at) },

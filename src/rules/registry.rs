@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::tree::{META, tree_digest};
-use super::{Place, block, generate};
+use super::{Place, STORE, block, generate};
 use crate::error::{Error, Kind, Result};
 use crate::managed::disk::{self, Modified, Node};
 use crate::managed::file::digest;
@@ -78,7 +78,10 @@ impl Entry {
             (Owned::Block, Ok(Node::File { bytes, .. })) => {
                 block::split(&bytes).is_some_and(|split| stable_digest(split.block) == self.digest)
             }
-            (Owned::Link, Ok(Node::Link(target))) => *target.display().to_string() == *self.digest,
+            (Owned::Link, Ok(Node::Link(target))) => {
+                let leads_into_store = target.iter().any(|part| part == STORE);
+                leads_into_store && *target.display().to_string() == *self.digest
+            }
             (Owned::Tree, Ok(Node::Directory)) => {
                 disk::is_there(&path.join(META)) && disk::tree(path).is_ok_and(|tree| tree_digest(&tree) == self.digest)
             }

@@ -93,7 +93,7 @@ impl Planner<'_> {
         let mut ends: Vec<PathBuf> = Vec::new();
         for path in paths {
             let Some(end) = self.end_of(&path) else { continue };
-            let is_ours = self.has_ours(&end);
+            let is_ours = self.has_ours(&end) || self.registry.get(&path).is_some_and(|entry| entry.is_at(&end));
             if self.registry.entries.contains_key(&end) || self.is_in_gits(&end) {
                 continue;
             }

@@ -201,7 +201,8 @@ impl Planner<'_> {
                 self.leave(&path, "is in a directory of Git's now, and stays", None);
                 continue;
             }
-            if !self.is_expected(&path, &entry) && !self.has_ours(&path) && !self.is_gone(&path, &entry) {
+            let is_ours = self.has_ours(&path) || entry.is_at(&path);
+            if !is_ours && !self.is_expected(&path, &entry) && !self.is_gone(&path, &entry) {
                 // A registry that somebody else has written could name any file.
                 let shown = self.store.place.shown(&path);
                 self.warnings

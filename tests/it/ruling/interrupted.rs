@@ -13,6 +13,8 @@ fn fresh() -> (Home, String) {
     home.write(".codex/skills/review/SKILL.md", "my own review\n");
     home.write(".claude/skills/review/SKILL.md", "another review\n");
     home.write(".gemini/GEMINI.md", "mine, too\n");
+    // Links that are made before the command is killed.
+    home.write(".ai-agent/skills/linked/SKILL.md", "a skill\n");
     let before = home.written(&home.path(""));
     (home, before)
 }
