@@ -69,7 +69,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         plan.remarks().iter().for_each(|remark| cli::warning(remark));
         plan.hints().iter().for_each(|hint| cli::hint(&repo, hint));
-        let has_left = !plan.left().is_empty();
+        plan.failures().iter().for_each(cli::error);
+        let is_whole = plan.failures().is_empty();
+        let has_left = !plan.left().is_empty() || !is_whole;
         let mut steps = setup::describe(&plan);
         steps.extend(refs.iter().map(|name| format!("delete {name}")));
         if !refs.is_empty() {
@@ -89,7 +91,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             remove_lone_lock(&repo);
         }
         cli::print_steps(&steps, options.quiet.is_on && !options.dry_run)?;
-        Ok(Outcome::Done)
+        Ok(if is_whole { Outcome::Done } else { Outcome::No })
     })
 }
 

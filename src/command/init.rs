@@ -116,6 +116,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let steps = setup::describe(&plan);
         plan.remarks().iter().for_each(|remark| cli::warning(remark));
         plan.hints().iter().for_each(|hint| cli::hint(&repo, hint));
+        plan.failures().iter().for_each(cli::error);
+        let is_whole = plan.failures().is_empty();
         let is_known = |agent: &dyn Agent| agent.is_installed() || setup::has_hooks(&repo, agent);
         if !is_choice && !agent::all().any(is_known) {
             cli::warning("no agent found on this machine");
@@ -130,6 +132,6 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 .unwrap_or_else(|error| cli::warning(&error.to_string()));
         }
         cli::print_steps(&steps, options.quiet.is_on && !options.dry_run)?;
-        Ok(Outcome::Done)
+        Ok(if is_whole { Outcome::Done } else { Outcome::No })
     })
 }

@@ -8,7 +8,7 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use serde_json::Value;
 
-use super::toml;
+use super::{file, toml};
 use crate::error::{Error, Result};
 
 /// The name of our server in all of them.
@@ -203,7 +203,7 @@ pub struct Declared {
 /// Returns our server as the clients of a working tree would start it; `program` is the one that `init` would name.
 pub fn declared(worktree: &Path, program: &Path) -> Vec<Declared> {
     let of_client = |client: &Client| {
-        let text = std::fs::read_to_string(worktree.join(client.file)).ok()?;
+        let text = file::text(&worktree.join(client.file))?;
         let entry = match client.form {
             EntryForm::Toml => client.toml_entry(&text)?,
             _ => {

@@ -96,6 +96,16 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
+/// Returns the bytes of a file that may be missing, unreadable or none at all.
+pub fn contents(path: &Path) -> Option<Vec<u8>> {
+    read(path).ok().flatten()
+}
+
+/// Does the same for a text.
+pub fn text(path: &Path) -> Option<String> {
+    String::from_utf8(contents(path)?).ok()
+}
+
 /// Replaces a file or a link in one step: `make` makes the new one under the name of an [`unfinished`] file.
 ///
 /// # Errors

@@ -24,6 +24,9 @@ pub struct Installed {
     /// The config values that were added to the repository's own config.
     #[serde(default)]
     pub config: Vec<(String, String)>,
+    /// How the config file is put back, if only we have changed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_file: Option<EditedConfig>,
     /// Files that are named there and belong to another repository: this one is a copy of it.
     #[serde(skip)]
     pub foreign: Vec<PathBuf>,
@@ -43,6 +46,15 @@ pub struct EditedFile {
     /// The name that the file has while it is being written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<String>,
+}
+
+/// The config file as Git has made it of the one that was there.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct EditedConfig {
+    /// SHA-256 of the file, in hex.
+    pub after: String,
+    /// What turns it back into what was there.
+    pub splices: Vec<Splice>,
 }
 
 impl Installed {

@@ -10,6 +10,7 @@
 
 pub(crate) mod client;
 pub(crate) mod disk;
+mod edit;
 pub(crate) mod file;
 pub(crate) mod hook;
 mod installed;
@@ -23,8 +24,8 @@ mod toml;
 use std::time::Duration;
 
 pub use self::client::Declared;
+pub(crate) use self::edit::Edit;
 pub(crate) use self::kind::FileKind;
-pub(crate) use self::plan::Edit;
 pub use self::plan::{Left, Plan};
 pub(crate) use self::step::Step;
 

@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::file;
 use crate::git::{Repository, Worktree};
 
 /// What the name of a file outside the repository begins with.
@@ -113,7 +114,7 @@ fn follow(path: &Path, links: usize) -> PathBuf {
 
 /// Says whether a linked worktree names this git directory. One of the repository that this is a copy of names that.
 fn is_its_own(top: &Path, git_dir: &Path) -> bool {
-    let text = std::fs::read_to_string(top.join(".git")).unwrap_or_default();
+    let text = file::text(&top.join(".git")).unwrap_or_default();
     text.trim_end().strip_prefix("gitdir: ").is_some_and(|named| is_same(&top.join(named), git_dir))
 }
 

@@ -1,9 +1,13 @@
 //! Steps to take, which can be shown before they are taken.
 
+mod config;
+mod obstacles;
+
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::LOCK_TIMEOUT;
+use super::edit::Edit;
 use super::installed::{EditedFile, Installed, Original};
 use super::part::{has_our_part, is_blank, stripped};
 use super::place::Places;
@@ -11,21 +15,6 @@ use super::step::{self, Step};
 use super::{FileKind, disk, file};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, fault_point, private};
-
-/// One edit, and what must be known to take it back.
-#[derive(Clone, Debug)]
-pub enum Edit {
-    /// Make or change a file.
-    Write { path: PathBuf, before: Original, after: Vec<u8>, kind: FileKind, is_restore: bool },
-    /// Change a file, and nothing that would have to be put back.
-    Clean { path: PathBuf, after: Vec<u8> },
-    /// Remove a file that we, or an earlier tool, made.
-    Remove { path: PathBuf },
-    /// Add a value to the repository's config.
-    AddConfig { key: String, value: String },
-    /// Remove a value that we added.
-    RemoveConfig { key: String, value: String },
-}
 
 /// What to do, in order, and what to tell about it.
 pub struct Plan {
@@ -45,6 +34,10 @@ pub struct Plan {
     emptied: Vec<PathBuf>,
     /// The files that were read, with digests of what they had; `None` for one that was not there.
     read: Vec<(PathBuf, Option<String>)>,
+    /// The files that cannot be edited, and stay known.
+    obstructed: Vec<PathBuf>,
+    /// What is said of them.
+    failures: Vec<Error>,
 }
 
 /// A file outside the repository that is left alone, since nobody has agreed to change it.
@@ -55,20 +48,6 @@ pub struct Left {
     /// The path in the repository that leads there by a link; `None` for a hook in a directory outside, or for settings of
     /// the user's own.
     pub link: Option<PathBuf>,
-}
-
-impl Edit {
-    /// Returns the step in words, for `--dry-run` and for the report.
-    pub fn describe(&self) -> String {
-        match self {
-            Edit::Write { path, before: Original::Absent, .. } => format!("create {}", path.display()),
-            Edit::Write { path, is_restore: true, .. } => format!("restore {}", path.display()),
-            Edit::Write { path, .. } | Edit::Clean { path, .. } => format!("edit {}", path.display()),
-            Edit::Remove { path } => format!("remove {}", path.display()),
-            Edit::AddConfig { key, value } => format!("config {key} += {value}"),
-            Edit::RemoveConfig { key, value } => format!("config {key} -= {value}"),
-        }
-    }
 }
 
 impl Plan {
@@ -95,6 +74,8 @@ impl Plan {
             left: Vec::new(),
             emptied: Vec::new(),
             read: Vec::new(),
+            obstructed: Vec::new(),
+            failures: Vec::new(),
         })
     }
 
@@ -400,17 +381,28 @@ impl Plan {
             repo.require_unlocked_config()?;
         }
         self.installed.sweep();
-        let steps = std::mem::take(&mut self.steps);
+        let mut steps = std::mem::take(&mut self.steps);
+        if self.is_removal {
+            self.restore_config(&mut steps)?;
+        }
+        let config = self.original_config();
         let outcome = steps.iter().enumerate().try_for_each(|(number, step)| self.take(repo, number, step));
+        self.keep_config(config);
         if self.is_removal && outcome.is_ok() {
-            let is_needed = |directory: &PathBuf| self.left.iter().any(|left| left.path.starts_with(directory));
-            let (needed, done): (Vec<_>, Vec<_>) = self.installed.directories.drain(..).partition(is_needed);
+            let directories = std::mem::take(&mut self.installed.directories);
+            let is_left = |path: &Path| self.left.iter().any(|left| left.path.starts_with(path));
+            let is_needed = |directory: &PathBuf| is_left(directory) || self.has_obstructed(directory);
+            let (needed, done): (Vec<_>, Vec<_>) = directories.into_iter().partition(is_needed);
             for directory in done.iter().rev().chain(&self.emptied) {
                 // Only if it is empty: what the user put there since stays.
                 let _ = std::fs::remove_dir(directory);
             }
             self.installed.directories = needed;
-            self.installed.files.retain(|file| self.left.iter().any(|left| left.path == file.path));
+            let is_kept = |file: &EditedFile| {
+                self.left.iter().any(|left| left.path == file.path) || self.obstructed.contains(&file.path)
+            };
+            let kept = self.installed.files.iter().filter(|file| is_kept(file)).cloned().collect();
+            self.installed.files = kept;
         }
         self.installed.write(&self.common_dir, &self.places)?;
         if self.is_removal && outcome.is_ok() && self.installed.is_empty() {

@@ -76,6 +76,24 @@ impl Step {
         }
     }
 
+    /// Returns the same step at other paths. What it writes, and what was there before it, stay: a link that it has made already
+    /// must be known as its own.
+    pub fn map_paths(self, change: impl Fn(&Path) -> PathBuf) -> Self {
+        let path = |path: PathBuf| change(&path);
+        match self {
+            Step::MakeDirectory { path: at } => Step::MakeDirectory { path: path(at) },
+            Step::Write { path: at, content, mode, modified, before } => {
+                Step::Write { path: path(at), content, mode, modified, before }
+            }
+            Step::Link { path: at, target, modified, before } => {
+                Step::Link { path: path(at), target, modified, before }
+            }
+            Step::Remove { path: at, before } => Step::Remove { path: path(at), before },
+            Step::RemoveDirectory { path: at } => Step::RemoveDirectory { path: path(at) },
+            Step::Move { from, to } => Step::Move { from: path(from), to: path(to) },
+        }
+    }
+
     /// Says whether these are the bytes that the step writes.
     pub fn has_written(&self, bytes: &[u8]) -> bool {
         matches!(self, Step::Write { content, .. } if *content == STANDARD.encode(bytes))

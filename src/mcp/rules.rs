@@ -86,6 +86,10 @@ fn answer(work: &Work, report: Report, said: &str) -> Result<Answer, Refusal> {
             outside::line(&paths.join(", "))
         ));
     }
+    if !report.left.is_empty() {
+        let left: Vec<String> = report.left.iter().map(|left| left.why.clone()).take(20).collect();
+        return Err(outside::line(&format!("{}; all else is done: {}", left.join("; "), said.trim())));
+    }
     let mut value = report.to_json();
     let mut lines: Vec<String> = report.warnings.iter().take(MAX_CHANGES).cloned().collect();
     lines.push(said.to_owned());

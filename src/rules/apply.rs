@@ -12,7 +12,7 @@ use super::backup::{self, Backup};
 use super::registry::{Entry, Original, Registry};
 use super::report::Change;
 use super::store::Store;
-use super::{Place, Scope, block, generate, is_plain, places, shared, want};
+use super::{Place, Scope, block, generate, interrupted, is_plain, places, shared, want};
 use crate::error::{Error, Kind, Result};
 use crate::git::{fault_point, private};
 use crate::managed::disk::{self, Node};
@@ -53,6 +53,27 @@ struct Journal {
     taken: BTreeSet<PathBuf>,
 }
 
+impl Journal {
+    /// Returns the journal with the paths that it has here, if the base has or had another path there.
+    fn at(self, place: &Place) -> Self {
+        if self.base == place.base || !self.base.is_absolute() {
+            return self;
+        }
+        let here = |path: &Path| match path.strip_prefix(&self.base) {
+            Ok(rest) if rest == Path::new("") => place.base.clone(),
+            Ok(rest) => place.base.join(rest),
+            Err(_) => path.to_owned(),
+        };
+        Journal {
+            steps: self.steps.into_iter().map(|step| step.map_paths(here)).collect(),
+            registry: self.registry.map_paths(here),
+            previous: self.previous.map_paths(here),
+            taken: self.taken.iter().map(|path| here(path)).collect(),
+            ..self
+        }
+    }
+}
+
 /// Takes the lock of a store, and finishes what a process that was killed has begun.
 ///
 /// # Errors
@@ -89,15 +110,18 @@ pub fn lock_and_finish(place: &Place) -> Result<(private::Lock, bool)> {
         let corrupt = || Error::new(Kind::Corrupt, format!("cannot read '{}'", path.display()));
         let journal: Journal = serde_json::from_slice(&bytes).map_err(|error| unreadable(corrupt().because(error)))?;
         let base = crate::outside::line(&journal.base.display().to_string());
+        let (is_here, is_own) = (journal.base == place.base, journal.identity == disk::identity(&place.base));
+        let was_moved = !is_here && is_own && journal.identity.is_some();
+        let journal = journal.at(place);
         // A journal that came with a store from elsewhere can name this base, but does not know its identity.
-        if journal.base != place.base || journal.identity != disk::identity(&place.base) {
+        if !is_own || !is_here && !was_moved {
             let why = format!("a command was interrupted in '{base}', and is not finished here");
-            return Err(set_aside(place, &path, why));
+            return Err(set_aside(place, &path, &journal, why));
         }
         if let Some(strange) = strange_path(place, &journal) {
             let strange = crate::outside::line(&strange.display().to_string());
             let why = format!("a command was interrupted, and is not finished: nothing here writes to '{strange}'");
-            return Err(set_aside(place, &path, why));
+            return Err(set_aside(place, &path, &journal, why));
         }
         // Unfinished files of the killed process.
         for path in journal.steps.iter().filter_map(written) {
@@ -150,7 +174,7 @@ fn known_outside(place: &Place, planned: &Registry) -> BTreeSet<PathBuf> {
         known.extend(registry.entries.into_keys().chain(registry.directories));
     }
     if let Ok(store) = Store::read(place) {
-        known.extend(want::named(&store).into_iter().map(|(_, path)| path));
+        known.extend(want::named(&store).0.into_iter().map(|(_, path)| path));
     }
     known.extend(backup::saved(place).into_keys().filter(|path| place.allows(path)));
     let leads = |link: &Path, end: &Path| {
@@ -168,14 +192,22 @@ fn known_outside(place: &Place, planned: &Registry) -> BTreeSet<PathBuf> {
     known
 }
 
-/// Puts a journal aside that came here with the store: its steps are about files of another place. Returns what is to be told.
-fn set_aside(place: &Place, path: &Path, why: String) -> Error {
+/// Puts a journal aside that came here with the store: its steps are about files of another place. What it has done to files
+/// that are here now is written down. Returns what is to be told.
+fn set_aside(place: &Place, path: &Path, journal: &Journal, why: String) -> Error {
+    for path in journal.steps.iter().filter_map(written).filter(|path| place.own(path, false).is_some()) {
+        file::sweep(path, |name| journal.taken.contains(name));
+    }
+    if let Err(error) = interrupted::write_down(place, &journal.base, &journal.steps, &journal.registry) {
+        return error;
+    }
     let aside = place.state.join("journal-elsewhere.json");
     if let Err(error) = std::fs::rename(path, &aside) {
         return Error::io("move", path, error);
     }
     Error::other(why)
         .hint(format!("what it was about to write is in '{}'; the next command goes on without it", aside.display()))
+        .hint("'git shiftlog rules sync' writes all of it again, 'git shiftlog rules clean' takes back what is written")
 }
 
 /// Writes the backup and the journal, takes the steps, and writes the registry. The lock must be held.

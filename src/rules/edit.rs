@@ -139,7 +139,7 @@ impl Store {
                 return Err(Error::other(format!("'{path}' leads elsewhere by a symbolic link"))
                     .hint("name the place that it leads to, or add --follow"));
             }
-            self.unnamed = want::named(self);
+            self.unnamed = want::named(self).0;
         }
         self.manifest.set(group, name, value);
         self.is_changed = true;

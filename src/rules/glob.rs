@@ -2,13 +2,55 @@
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::Place;
 use crate::error::{Error, Result};
 use crate::managed::disk;
 
-/// The most entries of directories that one pattern looks at.
+/// The most entries of directories that all patterns of a store look at.
 const MAX_ENTRIES: usize = 200_000;
+/// How long they may take.
+const MAX_TIME: Duration = Duration::from_secs(5);
+
+/// How much all patterns of a store may look at together: others can have written them.
+#[derive(Debug)]
+pub struct Budget {
+    most: usize,
+    left: usize,
+    time: Duration,
+    deadline: Instant,
+    /// Why it was not enough, with the pattern at which that was.
+    pub shortage: Option<String>,
+}
+
+impl Budget {
+    /// Returns the budget of one look at the patterns of a store.
+    pub fn new() -> Self {
+        Self::of(MAX_ENTRIES, MAX_TIME)
+    }
+
+    fn of(most: usize, time: Duration) -> Self {
+        Budget { most, left: most, time, deadline: Instant::now() + time, shortage: None }
+    }
+
+    /// Takes one entry of a directory. Says whether it may be looked at.
+    fn take(&mut self) -> bool {
+        if self.shortage.is_none() {
+            // The clock is not free.
+            let is_late = self.left.is_multiple_of(64) && Instant::now() >= self.deadline;
+            self.shortage = match self.left.checked_sub(1) {
+                None => Some(format!("look at more than {} entries of directories", self.most)),
+                Some(_) if is_late => Some(format!("take longer than {} seconds", self.time.as_secs())),
+                Some(left) => {
+                    self.left = left;
+                    None
+                }
+            };
+        }
+        self.shortage.is_none()
+    }
+}
 
 /// Returns the absolute path that a configured one means: `~` is the home, a relative one begins at the base. A path below the
 /// base begins with the base, whatever the setting calls that.
@@ -52,12 +94,8 @@ pub fn is_pattern(path: &str) -> bool {
 ///
 /// # Errors
 ///
-/// If it looks at too many entries of directories: with a part of the paths, rules would be taken from the others.
-pub fn expand(pattern: &Path) -> Result<Vec<PathBuf>> {
-    expand_within(pattern, MAX_ENTRIES)
-}
-
-fn expand_within(pattern: &Path, most: usize) -> Result<Vec<PathBuf>> {
+/// If the budget is not enough: with a part of the paths, rules would be taken from the others.
+pub fn expand(pattern: &Path, budget: &mut Budget) -> Result<Vec<PathBuf>> {
     let parts: Vec<String> = pattern
         .components()
         .filter_map(|part| match part {
@@ -65,10 +103,11 @@ fn expand_within(pattern: &Path, most: usize) -> Result<Vec<PathBuf>> {
             _ => None,
         })
         .collect();
-    let (mut found, mut budget) = (Vec::new(), most);
-    if !walk(Path::new("/"), &parts, &mut budget, &mut found) {
+    let mut found = Vec::new();
+    if !walk(Path::new("/"), &parts, budget, &mut found) {
         let pattern = crate::outside::line(&pattern.display().to_string());
-        return Err(Error::other(format!("glob '{pattern}' looks at more than {most} entries of directories")));
+        let why = format!("the globs up to '{pattern}' {}", budget.shortage.as_deref().unwrap_or_default());
+        return Err(Error::other(why).hint("name fewer places, or with less of '*' and '**'"));
     }
     found.sort();
     found.dedup();
@@ -76,7 +115,7 @@ fn expand_within(pattern: &Path, most: usize) -> Result<Vec<PathBuf>> {
 }
 
 /// Returns whether all entries were looked at.
-fn walk(here: &Path, parts: &[String], budget: &mut usize, found: &mut Vec<PathBuf>) -> bool {
+fn walk(here: &Path, parts: &[String], budget: &mut Budget, found: &mut Vec<PathBuf>) -> bool {
     let Some((part, rest)) = parts.split_first() else {
         found.push(here.to_owned());
         return true;
@@ -87,10 +126,9 @@ fn walk(here: &Path, parts: &[String], budget: &mut usize, found: &mut Vec<PathB
     }
     let mut is_whole = part != "**" || walk(here, rest, budget, found);
     for entry in fs::read_dir(here).into_iter().flatten().flatten() {
-        if *budget == 0 || !is_whole {
+        if !is_whole || !budget.take() {
             return false;
         }
-        *budget -= 1;
         let Ok(name) = entry.file_name().into_string() else { continue };
         let is_hidden = name.starts_with('.');
         if part == "**" {
@@ -192,7 +230,7 @@ mod tests {
         }
         std::os::unix::fs::symlink(&top, top.join("a/loop")).unwrap();
         let found = |pattern: &str| -> Vec<String> {
-            expand(&top.join(pattern))
+            expand(&top.join(pattern), &mut Budget::new())
                 .unwrap()
                 .iter()
                 .map(|path| path.strip_prefix(&top).unwrap().display().to_string())
@@ -202,8 +240,14 @@ mod tests {
         assert_eq!(found("**/AGENTS.md"), ["a/AGENTS.md", "a/x/AGENTS.md", "b/AGENTS.md"]);
         assert_eq!(found("[ab]"), ["a", "b"]);
         assert!(found("nosuch/*").is_empty());
-        assert!(expand_within(&top.join("**/AGENTS.md"), 50).is_ok());
-        let error = expand_within(&top.join("**/AGENTS.md"), 3).unwrap_err().to_string();
-        assert!(error.ends_with("looks at more than 3 entries of directories"), "{error}");
+        let pattern = top.join("**/AGENTS.md");
+        let within = |budget: &mut Budget| expand(&pattern, budget).map_err(|error| error.to_string());
+        let mut budget = Budget::of(50, MAX_TIME);
+        within(&mut budget).unwrap();
+        let expected = |why: &str| Err(format!("the globs up to '{}' {why}", pattern.display()));
+        let later: Vec<_> = (0..50).map(|_| within(&mut budget)).collect();
+        let why = "look at more than 50 entries of directories";
+        assert_eq!(later.last(), Some(&expected(why)), "all patterns have one budget");
+        assert_eq!(within(&mut Budget::of(64, Duration::ZERO)), expected("take longer than 0 seconds"));
     }
 }

@@ -16,6 +16,7 @@ mod edit;
 mod generate;
 mod glob;
 mod import;
+mod interrupted;
 mod manifest;
 mod places;
 mod plan;
@@ -39,7 +40,7 @@ pub use self::import::{Choice, FoundRule};
 pub use self::manifest::{Conflict, Manifest, Rule, SkillTarget, SyncMode};
 pub use self::places::{FOLDERS, INSTRUCTION_TARGETS, RULE_TARGETS, SKILL_TARGETS};
 pub use self::registry::has_originals;
-pub use self::report::{Change, Drift, Overview, Report};
+pub use self::report::{Change, Drift, Left, Overview, Report};
 pub use self::store::Store;
 pub use self::work::{NewRule, Options, Targets, Work, has_store};
 use crate::error::{Error, Result};
@@ -156,6 +157,11 @@ impl Place {
     /// Says whether files may be written at a path: nowhere in a directory of Git's, and for a repository in its working tree
     /// alone.
     fn allows(&self, path: &Path) -> bool {
+        self.allows_name(path) && !path.ancestors().take_while(|above| **above != self.base).any(is_gits)
+    }
+
+    /// Says whether the name of a path allows that files are written there. Looks at no directory.
+    fn allows_name(&self, path: &Path) -> bool {
         let below = path.strip_prefix(&self.base).ok();
         let is_gits = below.unwrap_or(path).iter().any(|part| part.eq_ignore_ascii_case(".git"));
         !is_gits && (self.scope == Scope::Home || below.is_some())
@@ -218,7 +224,7 @@ impl Place {
             None if is_here => written.to_owned(),
             None => return None,
         };
-        (is_plain(&path) && self.allows(&path) && !path.starts_with(self.store())).then_some(path)
+        (is_plain(&path) && self.allows_name(&path) && !path.starts_with(self.store())).then_some(path)
     }
 
     /// Returns the absolute path of something that a registry says is kept, if it is in this place's backups.
@@ -257,6 +263,13 @@ fn one_name(base: &Path) -> Result<PathBuf> {
         )));
     }
     Ok(resolved)
+}
+
+/// Says whether a directory is one of Git's, whatever it is called: a bare repository, the separate directory of one, or that
+/// of a submodule or a linked working tree.
+fn is_gits(directory: &Path) -> bool {
+    let has = |name: &str| directory.join(name).is_dir();
+    disk::is_there(&directory.join("HEAD")) && (has("objects") && has("refs") || directory.join("commondir").is_file())
 }
 
 /// Says whether a path leads only down.

@@ -1,7 +1,8 @@
 //! Computes the steps from the wanted files, the registry and the files on disk.
 //!
-//! Read [`Planner::text`]: it decides about one generated file. Skills and taking back stand in `plan/`.
+//! Read [`Planner::text`]: it decides about one generated file. Skills, links and taking back stand in `plan/`.
 
+mod links;
 mod originals;
 mod others;
 mod skills;
@@ -15,12 +16,11 @@ use std::rc::Rc;
 
 use bstr::ByteSlice as _;
 
-use super::Scope;
 use super::backup::Backup;
 use super::block;
 use super::generate;
 use super::registry::{Entry, Original, Owned, Registry, stable_digest};
-use super::report::{Change, Drift};
+use super::report::{Change, Drift, Left};
 use super::store::Store;
 use super::want::{Wanted, What, Wishes};
 use crate::error::{Error, Result};
@@ -53,6 +53,8 @@ pub struct Planner<'o> {
     pub steps: Vec<Step>,
     pub changes: Vec<Change>,
     pub drift: Vec<Drift>,
+    /// What stays as it is, while all else is done.
+    pub left: Vec<Left>,
     /// Why the operation cannot be done.
     pub refused: Vec<String>,
     pub warnings: Vec<String>,
@@ -67,6 +69,10 @@ pub struct Planner<'o> {
     plain: HashSet<PathBuf>,
     /// Directories that are not ours, and in none of ours.
     free: HashSet<PathBuf>,
+    /// Whether directories are Git's.
+    gits: HashMap<PathBuf, bool>,
+    /// The files that the settings name, once they were looked for.
+    named: Option<Rc<Vec<(&'static str, PathBuf)>>>,
     /// The skills of the store that were read, by where they are.
     skills: HashMap<PathBuf, Rc<skills::Skill>>,
     /// What homes and repositories have written, by the directory that they are in.
@@ -88,6 +94,7 @@ impl<'o> Planner<'o> {
             steps: Vec::new(),
             changes: Vec::new(),
             drift: Vec::new(),
+            left: Vec::new(),
             refused: Vec::new(),
             warnings: Vec::new(),
             wanted: BTreeSet::new(),
@@ -96,6 +103,8 @@ impl<'o> Planner<'o> {
             discovered: HashSet::new(),
             plain: HashSet::new(),
             free: HashSet::new(),
+            gits: HashMap::new(),
+            named: None,
             skills: HashMap::new(),
             others: HashMap::new(),
             saved: None,
@@ -109,9 +118,15 @@ impl<'o> Planner<'o> {
     ///
     /// If something cannot be read, or if it cannot be done: nothing has been written then.
     pub fn plan(&mut self, wishes: &Wishes) -> Result<()> {
+        self.follow_entries();
         for wanted in &wishes.wanted {
             let has_final = matches!(wanted.what, What::Text { .. });
-            let Some(path) = self.real(&wanted.path, has_final) else { continue };
+            let Some(path) = self.real(&wanted.path, has_final) else {
+                // What was written there, or where the link has led to, stays.
+                self.wanted.extend(self.registry.followed.get(&wanted.path).cloned());
+                self.wanted.insert(wanted.path.clone());
+                continue;
+            };
             if self.registry.is_elsewhere(&self.store.place, &path) {
                 let shown = self.store.place.shown(&path);
                 self.warnings
@@ -193,57 +208,21 @@ impl<'o> Planner<'o> {
         self.refused.push(why);
     }
 
+    /// Leaves what is at a path as it is. `why` follows the path in the message.
+    fn leave(&mut self, path: &Path, why: &str, hint: Option<&str>) {
+        let why = format!("'{}' {why}", self.store.place.shown(path));
+        if !self.left.iter().any(|left| left.why == why) {
+            self.left.push(Left { path: path.to_owned(), why, hint: hint.map(str::to_owned) });
+        }
+    }
+
+    /// Leaves what is no file, at a path for a file.
+    fn leave_no_file(&mut self, path: &Path) {
+        self.leave(path, "is no file, and is left as it is", Some("move it away, and run the command again"));
+    }
+
     fn drifted(&mut self, path: &Path, what: &'static str) {
         self.drift.push(Drift { path: path.to_owned(), what });
-    }
-
-    /// Returns the path to write for a path: itself, or where links lead if these may be followed. `has_final` says that the
-    /// last component counts too.
-    fn real(&mut self, path: &Path, has_final: bool) -> Option<PathBuf> {
-        let Some(link) = self.first_link(path, has_final) else { return Some(path.to_owned()) };
-        let shown = self.store.place.shown(&link);
-        let resolved =
-            if has_final && disk::is_there(path) { path.canonicalize().ok() } else { disk::real_above(path) };
-        let is_known = resolved.is_some() && self.registry.followed.get(path) == resolved.as_ref();
-        match resolved {
-            _ if self.ways.is_forced && !self.ways.follows && link == path => return Some(path.to_owned()),
-            Some(resolved) if self.store.has(&resolved) => self.refuse(format!("'{shown}' is a link into the store")),
-            Some(resolved) if !self.store.place.allows(&resolved) => {
-                self.refuse(match self.store.place.scope {
-                    Scope::Home => format!("'{shown}' is a symbolic link that leads into a directory of Git's"),
-                    Scope::Repository => format!("'{shown}' is a symbolic link that leads out of the working tree"),
-                });
-            }
-            Some(resolved) if self.ways.follows || is_known => {
-                self.registry.followed.insert(path.to_owned(), resolved.clone());
-                return Some(resolved);
-            }
-            Some(_) => self.refuse(format!("'{shown}' is a symbolic link; --follow writes to where it leads")),
-            None => self.refuse(format!("'{shown}' is a symbolic link that leads nowhere")),
-        }
-        None
-    }
-
-    /// Returns the first link on the way from the base to a path. Outside of the base all links count but those in the root
-    /// directory, such as '/tmp' and '/home' on some systems.
-    fn first_link(&mut self, path: &Path, has_final: bool) -> Option<PathBuf> {
-        let base = &self.store.place.base;
-        let is_link = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
-        let first: PathBuf = path.components().take(2).collect();
-        let base = if path.starts_with(base) { base } else { &first };
-        let rest = path.strip_prefix(base).ok()?;
-        let above = path.parent().unwrap_or(base);
-        if !self.plain.contains(above) {
-            let mut here = base.clone();
-            for part in rest.parent().unwrap_or(Path::new("")) {
-                here.push(part);
-                if is_link(&here) {
-                    return Some(here);
-                }
-            }
-            self.plain.insert(above.to_owned());
-        }
-        Some(path.to_owned()).filter(|path| has_final && is_link(path))
     }
 
     /// Splits a file at the block of ours; `None` if it has none. `entry` is what is known of the file. Where the first or the
@@ -279,7 +258,7 @@ impl<'o> Planner<'o> {
     ) -> Result<()> {
         let Some(node) = self.observe_written(&path)? else { return Ok(()) };
         if matches!(node, Node::Directory | Node::Other) {
-            self.refuse(format!("cannot write '{}': it is no file", self.store.place.shown(&path)));
+            self.leave_no_file(&path);
             return Ok(());
         }
         if block::has_marker(text) {

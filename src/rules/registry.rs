@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Place, block, generate};
+use super::tree::{META, tree_digest};
+use super::{Place, STORE, block, generate};
 use crate::error::{Error, Kind, Result};
 use crate::managed::disk::{self, Modified, Node};
 use crate::managed::file::digest;
@@ -68,13 +69,36 @@ pub struct Entry {
 
 impl Entry {
     /// Says whether what was written is still at a path, unchanged.
-    fn is_at(&self, path: &Path) -> bool {
-        let Ok(Node::File { bytes, .. }) = disk::observe(path) else { return false };
-        match self.owned {
-            Owned::Whole => generate::is_generated(&bytes, false) && stable_digest(&bytes) == self.digest,
-            Owned::Block => block::split(&bytes).is_some_and(|split| stable_digest(split.block) == self.digest),
-            Owned::Link | Owned::Tree => false,
+    pub fn is_at(&self, path: &Path) -> bool {
+        match (self.owned, disk::observe(path)) {
+            (Owned::Whole, Ok(Node::File { bytes, .. })) => {
+                let is_generated = [false, true].iter().any(|has_front| generate::is_generated(&bytes, *has_front));
+                is_generated && stable_digest(&bytes) == self.digest
+            }
+            (Owned::Block, Ok(Node::File { bytes, .. })) => {
+                block::split(&bytes).is_some_and(|split| stable_digest(split.block) == self.digest)
+            }
+            (Owned::Link, Ok(Node::Link(target))) => {
+                let leads_into_store = target.iter().any(|part| part == STORE);
+                leads_into_store && *target.display().to_string() == *self.digest
+            }
+            (Owned::Tree, Ok(Node::Directory)) => {
+                disk::is_there(&path.join(META)) && disk::tree(path).is_ok_and(|tree| tree_digest(&tree) == self.digest)
+            }
+            _ => false,
         }
+    }
+
+    /// Returns the entry, if what is kept of its original is in the backups of a place.
+    pub fn here(self, place: &Place) -> Option<Self> {
+        let original = self.original.map_kept(|kept| place.own_backup(&kept))?;
+        Some(Entry { original, ..self })
+    }
+
+    /// Returns the entry with other paths.
+    fn map_paths(self, change: impl Fn(&Path) -> PathBuf) -> Self {
+        let original = self.original.clone().map_kept(|kept| Some(change(&kept)));
+        Entry { original: original.unwrap_or(Original::Absent), ..self }
     }
 }
 
@@ -114,6 +138,9 @@ pub struct Registry {
     /// The paths that the file names and that are not this place's.
     #[serde(skip)]
     pub dropped: Vec<PathBuf>,
+    /// The base that wrote the file, if that is this one before it was moved.
+    #[serde(skip)]
+    pub moved_from: Option<PathBuf>,
 }
 
 /// Says whether the rules of a working tree, whose Git directory this is, have replaced files that nobody has put back yet. A
@@ -163,17 +190,25 @@ impl Registry {
         // Another name of this base, or that of before a move. A registry of somebody else's can name such a base, too.
         let is_moved = self.base.as_ref().is_some_and(|base| disk::is_same(base, &place.base) || !disk::is_there(base));
         let own = |path: &Path| place.own(path, is_here);
-        let mut here = Registry { elsewhere: self.elsewhere, ..Registry::empty() };
-        here.elsewhere.extend(self.base.filter(|base| !is_here && base.is_absolute() && disk::is_directory(base)));
+        let moved_from = self.base.clone().filter(|base| is_moved && !is_here && base.is_absolute());
+        let mut here = Registry { elsewhere: self.elsewhere, moved_from, ..Registry::empty() };
         here.elsewhere.retain(|base| !disk::is_same(base, &place.base));
+        if let Some(base) = &self.base {
+            here.copied_from(place, base);
+        }
         for (path, entry) in self.entries {
             let own = own(&path).or_else(|| place.own(&path, is_moved && entry.is_at(&path)));
-            match (own, entry.original.map_kept(|kept| place.own_backup(&kept))) {
-                (Some(path), Some(original)) => drop(here.entries.insert(path, Entry { original, ..entry })),
-                _ => here.dropped.push(path),
+            match own.zip(entry.here(place)) {
+                Some((path, entry)) => drop(here.entries.insert(path, entry)),
+                None => here.dropped.push(path),
             }
         }
-        here.directories = self.directories.iter().filter_map(|path| own(path)).collect();
+        // One elsewhere is known by what is in it.
+        let own_directory = |path: &Path| {
+            let has_written = here.entries.keys().any(|written| written.starts_with(path));
+            own(path).or_else(|| place.own(path, is_moved && has_written))
+        };
+        here.directories = self.directories.iter().filter_map(|path| own_directory(path)).collect();
         let imported = self.imported.into_iter().filter_map(|(path, digest)| Some((own(&path)?, digest)));
         here.imported = imported.collect();
         // Where it led to a file that the home has written before it was moved, it still does.
@@ -207,10 +242,30 @@ impl Registry {
             imported: self.imported.iter().map(|(path, digest)| (of_base(path), digest.clone())).collect(),
             followed: self.followed.iter().map(|(path, end)| (of_base(path), of_base(end))).collect(),
             dropped: Vec::new(),
+            moved_from: None,
         };
         let mut bytes = serde_json::to_vec(&written).unwrap_or_default();
         bytes.push(b'\n');
         bytes
+    }
+
+    /// Returns the registry with other paths.
+    pub fn map_paths(self, change: impl Fn(&Path) -> PathBuf) -> Self {
+        let path = |path: PathBuf| change(&path);
+        Registry {
+            entries: self.entries.into_iter().map(|(at, entry)| (path(at), entry.map_paths(&change))).collect(),
+            directories: self.directories.into_iter().map(path).collect(),
+            imported: self.imported.into_iter().map(|(at, digest)| (path(at), digest)).collect(),
+            followed: self.followed.into_iter().map(|(link, end)| (path(link), path(end))).collect(),
+            ..self
+        }
+    }
+
+    /// Notes that a place is a copy of another base, if that is there.
+    pub fn copied_from(&mut self, place: &Place, base: &Path) {
+        if base.is_absolute() && disk::is_directory(base) && !disk::is_same(base, &place.base) {
+            self.elsewhere.insert(base.to_owned());
+        }
     }
 
     /// Says whether a path is below a base that this one is a copy of.

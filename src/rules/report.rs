@@ -29,11 +29,24 @@ pub struct Drift {
     pub what: &'static str,
 }
 
+/// Something that is in the way and stays as it is. All other files are written or taken back.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Left {
+    /// The absolute path.
+    pub path: PathBuf,
+    /// The reason, with the path in it.
+    pub why: String,
+    /// What the user can do about it.
+    pub hint: Option<String>,
+}
+
 /// The outcome of a command.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The changes, in order.
     pub changes: Vec<Change>,
+    /// What is in the way.
+    pub left: Vec<Left>,
     /// What was left alone since somebody has changed it. Then nothing was done.
     pub drift: Vec<Drift>,
     /// Warnings.
@@ -56,7 +69,7 @@ impl Report {
 
     /// Returns the line that says that there is nothing to clean, as far as anything is known.
     pub fn nothing_to_clean(&self) -> &'static str {
-        match self.warnings.is_empty() {
+        match self.warnings.is_empty() && self.left.is_empty() {
             true => "Nothing to clean -- no generated files or managed skills found.",
             false => "Nothing to clean -- nothing else is known to be generated.",
         }
@@ -73,9 +86,11 @@ impl Report {
         let [instructions, rules, skills] = self.counts;
         let change = |change: &Change| json!({ "path": change.path, "action": change.action });
         let drift = |drift: &Drift| json!({ "path": drift.path, "what": drift.what });
+        let left = |left: &Left| json!({ "path": left.path, "why": left.why });
         json!({
             "changed": self.changes.iter().map(change).collect::<Vec<_>>(),
             "drift": self.drift.iter().map(drift).collect::<Vec<_>>(),
+            "left": self.left.iter().map(left).collect::<Vec<_>>(),
             "warnings": self.warnings.iter().map(|warning| warning.trim()).collect::<Vec<_>>(),
             "counts": { "instructions": instructions, "rules": rules, "skills": skills },
             "backup_id": self.backup,

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::Scope;
 use super::generate::{self, Passage, Written};
+use super::glob::{self, Budget};
 use super::manifest::{Conflict, SyncMode, Target};
 use super::places::{self, Form, Rules};
 use super::registry::{Owned, Registry};
 use super::store::{Skill, Store};
-use super::{Scope, glob};
 use crate::error::Result;
 use crate::git::date::Time;
 use crate::managed::disk::{self, Node};
@@ -76,7 +77,7 @@ pub fn wishes(store: &Store, only: Option<&str>, now: Time) -> Result<Wishes> {
     let for_agent = |agent: &str| -> Vec<&Written> {
         rules.iter().filter(|written| !written.rule.exclude.iter().any(|excluded| excluded == agent)).collect()
     };
-    let mut wishes = Wishes::default();
+    let (mut wishes, mut budget) = (Wishes::default(), Budget::new());
     if is_repository && manifest.includes_home() && !place.shares_home {
         let how = "'git config shiftlog.rulesIncludeHome true' lets them into files that are committed";
         wishes.warnings.push(format!("    Warning: the rules of the home are left out; {how}"));
@@ -96,7 +97,7 @@ pub fn wishes(store: &Store, only: Option<&str>, now: Time) -> Result<Wishes> {
 
     let listing = instructions.iter().find(|target| matches!(target.name.as_str(), "cursor" | "codex"));
     if let Some(target) = listing {
-        let (paths, warnings) = configured(store, &manifest.agents_md_paths(), "AGENTS.md")?;
+        let (paths, warnings) = configured(store, &manifest.agents_md_paths(), "AGENTS.md", &mut budget)?;
         wishes.warnings.extend(warnings);
         let of = for_agent("agents-md");
         let (header, preamble) = (manifest.agents_md_header(), manifest.agents_md_preamble());
@@ -127,7 +128,7 @@ pub fn wishes(store: &Store, only: Option<&str>, now: Time) -> Result<Wishes> {
         want(&mut wishes, Wanted { path: place.base.join(file), target: agent, what: text(pieces, target.is_block) });
     }
     if only.is_none() {
-        let (paths, warnings) = configured(store, &manifest.claude_md_paths(), "CLAUDE.md")?;
+        let (paths, warnings) = configured(store, &manifest.claude_md_paths(), "CLAUDE.md", &mut budget)?;
         wishes.warnings.extend(warnings);
         let pieces = generate::joined(&head, &for_agent("claude"));
         for path in paths {
@@ -243,18 +244,21 @@ fn claude_front(cursor: &Value) -> String {
     format!("---\npaths: {}\n---\n\n", Value::from(globs.join(", ")))
 }
 
-/// Returns the files that the settings of a store name, each with what is written there. Paths that are refused have nothing of
-/// ours; a sync says why.
-pub fn named(store: &Store) -> Vec<(&'static str, PathBuf)> {
+/// Returns the files that the settings of a store name, each with what is written there, and a warning if patterns were not
+/// looked at whole. Paths that are refused have nothing of ours; a sync says why.
+pub fn named(store: &Store) -> (Vec<(&'static str, PathBuf)>, Option<String>) {
+    let mut budget = Budget::new();
     let paths = [
         ("agents-md", store.manifest.agents_md_paths(), "AGENTS.md"),
         ("claude-md", store.manifest.claude_md_paths(), "CLAUDE.md"),
     ];
-    let listed = |(target, paths, file): (&'static str, Vec<String>, &str)| {
-        let (listed, _) = configured(store, &paths, file).unwrap_or_default();
-        listed.into_iter().map(move |path| (target, path))
-    };
-    paths.into_iter().flat_map(listed).collect()
+    let mut named = Vec::new();
+    for (target, paths, file) in paths {
+        let (listed, _) = configured(store, &paths, file, &mut budget).unwrap_or_default();
+        named.extend(listed.into_iter().map(|path| (target, path)));
+    }
+    let warning = |why| format!("    Warning: the globs of the settings {why}, and what they name was not looked for");
+    (named, budget.shortage.map(warning))
 }
 
 /// Returns the files that configured paths name, and what is to be said of them.
@@ -262,13 +266,18 @@ pub fn named(store: &Store) -> Vec<(&'static str, PathBuf)> {
 /// # Errors
 ///
 /// If a path leads out of the repository whose store this is, or a pattern looks at too much.
-pub fn configured(store: &Store, configured: &[String], file: &str) -> Result<(Vec<PathBuf>, Vec<String>)> {
+fn configured(
+    store: &Store,
+    configured: &[String],
+    file: &str,
+    budget: &mut Budget,
+) -> Result<(Vec<PathBuf>, Vec<String>)> {
     let (mut paths, mut warnings) = (Vec::new(), Vec::new());
     let default = [file.to_owned()];
     let is_default = configured.is_empty() && store.place.scope == Scope::Repository && file == "AGENTS.md";
     for path in if is_default { &default } else { configured } {
         let absolute = store.place.allowed(path)?;
-        let mut expanded = if glob::is_pattern(path) { glob::expand(&absolute)? } else { vec![absolute] };
+        let mut expanded = if glob::is_pattern(path) { glob::expand(&absolute, budget)? } else { vec![absolute] };
         if expanded.is_empty() {
             warnings.push(format!("    Warning: glob '{path}' matched no files"));
         } else if glob::is_pattern(path) {
@@ -280,7 +289,12 @@ pub fn configured(store: &Store, configured: &[String], file: &str) -> Result<(V
             }
         }
         let expanded = expanded.into_iter().map(|path| in_folder(&path, file));
-        paths.extend(expanded.filter(|path| store.place.allows(path)));
+        let (allowed, refused): (Vec<_>, Vec<_>) = expanded.partition(|path| store.place.allows(path));
+        if !refused.is_empty() {
+            let count = refused.len();
+            warnings.push(format!("    Warning: glob '{path}' also matched places where nothing is written ({count})"));
+        }
+        paths.extend(allowed);
     }
     Ok((paths, warnings))
 }

@@ -373,6 +373,7 @@ impl Work {
             warnings: dropped.chain(wished.warnings).chain(planner.warnings).collect(),
             is_dry_run: options.is_dry_run,
             drift: planner.drift,
+            left: planner.left,
             ..Report::default()
         };
         if !report.drift.is_empty() {

@@ -25,8 +25,8 @@ pub fn has_hooks(repo: &Repository, agent: &dyn Agent) -> bool {
 
 /// Says whether the working tree has hooks of ours for an agent.
 fn are_in_worktree(repo: &Repository, agent: &dyn Agent) -> bool {
-    let declares = |file: HookFile| {
-        let text = repo.worktree().map(|worktree| std::fs::read(worktree.join(file.path)).unwrap_or_default());
+    let declares = |declared: HookFile| {
+        let text = repo.worktree().and_then(|worktree| file::contents(&worktree.join(declared.path)));
         text.is_some_and(|text| text.contains_str(HOOK_PROGRAM))
     };
     [false, true].into_iter().flat_map(|is_shared| agent.hook_files(is_shared)).any(declares)
@@ -95,8 +95,7 @@ pub fn user_files(agent: &dyn Agent) -> impl Iterator<Item = PathBuf> {
 
 /// Says whether the user's own settings already have our hooks, which then run in every working tree.
 fn are_in_user_files(agent: &dyn Agent) -> bool {
-    let read = |path: PathBuf| std::fs::read(path).unwrap_or_default();
-    user_files(agent).any(|path| read(path).contains_str(HOOK_PROGRAM))
+    user_files(agent).filter_map(|path| file::contents(&path)).any(|text| text.contains_str(HOOK_PROGRAM))
 }
 
 fn plan_hook_file(
@@ -115,6 +114,9 @@ fn plan_hook_file(
     }
     if let Some(above) = path.ancestors().skip(1).find(|above| above.is_file()) {
         plan.remark(format!("'{}' is a file: there is no place for hooks of {}", above.display(), agent.title()));
+        return Ok(());
+    }
+    if plan.is_obstructed(&path) {
         return Ok(());
     }
     // What is committed must name no path of this machine.
@@ -218,12 +220,16 @@ fn is_tracked(repo: &Repository, path: &Path) -> bool {
 
 /// Keeps a file that names a path of this machine out of what is committed, unless it is tracked or hidden already.
 pub fn plan_exclude(repo: &Repository, plan: &mut Plan, file: &str) -> Result<()> {
+    let exclude = repo.common_dir().join("info/exclude");
+    // Git would wait for ever for a named pipe.
+    if plan.is_obstructed(&exclude) {
+        return Ok(());
+    }
     let is_hidden = || git(["check-ignore", "--quiet", "--no-index", file]).repository(repo).capture().is_ok();
     let is_tracked = || repo.worktree().is_some_and(|top| is_tracked(repo, &top.join(file)));
     if is_hidden() || is_tracked() {
         return Ok(());
     }
-    let exclude = repo.common_dir().join("info/exclude");
     // What an earlier step plans for the file is in its text already.
     let text = plan.planned(&exclude)?.unwrap_or_default();
     plan.edit(exclude, FileKind::Exclude, file::add_exclude(&text, file))

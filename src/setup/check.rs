@@ -13,7 +13,7 @@ use crate::capture::{State, pending};
 use crate::error::{Kind, Result};
 use crate::git::{REMOTES_PREFIX, Repository};
 use crate::managed::place::Places;
-use crate::managed::{HOOK_PROGRAM, Plan, hook};
+use crate::managed::{HOOK_PROGRAM, Plan, file, hook};
 use crate::notes;
 use crate::outside;
 
@@ -75,7 +75,7 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
     for event in git_hooks::EVENTS.iter().filter(|_| has_git_hooks) {
         // Without a directory, the name of a hook is none of a file.
         let has_files = !hooks.as_os_str().is_empty();
-        let text = if has_files { std::fs::read(hooks.join(event)).unwrap_or_default() } else { Vec::new() };
+        let text = file::contents(&hooks.join(event)).filter(|_| has_files).unwrap_or_default();
         let chmod = format!("chmod +x {}", outside::shell(&hooks.join(event).to_string_lossy()));
         let obstacle = git_hooks::obstacle(repo, &hooks, event)?;
         let others = git_hooks::others(&places, &hooks.join(event));

@@ -66,12 +66,12 @@ pub(super) fn runs_ours(text: &[u8], event: &str) -> bool {
 ///
 /// # Errors
 ///
-/// If the directory with Git's hooks is unknown, or the hook cannot be read.
+/// If the directory with Git's hooks is unknown.
 pub fn stops_pushes(repo: &Repository) -> Result<bool> {
     let hooks = directory(repo)?;
     let path = hooks.join("pre-push");
     Ok(turned_off(&hooks).is_none()
-        && file::read(&path)?.is_some_and(|text| runs_ours(&text, "pre-push"))
+        && file::contents(&path).is_some_and(|text| runs_ours(&text, "pre-push"))
         && !is_disabled(&path))
 }
 
@@ -81,7 +81,10 @@ pub fn take_back(repo: &Repository, plan: &mut Plan) -> Result<()> {
     for event in EVENTS {
         plan.remove_config(&format!("hook.shiftlog-{event}.command"), |_| true);
         plan.remove_config(&format!("hook.shiftlog-{event}.event"), |_| true);
-        plan.take_back(&hooks.join(event), FileKind::Hook)?;
+        let path = hooks.join(event);
+        if !plan.is_obstructed(&path) {
+            plan.take_back(&path, FileKind::Hook)?;
+        }
     }
     Ok(())
 }
@@ -115,6 +118,9 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
                 tracked.display(),
                 hook::line(event, &guard(program, true))
             ));
+            continue;
+        }
+        if plan.is_obstructed(&path) {
             continue;
         }
         match plan.current(&path)? {
@@ -156,7 +162,10 @@ pub(super) fn obstacle(repo: &Repository, hooks: &Path, event: &str) -> Result<O
         let line = hook::line(event, &guard(&program, true));
         return Ok(Some((what, format!("add this line to that file: {line}"))));
     }
-    let text = file::read(&path)?.unwrap_or_default();
+    let text = match file::read(&path) {
+        Ok(text) => text.unwrap_or_default(),
+        Err(error) => return Ok(Some((error.to_string(), "move it away, then git shiftlog init".into()))),
+    };
     if !hook::is_shell_script(&text) {
         return Ok(Some(("it is no shell script, so init leaves it alone".into(), run(is_committed))));
     }
@@ -198,6 +207,7 @@ pub fn will_run(repo: &Repository, plan: &mut Plan, event: &str) -> Result<bool>
     let path = hooks.join(event);
     Ok(turned_off(&hooks).is_none()
         && !is_disabled(&path)
+        && !plan.is_obstructed(&path)
         && plan.planned(&path)?.is_some_and(|text| hook::has_block(&text)))
 }
 

@@ -139,6 +139,9 @@ pub fn remove(repo: &Repository, is_for_all: bool) -> Result<Plan> {
     }
     let is_unknown = plan.knows_nothing();
     for (path, kind) in files {
+        if plan.is_obstructed(&path) {
+            continue;
+        }
         match kind {
             FileKind::Own { .. } if is_unknown && agents::is_as_made(repo, &path)? => plan.remove_made(&path, kind),
             kind => plan.take_back(&path, kind)?,
@@ -236,6 +239,9 @@ fn plan_clients(repo: &Repository, plan: &mut Plan, names: &[String], is_portabl
     let program = program()?.with_file_name("git-shiftlog");
     for client in CLIENTS.iter().filter(is_wanted) {
         let path = worktree.join(client.file);
+        if plan.is_obstructed(&path) {
+            continue;
+        }
         let text = plan.planned_text(&path)?;
         let words = client.words((!is_portable).then_some(program.as_path()));
         let cannot =

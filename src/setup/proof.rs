@@ -12,7 +12,7 @@ use crate::capture::tracked::TrackedSession;
 use crate::error::Result;
 use crate::git::Repository;
 use crate::git::date::Time;
-use crate::managed::{HOOK_PROGRAM, Plan};
+use crate::managed::{HOOK_PROGRAM, Plan, file};
 use crate::outside;
 use crate::record::{Query, Reader, Summary};
 use crate::transcript::SessionKey;
@@ -38,7 +38,7 @@ impl Hooks {
                 files.push(file);
             }
         }
-        let read = |file: &HookFile| std::fs::read_to_string(top.join(file.path)).unwrap_or_default();
+        let read = |declared: &HookFile| file::text(&top.join(declared.path)).unwrap_or_default();
         Hooks { texts: files.iter().map(read).collect(), files, top, are_users: false }
     }
 

@@ -1,5 +1,6 @@
 //! `init` changes only what it says, twice is once, and `deinit` puts back every byte.
 
+mod in_the_way;
 mod taken_back;
 mod values;
 

@@ -49,7 +49,16 @@ pub fn nothing_to_clean(report: &Report) -> Result<Outcome> {
     let mut lines = report.warnings.clone();
     lines.push(report.nothing_to_clean().to_owned());
     print_lines(&lines)?;
-    Ok(Outcome::Done)
+    Ok(left(report))
+}
+
+/// Names what is in the way; then the command has not done everything.
+fn left(report: &Report) -> Outcome {
+    for left in &report.left {
+        let error = Error::other(outside::line(&left.why));
+        cli::error(&left.hint.iter().fold(error, |error, hint| error.hint(outside::line(hint))));
+    }
+    if report.left.is_empty() { Outcome::Done } else { Outcome::No }
 }
 
 /// Prints what a sync would change.
@@ -63,7 +72,7 @@ pub fn diff(options: &Options, report: &Report) -> Result<Outcome> {
     } else {
         cli::print(&diff)?;
     }
-    Ok(Outcome::Done)
+    Ok(left(report))
 }
 
 /// Says whether everything generated is what a sync would write.
@@ -80,6 +89,8 @@ pub fn check(options: &Options, work: &Work) -> Result<Outcome> {
         };
         (problem, change.path.as_path())
     }));
+    problems.extend(report.left.iter().map(|left| ("in the way", left.path.as_path())));
+    left(&report);
     if options.json.is_on {
         let list: Vec<Value> =
             problems.iter().map(|(problem, path)| json!({ "path": path, "problem": problem })).collect();
@@ -107,8 +118,9 @@ pub fn report(options: &Options, work: &Work, report: &Report, is_sync: bool) ->
         lines.extend(is_sync.then(|| report.summary()));
         print_lines(&lines)?;
     }
+    let outcome = left(report);
     if report.drift.is_empty() {
-        return Ok(Outcome::Done);
+        return Ok(outcome);
     }
     for drift in &report.drift {
         cli::error(&Error::other(format!("'{}': {}", work.place.shown(&drift.path), drift.what)));

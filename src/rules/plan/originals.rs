@@ -36,8 +36,11 @@ impl Planner<'_> {
     /// (`None`).
     pub(super) fn observe_written(&mut self, path: &Path) -> Result<Option<Node>> {
         let node = disk::observe(path);
-        if node.is_ok() || self.registry.get(path).is_none() || !disk::is_there(path) {
-            return node.map(Some);
+        if self.registry.get(path).is_none() || !disk::is_there(path) {
+            return Ok(self.observe_free(path));
+        }
+        if let Ok(node) = node {
+            return Ok(Some(node));
         }
         if !self.ways.is_forced {
             self.drifted(path, "changed since it was written, and cannot be read");
@@ -47,6 +50,16 @@ impl Planner<'_> {
         self.steps.push(Step::Move { from: path.to_owned(), to: kept });
         self.changes.push(Change { path: path.to_owned(), action: "move", before: None, after: None });
         Ok(Some(Node::Absent))
+    }
+
+    /// Returns what is at a path that we have not written. What cannot be read is left as it is (`None`).
+    pub(super) fn observe_free(&mut self, path: &Path) -> Option<Node> {
+        let why = match disk::observe(path) {
+            Ok(node) => return Some(node),
+            Err(error) => format!("is left as it is: {error}"),
+        };
+        self.leave(path, &why, Some("move it away, and run the command again"));
+        None
     }
 
     /// Keeps the user's part of a file that has a block. `can_be_absent` says that without it there need not be a file.

@@ -5,13 +5,13 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::super::Scope;
 use super::super::backup;
 use super::super::manifest::Conflict;
 use super::super::registry::{Entry, Original, Owned, stable_digest};
 use super::super::report::Change;
 use super::super::tree::{META, Tree, has_same, tree_digest, tree_steps, whole_tree};
 use super::super::want::Wanted;
+use super::super::{STORE, Scope};
 use super::Planner;
 use super::originals::as_original;
 use crate::error::{Error, Result};
@@ -31,7 +31,7 @@ pub(super) struct Skill {
 impl Planner<'_> {
     /// Plans a link to a skill.
     pub(super) fn link(&mut self, wanted: &Wanted, path: PathBuf, target: &Path, conflict: Conflict) -> Result<()> {
-        let node = disk::observe(&path)?;
+        let Some(node) = self.observe_free(&path) else { return Ok(()) };
         let digest = target.display().to_string();
         let is_same = match &node {
             Node::Link(there) => there == target || self.store.has(there) && disk::is_same(there, target),
@@ -60,10 +60,14 @@ impl Planner<'_> {
     ) -> Result<()> {
         let skill = match self.skill(now) {
             Ok(skill) => skill,
-            Err(error) => return self.left_out(now, error),
+            Err(error) if disk::odd_name(now).is_some() => return self.left_out(now, error),
+            Err(error) => {
+                self.leave(now, &format!("is copied to no agent: {error}"), None);
+                return Ok(());
+            }
         };
         let new = skill.digest.clone();
-        let node = disk::observe(&path)?;
+        let Some(node) = self.observe_free(&path) else { return Ok(()) };
         let is_ours = node == Node::Directory
             && (self.registry.get(&path).is_some_and(|e| e.owned == Owned::Tree) || self.is_copy(&path));
         // What cannot be read in it was put there by somebody, and goes to the backup with it.
@@ -138,6 +142,10 @@ impl Planner<'_> {
         conflict: Conflict,
         is_same: bool,
     ) -> Result<Option<Original>> {
+        if *node == Node::Other {
+            self.leave_no_file(path);
+            return Ok(None);
+        }
         if let Some(entry) = self.registry.get(path).cloned() {
             let is_disturbed = !is_same && self.is_skill_disturbed(path, node, &entry)?;
             if is_disturbed && !self.ways.is_forced {
@@ -163,10 +171,6 @@ impl Planner<'_> {
                     self.make_room(path, node, false);
                 }
                 self.earlier_skill(path)?
-            }
-            Node::Other => {
-                self.refuse(format!("cannot write '{}': it is no file", self.store.place.shown(path)));
-                return Ok(None);
             }
             node => {
                 if conflict == Conflict::Archive && *node == Node::Directory {
@@ -263,13 +267,24 @@ impl Planner<'_> {
 
     /// Says whether a directory is a copy of a skill of this store.
     pub(super) fn is_copy(&self, path: &Path) -> bool {
-        let Ok(Node::File { bytes, .. }) = disk::observe(&path.join(META)) else { return false };
+        self.copied_from(path).is_some_and(|source| self.store.has(&source))
+    }
+
+    /// Returns what a directory says that it is a copy of.
+    pub(super) fn copied_from(&self, path: &Path) -> Option<PathBuf> {
+        let Ok(Node::File { bytes, .. }) = disk::observe(&path.join(META)) else { return None };
         if bytes.len() > MAX_META_BYTES {
-            return false;
+            return None;
         }
         let meta: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         // That of a repository is relative to its top.
-        meta["source"].as_str().is_some_and(|source| self.store.has(&self.store.place.base.join(source)))
+        meta["source"].as_str().map(|source| self.store.place.base.join(source))
+    }
+
+    /// Says whether a path is in this store, or was before its base was moved.
+    pub(super) fn is_of_store(&self, path: &Path) -> bool {
+        let moved_from = self.registry.moved_from.as_ref();
+        self.store.has(path) || moved_from.is_some_and(|base| path.starts_with(base.join(STORE)))
     }
 
     /// Returns what was in the place of a skill before an earlier tool put it there.

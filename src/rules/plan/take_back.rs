@@ -1,6 +1,7 @@
 //! Planning that what we have written goes, and that what was there comes back.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use super::super::backup;
 use super::super::block;
@@ -33,7 +34,7 @@ impl Planner<'_> {
     pub(super) fn discover(&mut self) -> Result<()> {
         let place = self.store.place.clone();
         let is_repository = place.scope == Scope::Repository;
-        let mut files: Vec<(&'static str, std::path::PathBuf)> = Vec::new();
+        let mut files: Vec<(&'static str, PathBuf)> = Vec::new();
         for agent in ["claude", "gemini"] {
             files.extend(places::instructions(agent, is_repository).map(|file| (agent, place.base.join(file))));
         }
@@ -45,7 +46,7 @@ impl Planner<'_> {
                 }
             }
         }
-        files.extend(want::named(self.store));
+        files.extend(self.named().iter().cloned());
         files.extend(self.store.unnamed.iter().cloned());
         if self.wanted.is_empty() {
             // Nothing stays, also where the manifest names a file no longer that an earlier tool has replaced.
@@ -113,6 +114,16 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// Returns the files that the settings name, and warns if some of them were not looked for.
+    fn named(&mut self) -> Rc<Vec<(&'static str, PathBuf)>> {
+        if let Some(named) = &self.named {
+            return Rc::clone(named);
+        }
+        let (named, warning) = want::named(self.store);
+        self.warnings.extend(warning);
+        Rc::clone(self.named.insert(Rc::new(named)))
+    }
+
     fn is_known(&self, path: &Path) -> bool {
         self.registry.entries.contains_key(path) || self.wanted.contains(path)
     }
@@ -147,7 +158,7 @@ impl Planner<'_> {
     /// Writes down what an earlier tool has written where the settings name nothing from now on, since it would be found no more
     /// after this. Whether somebody has edited it is not known.
     pub fn keep_unnamed(&mut self) -> Result<()> {
-        let named = want::named(self.store);
+        let named = self.named();
         for (target, path) in &self.store.unnamed {
             if named.iter().any(|(_, named)| named == path) {
                 continue;
@@ -165,24 +176,33 @@ impl Planner<'_> {
     /// Plans that everything goes that we have written and that is not wanted.
     pub(super) fn take_back_others(&mut self) -> Result<()> {
         // What an earlier tool wrote where the settings name nothing from now on is found no more after this.
-        let is_last_chance = |path: &std::path::PathBuf| {
+        let is_last_chance = |path: &PathBuf| {
             self.discovered.contains(path) && self.store.unnamed.iter().any(|(_, unnamed)| unnamed == path)
         };
-        let is_left = |(path, entry): &(&std::path::PathBuf, &Entry)| {
+        let is_left = |(path, entry): &(&PathBuf, &Entry)| {
             !self.wanted.contains(*path) && (want::is_chosen(self.ways.only, &entry.target) || is_last_chance(path))
         };
-        let left: Vec<(std::path::PathBuf, Entry)> =
+        let left: Vec<(PathBuf, Entry)> =
             self.registry.entries.iter().filter(is_left).map(|(path, entry)| (path.clone(), entry.clone())).collect();
         let mut unknown = 0;
         for (path, entry) in left {
             if let Some(link) = self.first_link(&path, false) {
-                let shown = self.store.place.shown(&link);
-                self.refuse(format!(
-                    "'{shown}' has become a symbolic link; what was written there cannot be taken back"
-                ));
+                let what = "has become a symbolic link, and what was written below it stays";
+                let how = match self.ways.follows {
+                    false => {
+                        "--follow takes it back where the link leads; or put the directory back in the place of the link"
+                    }
+                    true => "put the directory back in the place of the link, and run the command again",
+                };
+                self.leave(&link, what, Some(how));
                 continue;
             }
-            if !self.is_expected(&path, &entry) && !self.has_ours(&path) && !self.is_gone(&path, &entry) {
+            if self.is_in_gits(&path) {
+                self.leave(&path, "is in a directory of Git's now, and stays", None);
+                continue;
+            }
+            let is_ours = self.has_ours(&path) || entry.is_at(&path);
+            if !is_ours && !self.is_expected(&path, &entry) && !self.is_gone(&path, &entry) {
                 // A registry that somebody else has written could name any file.
                 let shown = self.store.place.shown(&path);
                 self.warnings
@@ -221,11 +241,12 @@ impl Planner<'_> {
     }
 
     /// Says whether a path is one for something of ours: a text of an agent's or that the settings name, or a skill.
-    fn is_expected(&self, path: &Path, entry: &Entry) -> bool {
-        let Ok(below) = path.strip_prefix(&self.store.place.base) else { return false };
+    fn is_expected(&mut self, path: &Path, entry: &Entry) -> bool {
+        let store = self.store;
+        let Ok(below) = path.strip_prefix(&store.place.base) else { return false };
         match entry.owned {
             Owned::Whole | Owned::Block => {
-                places::is_text(below) || want::named(self.store).iter().any(|(_, named)| named == path)
+                places::is_text(below) || self.named().iter().any(|(_, named)| named == path)
             }
             Owned::Link | Owned::Tree => places::is_skill(below),
         }
@@ -239,13 +260,13 @@ impl Planner<'_> {
     }
 
     /// Says whether something generated is at a path.
-    fn has_ours(&self, path: &Path) -> bool {
+    pub(super) fn has_ours(&self, path: &Path) -> bool {
         match disk::observe(path) {
             Ok(Node::File { bytes, .. }) => {
                 block::is_in(&bytes) || [false, true].iter().any(|has| generate::is_generated(&bytes, *has))
             }
-            Ok(Node::Link(target)) => self.store.has(&target),
-            Ok(Node::Directory) => self.is_copy(path),
+            Ok(Node::Link(target)) => self.is_of_store(&target),
+            Ok(Node::Directory) => self.copied_from(path).is_some_and(|source| self.is_of_store(&source)),
             _ => false,
         }
     }
@@ -253,6 +274,11 @@ impl Planner<'_> {
     /// Plans that one thing goes. Returns whether it does.
     fn take_back(&mut self, path: &Path, entry: &Entry) -> Result<bool> {
         let Some(node) = self.observe_written(path)? else { return Ok(false) };
+        let is_text = matches!(entry.owned, Owned::Whole | Owned::Block);
+        if node == Node::Other || node == Node::Directory && is_text && !self.ways.is_forced {
+            self.leave_no_file(path);
+            return Ok(false);
+        }
         // What is generated and nobody has written down can have an edit of the user's in it.
         let mut is_unknown = self.discovered.contains(path) && matches!(node, Node::File { .. } | Node::Directory);
         let is_disturbed = match (entry.owned, &node) {
@@ -385,15 +411,15 @@ impl Planner<'_> {
     /// Plans that directories go that we have made and that are not needed any more, where nothing else is in them. One that
     /// cannot go yet is known until it can.
     pub fn remove_directories(&mut self) {
-        let is_needed = |directory: &std::path::PathBuf| {
+        let is_needed = |directory: &PathBuf| {
             self.registry.entries.keys().chain(&self.wanted).any(|path| path.starts_with(directory))
         };
-        let is_there = |directory: &std::path::PathBuf| is_needed(directory) || disk::is_directory(directory);
+        let is_there = |directory: &PathBuf| is_needed(directory) || disk::is_directory(directory);
         let (known, _): (Vec<_>, Vec<_>) = self.registry.directories.iter().cloned().partition(is_there);
         for directory in known.iter().rev().filter(|directory| !is_needed(directory)) {
             let has_users = std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some());
             let is_below = |step: &Step| step.paths().iter().any(|path| path.starts_with(directory));
-            if !has_users || self.steps.iter().any(is_below) {
+            if (!has_users || self.steps.iter().any(is_below)) && self.store.place.allows(directory) {
                 self.steps.push(Step::RemoveDirectory { path: directory.clone() });
             }
         }

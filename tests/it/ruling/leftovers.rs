@@ -9,7 +9,7 @@ use crate::support::Ran;
 
 impl Home {
     /// Runs a command that ends at a point. Returns whether it was met.
-    fn killed(&self, point: &str, words: &[&str]) -> bool {
+    pub(super) fn killed(&self, point: &str, words: &[&str]) -> bool {
         let mut command = self.scratch.command("git", &self.scratch.top);
         command.env("SHIFTLOG_FAULT", point).args(["shiftlog", "rules"]).args(words);
         Ran::of(command.stdout(Stdio::null()).stderr(Stdio::null()).output().unwrap()).code != 0
@@ -154,7 +154,9 @@ fn a_linked_folder_of_an_agent_need_not_have_the_folders_below_it() {
     // One that leads nowhere still does.
     fs::remove_dir(home.path("dot/kiro")).unwrap();
     let ran = home.rules(&["sync", "--follow"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (1, "error: '~/.kiro' is a symbolic link that leads nowhere\n"));
+    let told = "error: '~/.kiro' is a symbolic link that leads nowhere\n\
+                hint: make what it leads to, or remove it, and run the command again\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, told));
 }
 
 #[test]

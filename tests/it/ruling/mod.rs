@@ -6,6 +6,8 @@ mod bounds;
 mod elsewhere;
 mod harm;
 mod hostile;
+mod in_the_way;
+mod interrupted;
 mod keeping;
 mod leftovers;
 mod losses;

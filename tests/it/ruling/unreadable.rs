@@ -18,14 +18,14 @@ fn grow(path: &Path) {
         .unwrap();
 }
 
-fn make_pipe(path: &Path) {
+pub(super) fn make_pipe(path: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
 }
 
 impl Home {
     /// Runs a command that may not wait for ever.
-    fn rules_in_time(&self, words: &[&str]) -> Ran {
+    pub(super) fn rules_in_time(&self, words: &[&str]) -> Ran {
         let mut command = self.scratch.command("timeout", &self.scratch.top);
         Ran::of(command.args(["60", "git", "shiftlog", "rules"]).args(words).output().unwrap())
     }

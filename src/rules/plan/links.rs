@@ -1,0 +1,122 @@
+//! Symbolic links on the way to agents' files, and directories of Git's.
+
+use std::path::{Path, PathBuf};
+
+use super::super::{Scope, is_gits};
+use super::Planner;
+use crate::managed::disk;
+
+impl Planner<'_> {
+    /// Returns the path to write for a path: itself, or where links lead if these may be followed; `None` if nothing is
+    /// written there. `has_final` says that the last component counts too.
+    pub(super) fn real(&mut self, path: &Path, has_final: bool) -> Option<PathBuf> {
+        let real = match self.first_link(path, has_final) {
+            None => path.to_owned(),
+            // The link itself is replaced.
+            Some(link) if self.ways.is_forced && !self.ways.follows && link == path => path.to_owned(),
+            Some(link) => self.followed(path, &link, has_final)?,
+        };
+        if self.is_in_gits(&real) {
+            self.leave(path, "is in a directory of Git's, where nothing is written", None);
+            return None;
+        }
+        Some(real)
+    }
+
+    /// Returns where a path leads of which one component is a link, if the link may be followed.
+    fn followed(&mut self, path: &Path, link: &Path, has_final: bool) -> Option<PathBuf> {
+        let resolved =
+            if has_final && disk::is_there(path) { path.canonicalize().ok() } else { disk::real_above(path) };
+        let is_known = resolved.is_some() && self.registry.followed.get(path) == resolved.as_ref();
+        match resolved {
+            Some(resolved) if self.store.has(&resolved) => self.leave(link, "is a link into the store", None),
+            Some(resolved) if !self.store.place.allows(&resolved) => {
+                let why = match self.store.place.scope {
+                    Scope::Home => "is a symbolic link that leads into a directory of Git's",
+                    Scope::Repository => "is a symbolic link that leads out of the working tree",
+                };
+                self.leave(link, why, None);
+            }
+            Some(resolved) if self.ways.follows || is_known => {
+                self.registry.followed.insert(path.to_owned(), resolved.clone());
+                return Some(resolved);
+            }
+            Some(_) => self.leave(link, "is a symbolic link; --follow writes to where it leads", None),
+            None => {
+                let how = "make what it leads to, or remove it, and run the command again";
+                self.leave(link, "is a symbolic link that leads nowhere", Some(how));
+            }
+        }
+        None
+    }
+
+    /// Returns the first link on the way from the base to a path. Outside of the base all links count but those in the root
+    /// directory, such as '/tmp' and '/home' on some systems.
+    pub(super) fn first_link(&mut self, path: &Path, has_final: bool) -> Option<PathBuf> {
+        let base = &self.store.place.base;
+        let is_link = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        let first: PathBuf = path.components().take(2).collect();
+        let base = if path.starts_with(base) { base } else { &first };
+        let rest = path.strip_prefix(base).ok()?;
+        let above = path.parent().unwrap_or(base);
+        if !self.plain.contains(above) {
+            let mut here = base.clone();
+            for part in rest.parent().unwrap_or(Path::new("")) {
+                here.push(part);
+                if is_link(&here) {
+                    return Some(here);
+                }
+            }
+            self.plain.insert(above.to_owned());
+        }
+        Some(path.to_owned()).filter(|path| has_final && is_link(path))
+    }
+
+    /// Says whether a path is in a directory of Git's.
+    pub(super) fn is_in_gits(&mut self, path: &Path) -> bool {
+        let Some(above) = path.parent().filter(|above| *above != self.store.place.base) else { return false };
+        if let Some(is_in) = self.gits.get(above) {
+            return *is_in;
+        }
+        let is_in = is_gits(above) || self.is_in_gits(above);
+        self.gits.insert(above.to_owned(), is_in);
+        is_in
+    }
+
+    /// Where links may be followed: has the registry know what was written below a directory by where it is now that the
+    /// directory has become a link.
+    pub(super) fn follow_entries(&mut self) {
+        if !self.ways.follows {
+            return;
+        }
+        let paths: Vec<PathBuf> = self.registry.entries.keys().cloned().collect();
+        let mut ends: Vec<PathBuf> = Vec::new();
+        for path in paths {
+            let Some(end) = self.end_of(&path) else { continue };
+            let is_ours = self.has_ours(&end) || self.registry.get(&path).is_some_and(|entry| entry.is_at(&end));
+            if self.registry.entries.contains_key(&end) || self.is_in_gits(&end) {
+                continue;
+            }
+            let Some(entry) = self.registry.entries.remove(&path) else { continue };
+            if is_ours || !disk::is_there(&end) {
+                self.registry.entries.insert(end.clone(), entry);
+                ends.extend(is_ours.then_some(end));
+            } else {
+                let (path, end) = (self.store.place.shown(&path), self.store.place.shown(&end));
+                let what = "is not of ours; what was there before the first sync stays in the backup";
+                self.warnings.push(format!("    Warning: '{path}' leads to '{end}' now, which {what}"));
+            }
+        }
+        let directories = std::mem::take(&mut self.registry.directories);
+        for directory in directories {
+            let end = self.end_of(&directory).filter(|end| ends.iter().any(|below| below.starts_with(end)));
+            self.registry.directories.push(end.unwrap_or(directory));
+        }
+    }
+
+    /// Returns where a path is that has a link above it, if something may be written there.
+    fn end_of(&mut self, path: &Path) -> Option<PathBuf> {
+        self.first_link(path, false)?;
+        disk::real_above(path).filter(|end| self.store.place.allows(end) && !self.store.has(end))
+    }
+}
