@@ -20,8 +20,8 @@ pub use self::plan::{
 };
 use crate::error::{Error, Result};
 use crate::git::{Commit, ObjectId};
-use crate::pretty::SubAgent;
 use crate::pretty::html::{Frame, Outlet, Page, PageOptions, Part, SessionHead, Span, Spoken, address, beginning};
+use crate::pretty::{SubAgent, Tasks};
 use crate::record::{Conversation, Reader, Sessions, Summary};
 use crate::redact::Redactor;
 use crate::stats::{Prices, Uncounted};
@@ -61,6 +61,8 @@ pub struct ShownConversation {
     pub sub_agents: Vec<SubAgent>,
     /// The commit whose conversation goes on in this one, and its last prompt.
     pub continues: Option<(String, String)>,
+    /// The tasks that the session made before, if some are changed here.
+    pub tasks: Option<Tasks>,
 }
 
 impl<'a, 'r> Pages<'a, 'r> {
@@ -148,9 +150,8 @@ impl<'a, 'r> Pages<'a, 'r> {
             for made in session.reads() {
                 let shown = self.conversations(session, made)?;
                 let count = shown.len();
-                for (number, ShownConversation { conversation, starts, sub_agents, continues }) in
-                    shown.into_iter().enumerate()
-                {
+                for (number, shown) in shown.into_iter().enumerate() {
+                    let ShownConversation { conversation, starts, sub_agents, continues, tasks } = shown;
                     let prefix = plan.prefix(sessions, *at, made, number);
                     let after = match number + 1 == count && change.is_none() {
                         true => bars.after(session, made, &starts, has_patch)?,
@@ -160,6 +161,7 @@ impl<'a, 'r> Pages<'a, 'r> {
                         conversation: &conversation,
                         sub_agents: &sub_agents,
                         continues: continues.as_ref(),
+                        tasks: tasks.as_ref(),
                         prefix: &prefix,
                         offset: made.commit.author.time.offset,
                         bars: &after,
@@ -201,7 +203,8 @@ impl<'a, 'r> Pages<'a, 'r> {
                 match shown.last_mut().filter(|_| *key != session.key) {
                     Some(shown) => shown.sub_agents.push(SubAgent::new(conversation, true)),
                     None => {
-                        shown.push(ShownConversation { conversation, starts, sub_agents: Vec::new(), continues: None })
+                        let (sub_agents, continues, tasks) = (Vec::new(), None, None);
+                        shown.push(ShownConversation { conversation, starts, sub_agents, continues, tasks });
                     }
                 }
                 Ok(())
@@ -221,6 +224,10 @@ impl<'a, 'r> Pages<'a, 'r> {
                 let short =
                     |(id, prompt): (_, String)| (self.reader.repo().abbreviate(id), clean(self.redactor, &prompt));
                 each.continues = before.map(short);
+            }
+            if !session.is_full && Tasks::are_made_before(&each.conversation.messages) {
+                each.tasks = Tasks::until(self.reader, commit_id, &session.key)?;
+                each.tasks.iter_mut().for_each(|tasks| tasks.redact(self.redactor));
             }
         }
         Ok(shown)

@@ -3,7 +3,11 @@
 use std::collections::HashMap;
 
 use super::call::{Act, Item};
-use crate::transcript::{Message, Part, ToolCall, ToolResult};
+use crate::error::Result;
+use crate::git::ObjectId;
+use crate::record::Reader;
+use crate::redact::Redactor;
+use crate::transcript::{Message, Part, SessionKey, ToolCall, ToolResult};
 
 /// The names of tasks by their numbers.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +30,27 @@ impl Tasks {
             }
         }
         tasks
+    }
+
+    /// Returns those that a session has made up to a commit that has a record of it; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If the notes cannot be read.
+    pub fn until(reader: &Reader<'_>, commit_id: ObjectId, key: &SessionKey) -> Result<Option<Self>> {
+        let mut tasks = None;
+        if let Some(mut sessions) = reader.sessions(commit_id)? {
+            reader.each_of_session(&mut sessions, key, true, |whole| {
+                tasks = Some(Tasks::of(&whole.messages));
+                Ok(())
+            })?;
+        }
+        Ok(tasks)
+    }
+
+    /// Removes secrets, which names that an earlier tool has recorded can have.
+    pub fn redact(&mut self, redactor: &Redactor) {
+        self.0.values_mut().for_each(|name| *name = redactor.without_secrets(name).into_owned());
     }
 
     /// Keeps the name of a task that a call has made, as the answer numbers it.

@@ -204,7 +204,8 @@ impl Record {
 
     /// Says whether the increment of this record contains that of `other`, as far as the records show.
     pub(crate) fn covers(&self, other: &Record) -> bool {
-        self.is_same_increment(other) || (self.joined(other).is_some() && self.bytes >= other.bytes)
+        let begins_there = self.since == other.since;
+        self.is_same_increment(other) || (begins_there && self.joined(other).is_some() && self.bytes >= other.bytes)
     }
 
     /// Says whether this record begins where `other` begins and reaches at least as far. Records of the same increment

@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use super::{Layout, Options};
 use crate::cli::{self, Screen};
 use crate::error::Result;
-use crate::git::{Commit, ObjectId, Repository};
+use crate::git::{Commit, Repository};
 use crate::pretty::{self, Origin, SubAgent, Tasks, View};
-use crate::record::{Conversation, Evidence, Reader, Summary};
+use crate::record::{Conversation, Evidence, Summary};
 use crate::told::Changes;
 use crate::transcript::{SessionKey, turn_numbers};
 use crate::upkeep::verify::verify;
@@ -49,18 +49,6 @@ impl Group {
 /// Returns the sessions that have sub-agents.
 pub(super) fn parents(summaries: &[Summary]) -> HashSet<SessionKey> {
     summaries.iter().filter_map(|summary| summary.key.parent()).collect()
-}
-
-/// Returns the tasks that a session has made up to a commit.
-pub(super) fn tasks_before(reader: &Reader<'_>, commit_id: ObjectId, key: &SessionKey) -> Result<Option<Tasks>> {
-    let mut tasks = None;
-    if let Some(mut sessions) = reader.sessions(commit_id)? {
-        reader.each_of_session(&mut sessions, key, true, |whole| {
-            tasks = Some(Tasks::of(&whole.messages));
-            Ok(())
-        })?;
-    }
-    Ok(tasks)
 }
 
 pub(super) fn print(

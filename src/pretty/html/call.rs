@@ -38,9 +38,9 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Shows calls with paths as they are from a place.
-    pub fn new(place: Directories) -> Self {
-        Calls { place, tasks: Tasks::default() }
+    /// Shows calls with paths as they are from a place, and with the names of `tasks` that were made before them.
+    pub fn new(place: Directories, tasks: Option<&Tasks>) -> Self {
+        Calls { place, tasks: tasks.cloned().unwrap_or_default() }
     }
 
     /// Keeps the name of an item that was made: later calls have only its number.

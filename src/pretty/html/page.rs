@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::super::place::Directories;
 use super::super::stats::short;
 use super::super::sub_agent::SubAgent;
+use super::super::tasks::Tasks;
 use super::super::told::told_line;
 use super::super::{count, human};
 use super::call::Calls;
@@ -69,6 +70,8 @@ pub struct Part<'a> {
     pub sub_agents: &'a [SubAgent],
     /// The abbreviated id of the commit whose conversation goes on in this one, and the prompt that is answered here.
     pub continues: Option<&'a (String, String)>,
+    /// The tasks that its session made before; `None` if none is changed here.
+    pub tasks: Option<&'a Tasks>,
     /// What stands in front of the ids of its turns; empty if the page has no other part.
     pub prefix: &'a str,
     /// The offset of the author's clock, in seconds.
@@ -218,7 +221,7 @@ impl<'p> Page<'p> {
             shape: self.shape,
             prefix: part.prefix.to_owned(),
             answers: Answers::of(&conversation.messages),
-            calls: Calls::new(place),
+            calls: Calls::new(place, part.tasks),
             sub_agents: part.sub_agents,
             is_sub_agent: summary.key.parent_id().is_some(),
             offset: part.offset,

@@ -143,3 +143,10 @@ proptest! {
         prop_assert_eq!(reach(&union), reach(&sorted));
     }
 }
+
+#[test]
+fn a_record_that_goes_on_from_another_does_not_have_its_increment() {
+    let (first, second) = (record("s", None, "a", 10), record("s", Some("a"), "b", 20));
+    assert!(!second.covers(&first), "the words up to 'a' are only in the first");
+    assert!(record("s", None, "b", 20).covers(&first));
+}

@@ -42,4 +42,8 @@ fn a_task_keeps_its_name_in_later_commits_and_in_every_format() {
     assert_eq!(markdown(&["HEAD~1", "--turn=2"]), [r"- **TaskUpdate** [>] Write it"]);
     assert_eq!(markdown(&["HEAD"]), [r"- **TaskUpdate** [x] Write it"]);
     assert_eq!(markdown(&["session-1"]).len(), 2);
+    let page = scratch.root().join("page.html");
+    scratch.shiftlog("export", ["--html", "-o", page.to_str().unwrap(), "HEAD~1..HEAD"]).ok();
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("☑ Write it") && !page.contains("☑ #1"), "a page knows it too: {page}");
 }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use super::paths::Pathspecs;
-use super::session::{Group, parents, print, tasks_before};
+use super::session::{Group, parents, print};
 use super::{Amount, Options, observed};
 use crate::cli::{self, Screen};
 use crate::command::{change, target};
@@ -255,7 +255,7 @@ impl<'a> Shown<'a> {
         }
         if is_for_people && !self.options.full && may_look_back && Tasks::are_made_before(&group.conversation.messages)
         {
-            group.tasks = tasks_before(reader, commit.commit_id, &group.conversation.summary.key)?;
+            group.tasks = Tasks::until(reader, commit.commit_id, &group.conversation.summary.key)?;
         }
         let origin = group.origin;
         print(repo, screen, self.options, commit, group, is_first, &self.evidence)?;
