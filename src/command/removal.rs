@@ -252,7 +252,12 @@ fn report(repo: &Repository, is_json: bool, plan: &purge::Removal<'_>, purged: &
     for path in &purged.agent_files {
         cli::warning(&format!("the agent's own file still has the words: '{}'", path.display()));
     }
+    let remotes = repo.remotes();
     for remote in &purged.remotes {
+        if !remotes.contains(remote) {
+            cli::hint(repo, &format!("'{remote}', which is no remote any more, may still have it"));
+            continue;
+        }
         cli::hint(repo, &format!("git shiftlog sync push {remote}    # replaces what '{remote}' has"));
     }
     if !purged.remotes.is_empty() {

@@ -72,6 +72,13 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         synced.left_out.iter().for_each(|entry| cli::warning(entry));
         synced.refused.iter().for_each(cli::error);
+        if !synced.kept.is_empty() {
+            cli::warning(&format!(
+                "'{remote}' may still have what was purged, in copies of our refs that 'git push --mirror' has put there"
+            ));
+            let names = synced.kept.join(" ");
+            cli::hint(&repo, &format!("git push --no-verify {} --delete {names}", outside::shell(&remote)));
+        }
         if synced.has_purged {
             let hint =
                 "others have removed words that are here; 'git shiftlog purge --received' lists them and does it here";

@@ -29,7 +29,7 @@ pub(super) enum Keep {
     IfThere,
 }
 
-/// Returns the name of the second ref; `None` for a ref that needs none.
+/// Returns the name of the second ref of one of ours; `None` for a ref that needs none.
 pub(super) fn kept_name(ref_name: &str) -> Option<String> {
     let name = match ref_name {
         ARCHIVE_REF | "refs/shiftlog/purged" => ref_name.strip_prefix("refs/shiftlog/")?,

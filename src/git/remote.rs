@@ -80,7 +80,8 @@ impl Repository {
         format!("{REMOTES_PREFIX}url-{}/{last}", hex::xxh3(remote.as_bytes()))
     }
 
-    /// Returns the ids of these refs on a remote; leaves out those that it does not have.
+    /// Returns the ids of these refs on a remote; leaves out those that it does not have. A name that ends in `*` stands for all
+    /// refs that begin with the rest of it.
     ///
     /// # Errors
     ///
@@ -94,7 +95,10 @@ impl Repository {
             Some((name.to_str_lossy().into_owned(), self.parse_id(&hex.to_str_lossy())?))
         });
         // 'git ls-remote' also matches the end of a longer name.
-        Ok(parsed.filter(|(name, _)| names.contains(&name.as_str())).collect())
+        let is_wanted = |name: &str| {
+            names.iter().any(|wanted| wanted.strip_suffix('*').map_or(name == *wanted, |start| name.starts_with(start)))
+        };
+        Ok(parsed.filter(|(name, _)| is_wanted(name)).collect())
     }
 
     /// Fetches refs of a remote to refs of ours, also if those do not fast-forward.

@@ -214,6 +214,14 @@ fn make_store(home: &Path, random: &mut Random) {
     );
 }
 
+/// Says whether an earlier tool has written a file that no command has taken note of yet.
+fn has_unknown(home: &Path, place: &Place) -> bool {
+    let registry = fs::read_to_string(place.state.join("registry.json")).unwrap_or_default();
+    tree(home, false).iter().any(|(path, (_, _, bytes))| {
+        generate::is_generated(bytes, false) && path.to_str().is_some_and(|path| !registry.contains(path))
+    })
+}
+
 fn write_manifest(store: &Path, random: &mut Random, rules: Value) {
     let skill = |random: &mut Random, name: &str| json!({ "name": name, "sync_mode": random.pick(&["symlink", "copy"]), "conflict_strategy": random.pick(&["overwrite", "archive"]) });
     let skills: Vec<Value> = random.some(SKILL_TARGETS).iter().map(|name| skill(random, name)).collect();
@@ -317,8 +325,17 @@ fn step(home: &Path, random: &mut Random, now: Time, is_edited: bool) -> String 
         11 => ("clean", work.clean()),
         12 if work.place.manifest().exists() => {
             let text = fs::read_to_string(work.place.manifest()).unwrap();
-            let rules = serde_json::from_str::<Value>(&text).unwrap()["rules"].clone();
-            write_manifest(&work.place.store(), random, rules);
+            let before: Value = serde_json::from_str(&text).unwrap();
+            write_manifest(&work.place.store(), random, before["rules"].clone());
+            if has_unknown(home, &work.place) {
+                // Nobody could tell where that is, once no setting names the path any more.
+                let text = fs::read_to_string(work.place.manifest()).unwrap();
+                let mut manifest: Value = serde_json::from_str(&text).unwrap();
+                for key in ["agents_md", "claude_md"] {
+                    manifest[key] = before[key].clone();
+                }
+                fs::write(work.place.manifest(), manifest.to_string()).unwrap();
+            }
             return "manifest edited".into();
         }
         _ => ("status", work.overview().map(|_| Report::default())),

@@ -317,6 +317,23 @@ fn nobody_brings_back_what_was_purged() {
 }
 
 #[test]
+fn what_a_push_of_all_refs_left_on_the_server_is_named_with_what_removes_it() {
+    let team = Team::new();
+    let a = team.clone_of("a", &[]);
+    says(&team.scratch, &a, "s", &[SECRET]);
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.git(&a, &["push", "-q", "--no-verify", "--mirror", "origin"]).ok();
+    team.shiftlog(&a, "purge", &["--yes", &format!("--match={SECRET}")]).ok();
+    let synced = team.shiftlog(&a, "sync", &["push"]);
+    let hint = synced.stderr.lines().find_map(|line| line.strip_prefix("hint: git push ")).unwrap_or_default();
+    assert!(synced.stderr.contains("'origin' may still have what was purged"), "{synced:?}");
+    team.git(&a, &[&["push", "-q"], &hint.split(' ').collect::<Vec<_>>()[..]].concat()).ok();
+    team.git(&team.server, &["gc", "-q", "--prune=now"]).ok();
+    assert_eq!(places(&team.scratch, &team.server, SECRET), Vec::<String>::new());
+    assert!(!team.shiftlog(&a, "sync", &["push"]).stderr.contains("may still have"));
+}
+
+#[test]
 fn a_colleague_who_still_has_it_and_pushes_first_does_not_bring_it_back() {
     let team = Team::new();
     let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));

@@ -50,9 +50,8 @@ impl Planner<'_> {
         files.extend(self.store.unnamed.iter().cloned());
         if self.wanted.is_empty() {
             // Nothing stays, also where the manifest names a file no longer that an earlier tool has replaced.
-            let is_text = |path: &Path| path.extension().is_some_and(|extension| extension == "md");
             let saved = self.saved().keys().cloned().collect();
-            let saved = backup::paths(&place).union(&saved).filter(|path| is_text(path)).cloned().collect::<Vec<_>>();
+            let saved = backup::paths(&place).union(&saved).cloned().collect::<Vec<_>>();
             files.extend(saved.into_iter().map(|path| ("agents-md", path)));
         }
         for (target, path) in files {

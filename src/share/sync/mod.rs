@@ -16,12 +16,14 @@ pub use self::quiet::{has_news, push_quietly};
 use super::check::{self, Holds};
 use crate::archive::{self, Archive};
 use crate::error::{Error, Kind, Result};
-use crate::git::{Asking, Fetch, ObjectId, Push, Repository};
+use crate::git::{Asking, Fetch, KEPT_PREFIX, ObjectId, Push, REMOTES_PREFIX, Repository};
 use crate::record::foreign_marks::ForeignMarks;
 use crate::record::tombstone::{self, Tombstones};
 use crate::record::{Note, Unit, remember_words};
 use crate::{hex, notes};
 
+/// All refs of ours but the notes.
+const ALL: &str = "refs/shiftlog/*";
 /// How often a push is tried when others are faster.
 const MAX_ATTEMPTS: u32 = 40;
 /// The factor by which to wait longer than for a local ref: a push takes longer than an edit.
@@ -76,6 +78,8 @@ pub struct Synced {
     pub has_purged: bool,
     /// Entries of fetched trees that were left out, and why.
     pub left_out: Vec<String>,
+    /// Refs of the remote, put there by a push of all refs, that may keep what was purged here.
+    pub kept: Vec<String>,
 }
 
 impl Level {
@@ -160,9 +164,14 @@ impl<'r> Syncer<'r> {
             |holds: Holds, level: Level| level == Level::All || (level == Level::Notes && holds != Holds::Sessions);
         let wanted = wanted.iter().filter(|holds| is_in(**holds, plan.pull) || is_in(**holds, plan.push));
         let shared: Vec<Shared> = wanted.map(|holds| self.shared(remote, *holds)).collect();
-        let names: Vec<&str> = shared.iter().map(|shared| shared.name.as_str()).chain([archive::REF]).collect();
+        let names = shared.iter().map(|shared| shared.name.as_str()).chain([archive::REF, ALL]);
+        let names: Vec<&str> = names.collect();
         let mut refused: Vec<String> = Vec::new();
         let mut theirs = self.repo.remote_refs(remote, &names, self.asking)?;
+        if !Tombstones::read(self.repo)?.is_empty() {
+            let is_copy = |name: &&String| name.starts_with(KEPT_PREFIX) || name.starts_with(REMOTES_PREFIX);
+            synced.kept = theirs.iter().map(|(name, _)| name).filter(is_copy).cloned().collect();
+        }
         remember_words(self.repo, remote, theirs.iter().any(|(name, _)| name == archive::REF));
         for attempt in 0.. {
             let at = |name: &str| theirs.iter().find(|(known, _)| known == name).map(|(_, id)| *id);
