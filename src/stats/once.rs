@@ -60,15 +60,24 @@ impl Uncounted {
             1 => Some(format!("1 part of a record is not counted: {}", why[0])),
             _ => Some(format!("{count} parts of records are not counted: {}", why[1])),
         };
-        let records = |count: usize, what: &str| match count {
+        let records = |count: usize, [one, several]: [&str; 2]| match count {
             0 => None,
-            1 => Some(format!("1 record {what}; the words that tell it are not here")),
-            _ => Some(format!("{count} records {what}; the words that tell it are not here")),
+            1 => Some(format!("1 record {one}; its transcript is not here")),
+            _ => Some(format!("{count} records {several}; their transcripts are not here")),
         };
         let missing = parts(self.missing, ["its words are not here", "their words are not here"]);
         let beyond = parts(self.beyond, ["too many records overlap"; 2]);
-        let doubtful = records(self.doubtful, "may have more than others that overlap, and count not at all");
-        let repeated = records(self.repeated, "may count what others count");
+        let doubtful = records(
+            self.doubtful,
+            [
+                "is not counted, although it may have words that no other record has",
+                "are not counted, although they may have words that no other record has",
+            ],
+        );
+        let repeated = records(
+            self.repeated,
+            ["may count words that another record counts too", "may count words that other records count too"],
+        );
         missing.into_iter().chain(beyond).chain(doubtful).chain(repeated).collect()
     }
 }

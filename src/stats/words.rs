@@ -44,12 +44,12 @@ pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<usize> {
     let mut seen = Seen::new();
     for (index, (answers, before, edits)) in counted {
         let entry = &mut found.entries[index];
-        for (id, tokens) in before {
-            for name in names(&entry.summary.key, &id, None, tokens) {
-                seen.entry(name).or_insert(tokens);
-            }
-        }
-        entry.used = new_tokens(&entry.summary.key, answers, &mut seen);
+        // Only where this record goes on in them: another record can have them whole.
+        let of_answer = |(id, tokens): (String, Tokens)| {
+            names(&entry.summary.key, &id, None, tokens).into_iter().map(move |name| (name, tokens))
+        };
+        let before: Seen = before.into_iter().flat_map(of_answer).collect();
+        entry.used = new_tokens(&entry.summary.key, answers, &before, &mut seen);
         entry.summary.edits = edits.unwrap_or_else(|| std::mem::take(&mut entry.summary.edits));
     }
     Ok(lacking)
@@ -216,8 +216,8 @@ fn answers(conversation: &Conversation) -> Vec<Answered> {
 }
 
 /// Returns the tokens of answers, without those that were counted before: of an answer that goes on in the next record, or that a
-/// fork repeats, the largest count holds.
-fn new_tokens(key: &SessionKey, answers: Vec<Answered>, seen: &mut Seen) -> Vec<Used> {
+/// fork repeats, the largest count holds. `before` are the answers that can go on here, as the record before counts them.
+fn new_tokens(key: &SessionKey, answers: Vec<Answered>, before: &Seen, seen: &mut Seen) -> Vec<Used> {
     let mut used = Vec::new();
     for Answered { id, usage, time } in answers {
         let Some(id) = id else {
@@ -226,7 +226,8 @@ fn new_tokens(key: &SessionKey, answers: Vec<Answered>, seen: &mut Seen) -> Vec<
             continue;
         };
         let names = names(key, &id, time, usage.tokens);
-        let known = names.iter().filter_map(|name| seen.get(name).copied()).reduce(Tokens::max);
+        let known = names.iter().flat_map(|name| [seen.get(name), before.get(name)]).flatten().copied();
+        let known = known.reduce(Tokens::max);
         let whole = usage.tokens.max(known.unwrap_or_default());
         seen.extend(names.into_iter().map(|name| (name, whole)));
         let tokens = usage.tokens.minus(known.unwrap_or_default());

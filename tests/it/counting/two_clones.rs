@@ -28,7 +28,6 @@ fn continued_twice(is_recorded: bool) -> (Scratch, PathBuf) {
     scratch.git_in(&clone, ["switch", "-q", "-c", "theirs"]).ok();
     scratch.git(["switch", "-q", "-c", "ours"]).ok();
     let copied = scratch.session_in("long", &clone);
-    std::fs::write(scratch.root().join("kept"), &beginning).unwrap();
     let go_on = |session: &crate::support::Session<'_>, name: &str| {
         session.prompt(&format!("go on with {name}"));
         answers(session, &format!("msg_{name}"), "claude-opus-4-8", &usage());
@@ -76,13 +75,27 @@ fn the_common_beginning_counts_once_and_both_ends_count() {
 }
 
 #[test]
+fn a_squash_of_one_end_has_the_beginning_that_the_other_end_goes_on_from() {
+    let (scratch, _) = continued_twice(true);
+    scratch.git(["switch", "-q", "-c", "squashed", "ours~2"]).ok();
+    scratch.git(["merge", "-q", "--squash", "ours"]).ok();
+    // The other end is older.
+    let mut commit = scratch.command("git", &scratch.top);
+    commit.env("GIT_COMMITTER_DATE", "2037-01-01T00:00:00Z").args(["commit", "-q", "-m", "all of it"]);
+    assert!(commit.status().unwrap().success());
+    let (notes, words) = (&["squashed", "theirs", "^theirs~1"][..], &["--words", "squashed", "theirs", "^theirs~1"]);
+    assert_eq!(total(&scratch, notes)["turns"], 3);
+    assert_eq!(total(&scratch, words)["tokens"], total(&scratch, notes)["tokens"]);
+}
+
+#[test]
 fn where_only_notes_are_shared_nothing_counts_twice_without_a_word() {
     let (scratch, _) = continued_twice(false);
     let bare = scratch.root().join("notes");
     scratch.git(["clone", "-q", "--no-local", ".", bare.to_str().unwrap()]).ok();
     scratch.git_in(&bare, ["fetch", "-q", "origin", "refs/notes/shiftlog:refs/notes/shiftlog"]).ok();
     let ran = scratch.shiftlog_in(&bare, "stats", ["--by=agent", "origin/ours", "origin/theirs"]);
-    let told = "warning: 1 record may have more than others that overlap, and count not at all; the words that tell it are not here\n";
+    let told = "warning: 1 record is not counted, although it may have words that no other record has; its transcript is not here\n";
     assert_eq!((ran.code, ran.stderr.as_str()), (0, told), "{}", ran.stdout);
     assert!(ran.stdout.contains("at least 2 turns"), "{}", ran.stdout);
     assert!(ran.stdout.contains("at least 0.11"), "{}", ran.stdout);
@@ -98,5 +111,5 @@ fn where_only_notes_are_shared_nothing_counts_twice_without_a_word() {
     let page = |name: &str| std::fs::read_to_string(bare.join("site").join(name)).unwrap();
     assert!(page("index.html").contains("at least 2 turns"), "{}", page("index.html"));
     let session = page("claude~long.html");
-    assert!(session.contains("<li>at least 2 turns</li>") && session.contains("count not at all"), "{session}");
+    assert!(session.contains("<li>at least 2 turns</li>") && session.contains("no other record has"), "{session}");
 }
