@@ -107,7 +107,7 @@ pub fn write_why(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: 
         Some(talk) => {
             let mut facts =
                 vec![format!("session {} {}", talk.key.agent, short_session(&talk.key, &found.source.keys))];
-            facts.extend(talk.model.clone());
+            facts.extend(found.model().map(str::to_owned));
             if let Some(call) = found.call() {
                 // A sub-agent answers nobody's prompt.
                 facts.extend((call.turn > 0).then(|| format!("turn {} of {}", call.turn, talk.turns)));
@@ -274,7 +274,7 @@ pub fn why_object(block: &Block, view: &WhyView<'_>) -> Value {
     if let Some(talk) = found.talk() {
         put("agent", talk.key.agent.clone().into());
         put("session", talk.key.id.clone().into());
-        put("model", talk.model.clone().into());
+        put("model", found.model().into());
         put("turns", talk.turns.into());
         if talk.is_live {
             put("live", true.into());

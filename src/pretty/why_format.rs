@@ -68,7 +68,7 @@ fn own(name: &str, block: &Block, view: &WhyView<'_>) -> Option<String> {
     let value = match name {
         "agent" => talk.map(|talk| talk.key.agent.clone()),
         "session" => talk.map(|talk| talk.key.id.clone()),
-        "model" => talk.and_then(|talk| talk.model.clone()),
+        "model" => block.found.model().map(str::to_owned),
         "turn" => call.map(|call| call.turn.to_string()),
         "turns" => talk.map(|talk| talk.turns.to_string()),
         "tool" => call.map(|call| call.tool.clone()),

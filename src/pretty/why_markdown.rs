@@ -24,7 +24,7 @@ pub fn why_markdown(block: &Block, view: &WhyView<'_>) -> String {
     });
     if let Some(talk) = found.talk() {
         let mut facts = vec![format!("{} {}", talk.key.agent, short_session(&talk.key, &found.source.keys))];
-        facts.extend(talk.model.clone());
+        facts.extend(found.model().map(str::to_owned));
         if let Some(call) = found.call() {
             facts.extend((call.turn > 0).then(|| format!("turn {} of {}", call.turn, talk.turns)));
             facts.push(call.tool.clone());

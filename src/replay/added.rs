@@ -64,7 +64,7 @@ pub fn added(reader: &Reader<'_>, commits: &[Commit], paths: Option<&Paths>, tel
                     };
                     let talk = line.talk().filter(|_| source != Source::Unrecorded);
                     let session: Option<(SessionKey, Option<String>)> =
-                        talk.map(|talk| (talk.key.clone(), talk.model.clone()));
+                        talk.map(|talk| (talk.key.clone(), line.model().map(str::to_owned)));
                     let known = found.iter_mut().find(|known| known.source == source && known.session == session);
                     let number = start + offset;
                     match known {

@@ -51,6 +51,12 @@ impl Explanation {
         self.talk()?.calls.get(self.place?.1?)
     }
 
+    /// Returns the model that made the call, or else the one that the record names.
+    pub fn model(&self) -> Option<&str> {
+        let of_call = self.call().and_then(|call| call.model.as_deref());
+        of_call.or_else(|| self.talk()?.model.as_deref())
+    }
+
     /// Returns the prompt that led to the line. For a sub-agent that of the session that sent it.
     pub fn prompt(&self) -> Option<Rc<str>> {
         self.own_prompt().or_else(|| Some(Rc::clone(&self.continues.as_ref()?.prompt)))

@@ -24,7 +24,7 @@ pub type Befores = HashMap<CallIndex, String>;
 pub struct Talk {
     /// The session.
     pub key: SessionKey,
-    /// The model.
+    /// The model that answered last.
     pub model: Option<String>,
     /// How many turns the part of the session has that was read.
     pub turns: usize,
@@ -106,6 +106,8 @@ pub struct Call {
     pub id: String,
     /// The tool's name.
     pub tool: String,
+    /// The model that made it, if its message tells.
+    pub model: Option<String>,
     /// Its position among all tool calls that were read.
     pub index: usize,
     /// The position of its message among those that say something.
@@ -187,6 +189,7 @@ impl Talk {
                 talk.hear(&message, turn, &mut at, is_sub_agent);
             }
             let (span, is_abandoned, is_sidechain) = (message.span, message.is_abandoned, message.is_sidechain);
+            let model = message.model;
             for part in message.parts {
                 match part {
                     Part::Text(text) if message.role == Role::Assistant => at.say(false, text),
@@ -194,7 +197,7 @@ impl Talk {
                     Part::ToolCall(call) => {
                         let has_failed = !call.call_id.is_empty() && failed.contains(&call.call_id);
                         let mut call = at.call(call, turn, &span, is_abandoned);
-                        call.has_failed = has_failed;
+                        (call.has_failed, call.model) = (has_failed, model.clone());
                         call.is_unanswered = number < settled[usize::from(is_sidechain)]
                             && !call.id.is_empty()
                             && !answered.contains_key(&call.id);
@@ -304,6 +307,7 @@ impl Position {
             index,
             message,
             span: span.clone(),
+            model: None,
             result: None,
             turn,
             time: self.seconds(),

@@ -243,6 +243,9 @@ fn chosen(visit: &Visit<'_>, filters: &Filters) -> Result<Query> {
         query.range.tips = vec![branch.ok_or_else(missing)?.commit_id];
     }
     if let Some(path) = given(&filters.path) {
+        if path.contains('\0') {
+            return Err(Error::new(Kind::Usage, "a path has no NUL"));
+        }
         // As it stands, without the magic of pathspecs, from the top.
         let specs = vec![format!(":(top,literal){path}").into()];
         query.paths = Some(Paths { specs, directory: visit.server.directory.clone() });
