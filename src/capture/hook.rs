@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use bstr::ByteSlice as _;
+
 use super::awaited::{extend_awaited_record, extend_record_of_sub_agent, has_record};
 use super::choose::{CommitKind, kind_of_move};
 use super::commit::{NewCommit, keep_commit, record_commit};
@@ -140,8 +142,20 @@ fn moves_of_head(recorder: &Recorder<'_>, live: &mut TrackedSession) -> Vec<Refl
 struct CallCommit {
     commit_id: ObjectId,
     kind: CommitKind,
+    /// The commit that was amended to this one, as far as moves of HEAD tell.
+    amended: Option<ObjectId>,
     /// The pending file that `post-commit` left for the session, and its content.
     pending: Option<(PathBuf, PendingCommit)>,
+}
+
+impl CallCommit {
+    /// Says whether a note of this commit has only what the commit had before it was amended.
+    fn is_carried(&self, recorder: &Recorder<'_>, note: &[u8]) -> Result<bool> {
+        let Some(amended) = self.amended else { return Ok(false) };
+        let before = notes::get(recorder.repo, &recorder.notes_ref, amended)?.unwrap_or_default();
+        let before = Note::parse_unjoined(&before);
+        Ok(Note::parse_unjoined(note).units().iter().all(|unit| before.units().contains(unit)))
+    }
 }
 
 /// A tool call that has just ended.
@@ -271,20 +285,21 @@ fn commits_of_call(recorder: &Recorder<'_>, key: &SessionKey, moves: &[ReflogEnt
     let mut left = pending::commits_left_to(&recorder.state, key);
     let has_pending = !left.is_empty();
     let mut here = Vec::new();
-    for (commit_id, kind) in commits_of_moves(moves, recorder.repo.is_mid_operation()) {
-        let hex = commit_id.to_string();
+    for (entry, kind) in commits_of_moves(moves, recorder.repo.is_mid_operation()) {
+        let (commit_id, hex) = (entry.new_id, entry.new_id.to_string());
+        let amended = ReflogEntry::is_amend_message(entry.message.as_bstr()).then_some(entry.old_id);
         let pending = left.iter().position(|(_, pending)| pending.commit == hex).map(|index| left.remove(index));
-        here.push(CallCommit { commit_id, kind, pending });
+        here.push(CallCommit { commit_id, kind, amended, pending });
     }
     let elsewhere = left.into_iter().filter_map(|(path, pending)| {
         let commit_id = recorder.repo.parse_id(&pending.commit)?;
-        Some(CallCommit { commit_id, kind: pending.kind, pending: Some((path, pending)) })
+        Some(CallCommit { commit_id, kind: pending.kind, amended: None, pending: Some((path, pending)) })
     });
     (elsewhere.chain(here).collect(), has_pending)
 }
 
-/// Records one commit of a tool call, and with it the commits that the call has undone. If `post-commit` recorded the
-/// session already, the session only waits for the call's result.
+/// Records one commit of a tool call, and with it the commits that the call has undone. If the session is recorded there
+/// already, it only waits for the call's result.
 ///
 /// A call has one result, which belongs to the last of its commits.
 fn record_commit_of_call(
@@ -299,8 +314,24 @@ fn record_commit_of_call(
     let pending = commit.pending.as_ref().map(|(_, pending)| pending);
     let has_made = call.has_made(commit);
     let note = notes::get(recorder.repo, &recorder.notes_ref, commit.commit_id)?;
-    let has_session = |note: &Vec<u8>| Note::parse_unjoined(note).has_session(&call.key);
-    if let Some(note) = note.filter(|note| pending.is_none() || has_session(note)) {
+    // The note of an amended commit may have only what was carried to it.
+    let is_recorded = match (&note, pending) {
+        (None, _) => false,
+        (Some(note), None) => {
+            !is_last || recorder.state.is_examined(commit.commit_id) || !commit.is_carried(recorder, note)?
+        }
+        // Without its name there, the session was recorded while others had to wait.
+        (Some(note), Some(pending)) if !pending.transcript_bytes.contains_key(&call.key.to_string()) => {
+            Note::parse_unjoined(note).has_session(&call.key)
+        }
+        (Some(note), Some(_)) => {
+            let own = &mut sessions[position..=position];
+            recorder.recover_progress(&call.key, &mut own[0].progress);
+            recorder.take_over_records(commit.commit_id, own)?;
+            is_last && ends_with_record(&own[0], note)
+        }
+    };
+    if let Some(note) = note.filter(|_| is_recorded) {
         if has_made && is_last {
             let live = &mut sessions[position];
             // Whoever records a commit of another session takes along what has been answered meanwhile.
@@ -345,15 +376,15 @@ fn ends_with_record(live: &TrackedSession, note: &[u8]) -> bool {
     Note::parse(note).has_record_through(&live.key(), recorded)
 }
 
-/// Returns the commits that moves of HEAD made, and how, oldest first. Those that a rebase made are left out.
-fn commits_of_moves(moves: &[ReflogEntry], is_mid_operation: bool) -> Vec<(ObjectId, CommitKind)> {
+/// Returns the moves of HEAD that made commits, and how, oldest first. Those of a rebase are left out.
+fn commits_of_moves(moves: &[ReflogEntry], is_mid_operation: bool) -> Vec<(&ReflogEntry, CommitKind)> {
     let mut is_rebase = is_mid_operation;
     let mut commits = Vec::new();
     for entry in moves {
         if entry.message.starts_with(b"rebase") {
             is_rebase = !entry.message.starts_with(b"rebase (finish)") && !entry.message.starts_with(b"rebase (abort)");
         } else if !is_rebase {
-            commits.extend(kind_of_move(entry).map(|kind| (entry.new_id, kind)));
+            commits.extend(kind_of_move(entry).map(|kind| (entry, kind)));
         }
     }
     commits

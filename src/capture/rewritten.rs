@@ -88,25 +88,37 @@ impl Rewrite {
         rewrite
     }
 
-    /// Adds the first parts of commits that the user split in an `edit` step of a rebase: Git names only the last part.
+    /// Adds the first parts of commits that the user split in an `edit` step of a rebase: Git names only the last part, or
+    /// a commit that was added there. The latter is skipped: it changes other paths, and those of the edited commit are all
+    /// in commits before it.
     fn add_parts(&mut self, repo: &Repository, rebase: &Rebase, made_by_rebase: &HashSet<ObjectId>) {
         let named: HashSet<ObjectId> = self.pairs.iter().map(|(_, new)| *new).collect();
         let paths =
             |commit: &Commit| -> BTreeSet<_> { repo.changed_paths(commit).unwrap_or_default().into_iter().collect() };
-        let mut parts = Vec::new();
+        let (mut parts, mut added) = (Vec::new(), Vec::new());
         for (old, new) in self.pairs.iter().filter(|(old, _)| rebase.step(*old) == Some(RebaseStep::Edit)) {
             let (Ok(whole), Ok(last)) = (repo.commit(*old), repo.commit(*new)) else { continue };
+            let whole_paths = paths(&whole);
+            let mut earlier_paths = BTreeSet::new();
             let mut parent = last.parent_ids.first().copied();
             while let Some(part) = parent.filter(|id| made_by_rebase.contains(id) && !named.contains(id))
                 && let Ok(commit) = repo.commit(part)
             {
                 let changed = paths(&commit);
-                if !changed.is_empty() && changed.is_subset(&paths(&whole)) {
+                if !changed.is_empty() && changed.is_subset(&whole_paths) {
                     parts.push((*old, part));
+                    earlier_paths.extend(changed);
                 }
                 parent = commit.parent_ids.first().copied();
             }
+            // The rebase may have taken the edited commit over as it is.
+            let is_there = parent == Some(*old) || (!whole_paths.is_empty() && earlier_paths == whole_paths);
+            if is_there && !paths(&last).is_subset(&whole_paths) {
+                added.push((*old, *new));
+            }
         }
+        self.pairs.retain(|pair| !added.contains(pair));
+        self.skipped.extend(added);
         self.pairs.extend(parts);
     }
 

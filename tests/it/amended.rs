@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::Scratch;
+use crate::support::{Scratch, Session};
 
 #[test]
 fn amending_keeps_the_conversation_and_adds_to_it() {
@@ -73,6 +73,109 @@ fn what_a_person_wrote_in_a_note_survives_an_amend_byte_for_byte() {
         scratch.git(["commit", "-q", "--amend", "-m", "reworded"]).ok();
         assert_kept("amended by hand");
     }
+}
+
+/// Returns the prompts that the records of a revision begin with, sorted.
+fn prompts(scratch: &Scratch, revision: &str) -> Vec<String> {
+    let records = scratch.records(revision);
+    let mut prompts: Vec<String> =
+        records.iter().filter_map(|record| record["prompt"].as_str().map(str::to_owned)).collect();
+    prompts.sort();
+    prompts
+}
+
+/// Lets a session say something, change a file and commit it.
+fn speaks_and_commits(session: &Session<'_>, word: &str) {
+    session.prompt(word);
+    session.edits(&format!("{word}.txt"), word);
+    session.commits(word);
+}
+
+/// Lets a session say something, change a file and, in one call, run `git` with `steps` and amend.
+fn speaks_and_amends(session: &Session<'_>, word: &str, steps: &[&[&str]]) {
+    session.prompt(word);
+    session.edits(&format!("{word}.txt"), word);
+    session.calls(word, "Bash", &json!({ "command": "git commit --amend" }));
+    for step in steps {
+        session.scratch.git(*step).ok();
+    }
+    session.runs_commit(&["--amend", "-m", word]);
+    session.answers(word, &format!("amended for {word}"));
+    session.hook_for("PostToolUse", word);
+    session.says("Done.");
+    session.hook("Stop");
+}
+
+/// Makes Git run none of its hooks. It copies notes all the same.
+fn hide_git_hooks(scratch: &Scratch) {
+    scratch.git(["config", "notes.rewriteRef", "refs/notes/*"]).ok();
+    for name in ["post-commit", "post-rewrite"] {
+        fs::remove_file(scratch.top.join(".git/hooks").join(name)).unwrap();
+    }
+}
+
+#[test]
+fn a_session_that_amends_an_earlier_commit_of_its_own_is_recorded_there() {
+    for has_git_hooks in [true, false] {
+        for is_on_branch in [false, true] {
+            let told = format!("Git's hooks: {has_git_hooks}, on a branch: {is_on_branch}");
+            let scratch = Scratch::set_up();
+            if !has_git_hooks {
+                hide_git_hooks(&scratch);
+            }
+            scratch.commit("base.txt", "x", "base");
+            let session = scratch.session("s1");
+            if is_on_branch {
+                scratch.git(["switch", "-q", "-c", "feature"]).ok();
+            }
+            speaks_and_commits(&session, "one");
+            if is_on_branch {
+                scratch.git(["switch", "-q", "main"]).ok();
+            }
+            speaks_and_commits(&session, "two");
+            let back: &[&[&str]] = match is_on_branch {
+                true => &[&["switch", "-q", "feature"]],
+                false => &[&["reset", "-q", "--soft", "HEAD~1"]],
+            };
+            speaks_and_amends(&session, "three", back);
+            assert_eq!(prompts(&scratch, "HEAD"), ["one", "three"], "{told}: {}", scratch.log());
+            let result_count = scratch.raw("HEAD", &[]).matches("amended for three").count();
+            assert_eq!(result_count, 1, "{told}: the result of the call belongs to it");
+            speaks_and_commits(&session, "four");
+            assert_eq!(prompts(&scratch, "HEAD"), ["four"], "{told}");
+            assert_eq!(scratch.waiting(), 0);
+        }
+    }
+}
+
+#[test]
+fn a_session_that_amends_the_commit_of_another_is_recorded_there_without_gits_hooks() {
+    let scratch = Scratch::set_up();
+    hide_git_hooks(&scratch);
+    speaks_and_commits(&scratch.session("s1"), "one");
+    let session = scratch.session("s2");
+    speaks_and_amends(&session, "two", &[]);
+    assert_eq!(prompts(&scratch, "HEAD"), ["one", "two"], "{}", scratch.log());
+    speaks_and_commits(&session, "three");
+    assert_eq!(prompts(&scratch, "HEAD"), ["three"]);
+}
+
+#[test]
+fn a_call_that_amends_and_then_commits_leaves_the_turn_to_what_it_amended() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    speaks_and_commits(&session, "one");
+    session.prompt("two");
+    session.edits("two.txt", "two");
+    session.calls("both", "Bash", &json!({ "command": "git commit --amend --no-edit; git commit -m next" }));
+    let amended = session.runs_commit(&["--amend", "--no-edit"]);
+    scratch.write("next.txt", "next");
+    let next = session.runs_commit(&["-m", "next"]);
+    session.answers("both", "DONE");
+    session.hook_for("PostToolUse", "both");
+    assert_eq!(scratch.record(&amended)["turns"], 2, "{}", scratch.log());
+    assert_eq!(prompts(&scratch, &next), [] as [&str; 0]);
+    assert!(scratch.raw(&next, &[]).contains("DONE"));
 }
 
 /// Makes five commits, each with a conversation of its own.

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use crate::support::{Scratch, kept_in};
 
 /// Returns the sessions that are recorded on a revision, sorted.
@@ -374,6 +376,59 @@ fn each_part_of_a_commit_that_a_rebase_split_keeps_the_conversation() {
     let expected: [&[&str]; 5] = [&["after"], &["s1"], &[], &["s1"], &["before"]];
     for (number, expected) in expected.iter().enumerate() {
         assert_eq!(sessions(&scratch, &format!("HEAD~{number}")), *expected, "HEAD~{number}");
+    }
+}
+
+#[test]
+fn a_new_commit_at_a_stop_of_a_rebase_gets_nothing_of_the_commit_that_is_edited() {
+    // Git takes the edited commit over as it is, or copies it.
+    for (is_copied, by_agent) in [(false, false), (false, true), (true, false), (true, true)] {
+        let told = format!("copied: {is_copied}, by an agent: {by_agent}");
+        let scratch = Scratch::set_up();
+        talked_about(&scratch, "before", "z", "z\n");
+        talked_about(&scratch, "edited", "a", "a\n");
+        talked_about(&scratch, "after", "c", "c\n");
+        let copy = if is_copied { "1s/^pick/reword/;" } else { "" };
+        let editor = "GIT_EDITOR='sh -c \"echo reworded >\\$0\"'";
+        let todo = format!("GIT_SEQUENCE_EDITOR=\"sed -i -e '{copy}2s/^pick/edit/'\"");
+        scratch.run_in(&scratch.top, "sh", ["-c", &format!("{editor} {todo} git rebase -q -i HEAD~3")]).ok();
+        if by_agent {
+            let session = scratch.session("newcomer");
+            session.prompt("a file more");
+            session.edits("new", "new\n");
+            session.calls("c1", "Bash", &json!({ "command": "git commit -m new; git rebase --continue" }));
+            session.runs_commit(&["-m", "new"]);
+            scratch.git(["rebase", "--continue"]).ok();
+            session.answers("c1", "done");
+            session.hook_for("PostToolUse", "c1");
+        } else {
+            scratch.commit("new", "new\n", "new");
+            scratch.git(["rebase", "--continue"]).ok();
+        }
+        assert_eq!(scratch.git(["log", "--format=%s", "-3"]).ok(), "after on c\nnew\nedited on a\n", "{told}");
+        let newcomer: &[&str] = if by_agent { &["newcomer"] } else { &[] };
+        let expected: [&[&str]; 4] = [&["after"], newcomer, &["edited"], &["before"]];
+        for (number, expected) in expected.iter().enumerate() {
+            let revision = format!("HEAD~{number}");
+            assert_eq!(sessions(&scratch, &revision), *expected, "{told}: {revision}: {}", scratch.log());
+        }
+    }
+}
+
+#[test]
+fn a_commit_that_is_amended_at_a_stop_of_a_rebase_keeps_its_conversation_whatever_it_changes_then() {
+    for is_copied in [false, true] {
+        let scratch = Scratch::set_up();
+        talked_about(&scratch, "before", "z", "z\n");
+        talked_about(&scratch, "edited", "a", "a\n");
+        let copy = if is_copied { "1{h;d};2{s/^pick/edit/;G}" } else { "2s/^pick/edit/" };
+        rebase_with(&scratch, copy, "HEAD~2").ok();
+        scratch.write("more", "more\n");
+        scratch.git(["add", "-A"]).ok();
+        scratch.git(["commit", "-q", "--amend", "--no-edit"]).ok();
+        scratch.git(["rebase", "--continue"]).ok();
+        let edited = scratch.git(["log", "--format=%H", "-1", "--", "more"]).ok();
+        assert_eq!(sessions(&scratch, edited.trim()), ["edited"], "copied: {is_copied}: {}", scratch.log());
     }
 }
 
