@@ -116,7 +116,7 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
                 // It can have the block of one of its hooks, which would run for all.
                 plan.take_back(&path, FileKind::Hook)?;
             }
-            let text = plan.planned(&path)?.unwrap_or_default();
+            let text = plan.planned(&path).ok().flatten().unwrap_or_default();
             if !runs_ours(&hook::remove_block(&text), event) {
                 let path = path.display();
                 plan.remark(format!("'{path}' {what} and is left alone; add this line to that file: {line}"));
