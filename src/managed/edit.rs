@@ -12,8 +12,8 @@ pub enum Edit {
     Write { path: PathBuf, before: Original, after: Vec<u8>, kind: FileKind, is_restore: bool },
     /// Change a file, and nothing that would have to be put back.
     Clean { path: PathBuf, after: Vec<u8> },
-    /// Remove a file that we, or an earlier tool, made.
-    Remove { path: PathBuf },
+    /// Remove a file that we, or an earlier tool, made. `target` is what goes: the file that `path` leads to, or `path`.
+    Remove { path: PathBuf, target: PathBuf },
     /// Add a value to the repository's config.
     AddConfig { key: String, value: String },
     /// Remove a value that we added.
@@ -27,7 +27,7 @@ impl Edit {
             Edit::Write { path, before: Original::Absent, .. } => format!("create {}", path.display()),
             Edit::Write { path, is_restore: true, .. } => format!("restore {}", path.display()),
             Edit::Write { path, .. } | Edit::Clean { path, .. } => format!("edit {}", path.display()),
-            Edit::Remove { path } => format!("remove {}", path.display()),
+            Edit::Remove { target, .. } => format!("remove {}", target.display()),
             Edit::AddConfig { key, value } => format!("config {key} += {value}"),
             Edit::RemoveConfig { key, value } => format!("config {key} -= {value}"),
         }

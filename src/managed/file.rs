@@ -23,6 +23,9 @@ pub const MAX_NAME_BYTES: usize = 255;
 /// How many names such a file can have.
 const MAX_UNFINISHED: usize = 99;
 
+/// How many links are followed that lead to nothing, one after the other.
+const MAX_LINKS: usize = 40;
+
 /// The directory that logs of a Salesforce org are fetched into, which is kept out of commits.
 pub const APEX_LOGS: &str = "apexlogs";
 
@@ -136,8 +139,25 @@ pub fn missing_directories(path: &Path) -> Vec<PathBuf> {
 
 /// Returns the file that is written for `path`: where a symbolic link leads, even if nothing is there yet.
 pub(super) fn target(path: &Path) -> PathBuf {
-    let linked = || Some(path.parent()?.join(fs::read_link(path).ok()?));
-    path.canonicalize().ok().or_else(linked).unwrap_or_else(|| path.to_owned())
+    let nearest = path.ancestors().find(|above| disk::is_there(above));
+    let is_linked = nearest.is_some_and(|nearest| nearest.is_symlink() && (nearest == path || !nearest.exists()));
+    if is_linked { real(path) } else { path.to_owned() }
+}
+
+/// Returns where a file really is: symbolic links are followed, also those that lead to nothing yet.
+pub fn real(path: &Path) -> PathBuf {
+    follow(path, MAX_LINKS)
+}
+
+fn follow(path: &Path, links: usize) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return path.to_owned() };
+    match path.read_link() {
+        Ok(target) if links > 0 => follow(&parent.join(target), links - 1),
+        _ => follow(parent, links).join(name),
+    }
 }
 
 /// Returns the names that a file can have until it is written, in the order in which they are tried.

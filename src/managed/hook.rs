@@ -130,6 +130,17 @@ pub fn has_block(text: &[u8]) -> bool {
     text.contains_str(BEGIN)
 }
 
+/// Says whether a hook file has our block for this event.
+pub fn has_block_of(text: &[u8], event: &str) -> bool {
+    let block = text.find(BEGIN).map(|begin| &text[begin..text.find(END).unwrap_or(text.len()).max(begin)]);
+    block.is_some_and(|block| block.contains_str(format!(" git {event}")))
+}
+
+/// Returns a line for a hook file that several hooks lead to, which does something for one of them alone.
+pub fn for_one(event: &str, line: &str) -> String {
+    format!("case \"${{0##*/}}\" in {event}) {line} ;; esac")
+}
+
 /// Says whether nothing is left in a hook file but its interpreter line.
 pub fn is_bare(text: &[u8]) -> bool {
     text.lines().all(|line| line.trim().is_empty() || line.starts_with(b"#!"))

@@ -6,14 +6,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::file;
+use super::file::{self, real};
 use crate::git::{Repository, Worktree};
 
 /// What the name of a file outside the repository begins with.
 const OUTSIDE: &str = "outside:";
-
-/// How many links are followed that lead to nothing, one after the other.
-const MAX_LINKS: usize = 40;
 
 /// The directories that belong to a repository.
 #[derive(Debug)]
@@ -93,22 +90,6 @@ impl Places {
             |(_, base): &(String, PathBuf)| Some(base.join(real.strip_prefix(base.canonicalize().ok()?).ok()?));
         let settled = self.bases.iter().find_map(within);
         settled.unwrap_or_else(|| if self.have(path) { real.clone() } else { path.to_owned() })
-    }
-}
-
-/// Returns where a file really is: symbolic links are followed, also those that lead to what is not there yet.
-fn real(path: &Path) -> PathBuf {
-    follow(path, MAX_LINKS)
-}
-
-fn follow(path: &Path, links: usize) -> PathBuf {
-    if let Ok(real) = path.canonicalize() {
-        return real;
-    }
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return path.to_owned() };
-    match path.read_link() {
-        Ok(target) if links > 0 => follow(&parent.join(target), links - 1),
-        _ => follow(parent, links).join(name),
     }
 }
 

@@ -277,7 +277,7 @@ impl Plan {
             }
         };
         match before {
-            Original::Absent if !self.leaves(path, named, kind) => self.remove(path),
+            Original::Absent if !self.leaves(path, named, kind) => self.remove_target(path, file::target(path)),
             Original::Bytes(after) if after != bytes => {
                 if self.leaves(path, named, kind) {
                     return Ok(());
@@ -304,7 +304,7 @@ impl Plan {
     pub fn remove_made(&mut self, named: &Path, kind: FileKind) {
         let path = self.settled(named, kind);
         if !self.is_of_another(&path, named, kind, true) {
-            self.remove(&path);
+            self.remove_target(&path, file::target(&path));
         }
     }
 
@@ -338,12 +338,16 @@ impl Plan {
         Ok(())
     }
 
-    /// Plans that a file goes, and with it the directories in the working tree that nothing else is in.
+    /// Plans that a file or a link goes, and with it the directories in the working tree that nothing else is in.
     pub fn remove(&mut self, path: &Path) {
+        self.remove_target(path, path.to_owned());
+    }
+
+    fn remove_target(&mut self, path: &Path, target: PathBuf) {
         if self.is_removal && self.installed.file(path).is_none() {
             self.emptied.extend(self.places.directories_above(path));
         }
-        self.steps.push(Edit::Remove { path: path.to_owned() });
+        self.steps.push(Edit::Remove { path: path.to_owned(), target });
     }
 
     /// Says whether nothing is written down: nothing was installed, or somebody has removed the file.
@@ -398,8 +402,10 @@ impl Plan {
                 let _ = std::fs::remove_dir(directory);
             }
             self.installed.directories = needed;
-            let is_kept = |file: &EditedFile| {
-                self.left.iter().any(|left| left.path == file.path) || self.obstructed.contains(&file.path)
+            // A hook is written down by its own name, also where it is a link.
+            let is_kept = |EditedFile { path, .. }: &EditedFile| {
+                let is_left = |left: &Left| left.path == *path || left.link.as_ref() == Some(path);
+                self.left.iter().any(is_left) || self.obstructed.contains(path)
             };
             let kept = self.installed.files.iter().filter(|file| is_kept(file)).cloned().collect();
             self.installed.files = kept;
@@ -422,9 +428,9 @@ impl Plan {
                 write(path, after, is_executable)?;
             }
             Edit::Clean { path, after } => write(path, after, false)?,
-            Edit::Remove { path } => {
-                let before = step::stamp(&disk::observe(path)?);
-                Step::Remove { path: path.clone(), before }.take(true)?;
+            Edit::Remove { target, .. } => {
+                let before = step::stamp(&disk::observe(target)?);
+                Step::Remove { path: target.clone(), before }.take(true)?;
             }
             Edit::AddConfig { key, value } => repo.config_add(key, value)?,
             Edit::RemoveConfig { key, value } if key.starts_with("remote.") || key.starts_with("shiftlog.") => {
@@ -434,7 +440,7 @@ impl Plan {
         }
         fault_point(&format!("init-{number}-done"));
         match step {
-            Edit::Write { path, is_restore: true, .. } | Edit::Remove { path } => {
+            Edit::Write { path, is_restore: true, .. } | Edit::Remove { path, .. } => {
                 self.installed.files.retain(|file| file.path != *path);
             }
             Edit::Write { path, .. } => self.installed.keep_newest(path),

@@ -77,17 +77,18 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
         let has_files = !hooks.as_os_str().is_empty();
         let text = file::contents(&hooks.join(event)).filter(|_| has_files).unwrap_or_default();
         let chmod = format!("chmod +x {}", outside::shell(&hooks.join(event).to_string_lossy()));
+        let has_block = hook::has_block_of(&text, event);
         let obstacle = git_hooks::obstacle(repo, &hooks, event)?;
         let others = git_hooks::others(&places, &hooks.join(event));
         let problem = if git_hooks::are_in_config() {
             let key = format!("hook.shiftlog-{event}.command");
             repo.config_string(&key).is_none().then_some(("not declared", init))
-        } else if let Some((what, fix)) = obstacle.as_ref().filter(|_| !hook::has_block(&text)) {
+        } else if let Some((what, fix)) = obstacle.as_ref().filter(|_| !has_block) {
             // A program or a script of another language can run ours itself.
             (!git_hooks::runs_ours(&text, event)).then_some((what.as_str(), fix.as_str()))
-        } else if let Some(others) = others.as_deref().filter(|_| !hook::has_block(&text)) {
+        } else if let Some(others) = others.as_deref().filter(|_| !has_block) {
             Some((others, "git shiftlog init --yes"))
-        } else if !hook::has_block(&text) {
+        } else if !has_block {
             Some(("not installed", init))
         } else if git_hooks::is_disabled(&hooks.join(event)) {
             Some(("not executable, so Git does not run it", &*chmod))

@@ -111,13 +111,16 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
     let steps_before = plan.steps().len();
     for event in EVENTS {
         let path = hooks.join(event);
-        if let Some(tracked) = tracked_target(repo, &path).filter(|_| !is_committed) {
-            plan.remark(format!(
-                "'{}' leads to the tracked file '{}' and is left alone; add this line to that file: {}",
-                path.display(),
-                tracked.display(),
-                hook::line(event, &guard(program, true))
-            ));
+        if let Some(ByHand { what, line, is_tracked }) = by_hand(repo, &hooks, event, is_committed, program) {
+            if !is_tracked {
+                // It can have the block of one of its hooks, which would run for all.
+                plan.take_back(&path, FileKind::Hook)?;
+            }
+            let text = plan.planned(&path).ok().flatten().unwrap_or_default();
+            if !runs_ours(&hook::remove_block(&text), event) {
+                let path = path.display();
+                plan.remark(format!("'{path}' {what} and is left alone; add this line to that file: {line}"));
+            }
             continue;
         }
         if plan.is_obstructed(&path) {
@@ -157,10 +160,11 @@ pub(super) fn obstacle(repo: &Repository, hooks: &Path, event: &str) -> Result<O
     let is_committed = below_top(repo, hooks).is_some();
     let program = super::program().unwrap_or_else(|_| HOOK_PROGRAM.into());
     let run = |is_bare_name: bool| format!("have it run: {}", hook::line(event, &guard(&program, is_bare_name)));
-    if let Some(tracked) = tracked_target(repo, &path).filter(|_| !is_committed) {
-        let what = format!("it leads to the tracked file '{}', so init leaves it alone", tracked.display());
-        let line = hook::line(event, &guard(&program, true));
-        return Ok(Some((what, format!("add this line to that file: {line}"))));
+    if let Some(ByHand { what, line, .. }) = by_hand(repo, hooks, event, is_committed, &program) {
+        return Ok(Some((
+            format!("it {what}, so init leaves it alone"),
+            format!("add this line to that file: {line}"),
+        )));
     }
     let text = match file::read(&path) {
         Ok(text) => text.unwrap_or_default(),
@@ -208,7 +212,8 @@ pub fn will_run(repo: &Repository, plan: &mut Plan, event: &str) -> Result<bool>
     Ok(turned_off(&hooks).is_none()
         && !is_disabled(&path)
         && !plan.is_obstructed(&path)
-        && plan.planned(&path)?.is_some_and(|text| hook::has_block(&text)))
+        && shared_with(&hooks, event).is_none()
+        && plan.planned(&path)?.is_some_and(|text| hook::has_block_of(&text, event)))
 }
 
 /// Says whether a hook file is there but not executable, which is how a user turns it off.
@@ -231,9 +236,41 @@ fn remark_on_tracked_hooks(repo: &Repository, plan: &mut Plan, below_top: &Path)
     plan.hint("'git shiftlog init --no-git-hooks' leaves them alone; then what agents commit is recorded");
 }
 
+/// Why a hook's file is for the user to edit, and the line to add to it.
+struct ByHand {
+    what: String,
+    line: String,
+    is_tracked: bool,
+}
+
+/// Returns why the file that a hook leads to is for the user to edit, if it is.
+fn by_hand(repo: &Repository, hooks: &Path, event: &str, is_committed: bool, program: &Path) -> Option<ByHand> {
+    let path = hooks.join(event);
+    let tracked = tracked_target(repo, &path).filter(|_| !is_committed);
+    let shared = shared_with(hooks, event);
+    let line = hook::line(event, &guard(program, is_committed || tracked.is_some()));
+    let line = if shared.is_some() { hook::for_one(event, &line) } else { line };
+    let what = match (&tracked, shared) {
+        (Some(tracked), _) => format!("leads to the tracked file '{}'", tracked.display()),
+        (None, Some(other)) => format!("leads to the same file '{}' as the hook {other}", file::real(&path).display()),
+        (None, None) => return None,
+    };
+    Some(ByHand { what, line, is_tracked: tracked.is_some() })
+}
+
+/// Returns another of our events whose hook leads to the same script as this one: a block for one of them would run for both.
+fn shared_with(hooks: &Path, event: &str) -> Option<&'static str> {
+    let path = hooks.join(event);
+    let target = file::real(&path);
+    let other = *EVENTS.iter().find(|other| **other != event && file::real(&hooks.join(other)) == target)?;
+    // What no line can be added to is told in words of its own.
+    let is_script = file::read(&path).is_ok_and(|text| text.is_none_or(|text| hook::is_shell_script(&text)));
+    (is_script && !is_disabled(&path)).then_some(other)
+}
+
 /// Returns the tracked file that a hook leads to through symbolic links: others would get what is private to this clone.
 fn tracked_target(repo: &Repository, path: &Path) -> Option<PathBuf> {
-    let target = path.canonicalize().ok()?;
+    let target = file::real(path);
     let below_top = target.strip_prefix(repo.worktree()?.canonicalize().ok()?).ok()?.to_owned();
     if target.starts_with(repo.common_dir().canonicalize().ok()?) {
         return None;

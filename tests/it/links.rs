@@ -6,7 +6,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use crate::setup::uses_config_hooks;
 use crate::support::Scratch;
+
+mod hooks;
 
 const THEIRS: &str = "{ \"model\": \"x\" }\n";
 
@@ -235,4 +238,27 @@ fn a_tracked_file_with_settings_is_not_edited_without_a_word() {
     );
     scratch.shiftlog("deinit", ["-q"]).ok();
     assert_eq!(fs::read_to_string(scratch.top.join("ours/settings.local.json")).unwrap(), THEIRS);
+}
+
+#[test]
+fn a_users_settings_that_are_a_link_to_nothing_are_such_a_link_again_after_deinit() {
+    for is_known in [true, false] {
+        let scratch = Scratch::new();
+        let (settings, dots) = (scratch.home().join(".gemini"), scratch.home().join("dots"));
+        fs::create_dir_all(&settings).unwrap();
+        fs::create_dir_all(&dots).unwrap();
+        // A link that leads to another one.
+        symlink("../dots/gemini.json", settings.join("settings.json")).unwrap();
+        symlink(".gemini.json", dots.join("gemini.json")).unwrap();
+        let before = [tree(&settings), tree(&dots)];
+        scratch.shiftlog("init", ["-q", "-y", "--global", "--agent=gemini"]).ok();
+        assert!(fs::read_to_string(dots.join(".gemini.json")).unwrap().contains("git-shiftlog--hook"));
+        assert!(settings.join("settings.json").is_symlink() && dots.join("gemini.json").is_symlink());
+        if !is_known {
+            scratch.lose_state();
+        }
+        scratch.shiftlog("deinit", ["-q", "-y"]).ok();
+        let after = [tree(&settings), tree(&dots)];
+        after.iter().zip(&before).for_each(|(after, before)| assert_same(after, before, "the home directory"));
+    }
 }

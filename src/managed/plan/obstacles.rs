@@ -11,10 +11,11 @@ impl Plan {
     /// and what is written down of it stays known. Where it has nothing of ours, a removal says nothing of it.
     pub fn is_obstructed(&mut self, path: &Path) -> bool {
         let Some(error) = obstacle(path, self.is_removal) else { return false };
-        let settled = self.places.settled(path);
-        let is_known = [path, &settled].iter().any(|path| self.installed.file(path).is_some());
-        if (is_known || !self.is_removal) && !self.obstructed.contains(&settled) {
-            self.obstructed.push(settled);
+        // A hook is written down by its own name, any other file by its place.
+        let names = [path.to_owned(), self.places.settled(path)];
+        let is_known = names.iter().any(|path| self.installed.file(path).is_some());
+        if (is_known || !self.is_removal) && !self.obstructed.contains(&names[1]) {
+            self.obstructed.extend(names);
             let command = if self.is_removal { "git shiftlog deinit" } else { "git shiftlog init" };
             self.failures.push(error.hint(format!("it stays as it is; move it away, then '{command}' does the rest")));
         }
@@ -37,7 +38,8 @@ fn obstacle(path: &Path, is_removal: bool) -> Option<Error> {
     match file::read(path) {
         Err(error) => Some(error),
         Ok(None) if !is_removal => {
-            let above = path.ancestors().skip(1).find(|above| above.exists()).filter(|above| !above.is_dir())?;
+            let target = file::target(path);
+            let above = target.ancestors().skip(1).find(|above| above.exists()).filter(|above| !above.is_dir())?;
             Some(Error::other(format!("cannot write '{}': '{}' is no directory", path.display(), above.display())))
         }
         Ok(_) => None,
