@@ -214,12 +214,11 @@ fn make_store(home: &Path, random: &mut Random) {
     );
 }
 
-/// Says whether an earlier tool has written a file that no command has taken note of yet.
+/// Says whether an earlier tool has written a file that nobody could find any more once no setting names its path.
 fn has_unknown(home: &Path, place: &Place) -> bool {
     let registry = fs::read_to_string(place.state.join("registry.json")).unwrap_or_default();
-    tree(home, false).iter().any(|(path, (_, _, bytes))| {
-        generate::is_generated(bytes, false) && path.to_str().is_some_and(|path| !registry.contains(path))
-    })
+    let is_known = |path: &Path| path.to_str().is_none_or(|path| registry.contains(path));
+    tree(home, false).iter().any(|(path, (.., bytes))| generate::is_generated(bytes, false) && !is_known(path))
 }
 
 fn write_manifest(store: &Path, random: &mut Random, rules: Value) {
@@ -324,16 +323,11 @@ fn step(home: &Path, random: &mut Random, now: Time, is_edited: bool) -> String 
         }
         11 => ("clean", work.clean()),
         12 if work.place.manifest().exists() => {
-            let text = fs::read_to_string(work.place.manifest()).unwrap();
-            let before: Value = serde_json::from_str(&text).unwrap();
+            let before: Value = serde_json::from_slice(&fs::read(work.place.manifest()).unwrap()).unwrap();
             write_manifest(&work.place.store(), random, before["rules"].clone());
             if has_unknown(home, &work.place) {
-                // Nobody could tell where that is, once no setting names the path any more.
-                let text = fs::read_to_string(work.place.manifest()).unwrap();
-                let mut manifest: Value = serde_json::from_str(&text).unwrap();
-                for key in ["agents_md", "claude_md"] {
-                    manifest[key] = before[key].clone();
-                }
+                let mut manifest: Value = serde_json::from_slice(&fs::read(work.place.manifest()).unwrap()).unwrap();
+                ["agents_md", "claude_md"].map(|key| manifest[key] = before[key].clone());
                 fs::write(work.place.manifest(), manifest.to_string()).unwrap();
             }
             return "manifest edited".into();
