@@ -3,12 +3,13 @@
 use std::process::Command;
 
 use super::mdoc::Page;
+use super::packed::packed;
 use super::{Screen, mdoc, print};
 use crate::error::{Error, Kind, Result};
 
 macro_rules! page {
     ($name:literal $section:literal) => {
-        Page { name: $name, section: $section, source: include_str!(concat!("../../man/", $name, ".", $section)) }
+        Page { name: $name, section: $section, packed: packed!(concat!($name, ".", $section)) }
     };
 }
 
@@ -88,12 +89,14 @@ fn show(page: &Page) -> Result<()> {
     let failed = |error: std::io::Error| Error::other("cannot show the manual page").because(error);
     let directory = tempfile::tempdir().map_err(failed)?;
     let file = directory.path().join(page.file_name());
-    std::fs::write(&file, page.source).map_err(failed)?;
+    std::fs::write(&file, page.source()).map_err(failed)?;
     // A name with a slash is a file, for every 'man' there is.
     match Command::new("man").arg(&file).status() {
         Ok(status) if status.success() => Ok(()),
         Ok(_) => Err(Error::other("cannot show the manual page").because("'man' failed")),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => print(&mdoc::to_text(page, Screen::columns())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            print(&mdoc::to_text(&page.source(), Screen::columns()))
+        }
         Err(error) => Err(failed(error)),
     }
 }

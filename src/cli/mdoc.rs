@@ -1,5 +1,7 @@
 //! A manual page, and as text, for where there is no `man`: as much of mdoc(7) as our own pages use.
 
+use super::packed::unpacked;
+
 /// How wide a line may be at most.
 const MAX_WIDTH: usize = 78;
 /// How far the text of a section stands in.
@@ -12,8 +14,8 @@ pub struct Page {
     pub name: &'static str,
     /// The section of the manual.
     pub section: u8,
-    /// The source, in mdoc(7).
-    pub source: &'static str,
+    /// The source, in mdoc(7), as the build has packed it.
+    pub packed: &'static [u8],
 }
 
 impl Page {
@@ -21,13 +23,18 @@ impl Page {
     pub fn file_name(&self) -> String {
         format!("{}.{}", self.name, self.section)
     }
+
+    /// Returns the source, in mdoc(7).
+    pub fn source(&self) -> String {
+        unpacked(self.packed)
+    }
 }
 
 /// Returns a page as text, for a terminal of so many columns if there is one.
-pub(super) fn to_text(page: &Page, columns: Option<usize>) -> String {
+pub(super) fn to_text(source: &str, columns: Option<usize>) -> String {
     let width = columns.map_or(MAX_WIDTH, |columns| MAX_WIDTH.min(columns.saturating_sub(2)));
     let mut printer = Printer { indent: INDENT, width, ..Printer::default() };
-    page.source.lines().for_each(|line| printer.line(line));
+    source.lines().for_each(|line| printer.line(line));
     printer.flush();
     format!("{}\n", printer.text.trim_start_matches('\n').trim_end())
 }
@@ -298,12 +305,12 @@ mod tests {
                       .Nm git x\n.Op Ar options\n.Pq Fl -all | Fl -some Ns = Ns Ar id\n.Sh DESCRIPTION\nDoes x, as\n\
                       .Xr git-y 1 ,\nbut not\n.Ql z .\n.Bl -tag -width Ds\n.It Fl n , Fl -dry-run\nSay it.\n.El\n\
                       .Bd -literal -offset indent\ngit x \\e\n    --all\n.Ed\n";
-        let text = to_text(&Page { name: "git-x", section: 1, source }, None);
+        let text = to_text(source, None);
         let expected = "NAME\n     git-x - do x\n\nSYNOPSIS\n     git x [options] (--all | --some=id)\n\nDESCRIPTION\n     \
                         Does x, as git-y(1), but not 'z'.\n\n     -n, --dry-run\n         Say it.\n\n         git x \\\n             \
                         --all\n";
         assert_eq!(text, expected);
-        let narrow = to_text(&Page { name: "git-x", section: 1, source }, Some(24));
+        let narrow = to_text(source, Some(24));
         assert!(narrow.contains("\n     Does x, as\n     git-y(1), but not\n"), "{narrow}");
         let words: Vec<String> = arguments(".Cm a\\ b \"c d\" \\(dqe").iter().map(|word| unescaped(word)).collect();
         assert_eq!(words, [".Cm", "a b", "c d", "\"e"]);
@@ -312,10 +319,10 @@ mod tests {
     #[test]
     fn no_page_of_ours_has_a_macro_that_is_not_known() {
         for page in super::super::PAGES {
-            let text = to_text(page, None);
+            let source = page.source();
+            let text = to_text(&source, None);
             // No escape stays, but for backslashes that are meant.
-            let mut escapes =
-                page.source.lines().flat_map(|line| line.split('\\').skip(1)).filter(|rest| !rest.is_empty());
+            let mut escapes = source.lines().flat_map(|line| line.split('\\').skip(1)).filter(|rest| !rest.is_empty());
             let is_known =
                 |rest: &str| rest.starts_with('"') || ESCAPES.iter().any(|(escape, _)| rest.starts_with(escape));
             assert_eq!(escapes.find(|rest| !is_known(rest)), None, "{}", page.name);

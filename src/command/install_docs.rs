@@ -1,5 +1,6 @@
 //! `git shiftlog install-docs`: manual pages and completions, put where they are looked for.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -31,12 +32,12 @@ pub struct Options {
     quiet: Quiet,
 }
 
-/// The completions, with the place below a folder such as `/usr/share` where each shell looks for them.
-const COMPLETIONS: &[(&str, &str)] = &[
-    ("bash-completion/completions/git-shiftlog", include_str!("../../completions/git-shiftlog.bash")),
-    ("zsh/site-functions/_git-shiftlog", include_str!("../../completions/_git-shiftlog")),
-    ("fish/vendor_completions.d/git-shiftlog.fish", include_str!("../../completions/git-shiftlog.fish")),
-    ("fish/vendor_conf.d/git-shiftlog.fish", include_str!("../../completions/git-shiftlog-conf.fish")),
+/// The completions, as the build has packed them, with the place below a folder such as `/usr/share` where each shell looks for them.
+const COMPLETIONS: &[(&str, &[u8])] = &[
+    ("bash-completion/completions/git-shiftlog", cli::packed!("git-shiftlog.bash")),
+    ("zsh/site-functions/_git-shiftlog", cli::packed!("_git-shiftlog")),
+    ("fish/vendor_completions.d/git-shiftlog.fish", cli::packed!("git-shiftlog.fish")),
+    ("fish/vendor_conf.d/git-shiftlog.fish", cli::packed!("git-shiftlog-conf.fish")),
 ];
 
 /// The list of the directories that were made, below the prefix.
@@ -83,7 +84,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             }
             if !options.dry_run {
                 made.extend(missing_directories(&path));
-                write(&path, text)?;
+                write(&path, &text)?;
             }
             written.push(path);
         }
@@ -141,7 +142,7 @@ impl Options {
 }
 
 /// Removes the files that are as they were installed, and the directories that were made for them if nothing is in them.
-fn uninstall(files: &[(PathBuf, &str)], list: &Path, options: &Options) -> Result<Outcome> {
+fn uninstall(files: &[(PathBuf, Cow<'_, str>)], list: &Path, options: &Options) -> Result<Outcome> {
     let mut removed = Vec::new();
     for (path, text) in files {
         match std::fs::read(path) {
@@ -175,14 +176,16 @@ fn missing_directories(path: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the files to install with what is in them.
-fn files(prefix: &Path, share: &Path) -> Vec<(PathBuf, &'static str)> {
-    let pages = PAGES
-        .iter()
-        .map(|page| (prefix.join(format!("share/man/man{}", page.section)).join(page.file_name()), page.source));
-    let completions = COMPLETIONS.iter().map(|(place, text)| (share.join(place), *text));
+fn files(prefix: &Path, share: &Path) -> Vec<(PathBuf, Cow<'static, str>)> {
+    let pages = PAGES.iter().map(|page| {
+        (prefix.join(format!("share/man/man{}", page.section)).join(page.file_name()), page.source().into())
+    });
+    let completions = COMPLETIONS.iter().map(|(place, text)| (share.join(place), cli::unpacked(text).into()));
     let of_programs = |folder: &str, ending: &'static str, loader: &'static str| {
         let folder = share.join(folder);
-        super::ALL.iter().map(move |listed| (folder.join(format!("git-shiftlog-{}{ending}", listed.name)), loader))
+        super::ALL
+            .iter()
+            .map(move |listed| (folder.join(format!("git-shiftlog-{}{ending}", listed.name)), loader.into()))
     };
     let of_bash = of_programs("bash-completion/completions", "", BASH_LOADER);
     let of_fish = of_programs("fish/vendor_completions.d", ".fish", FISH_LOADER);
