@@ -327,7 +327,7 @@ fn step(home: &Path, random: &mut Random, now: Time, is_edited: bool) -> String 
             write_manifest(&work.place.store(), random, before["rules"].clone());
             if has_unknown(home, &work.place) {
                 let mut manifest: Value = serde_json::from_slice(&fs::read(work.place.manifest()).unwrap()).unwrap();
-                ["agents_md", "claude_md"].map(|key| manifest[key] = before[key].clone());
+                ["agents_md", "claude_md"].iter().for_each(|key| manifest[*key] = before[*key].clone());
                 fs::write(work.place.manifest(), manifest.to_string()).unwrap();
             }
             return "manifest edited".into();

@@ -26,8 +26,8 @@ fn long_options(command: &clap::Command) -> BTreeSet<String> {
     .collect()
 }
 
-fn page(name: &str) -> &'static str {
-    PAGES.iter().find(|page| page.name == name).unwrap_or_else(|| panic!("no page {name}")).source
+fn page(name: &str) -> String {
+    PAGES.iter().find(|page| page.name == name).unwrap_or_else(|| panic!("no page {name}")).source()
 }
 
 #[test]

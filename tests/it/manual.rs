@@ -38,8 +38,8 @@ fn without_man_help_prints_the_page_and_its_synopsis_is_the_usage() {
 #[test]
 fn every_page_is_one_of_the_git_manual() {
     for page in shiftlog::cli::PAGES {
-        assert!(page.source.contains("\n.Os \"Git Manual\"\n.ds doc-volume Git Manual\n"), "{}", page.name);
-        assert!(page.source.contains("\n.Sh EXAMPLES\n"), "{} has examples", page.name);
+        assert!(page.source().contains("\n.Os \"Git Manual\"\n.ds doc-volume Git Manual\n"), "{}", page.name);
+        assert!(page.source().contains("\n.Sh EXAMPLES\n"), "{} has examples", page.name);
     }
     let mut scratch = Scratch::new();
     if scratch.run_in(&scratch.top, "sh", ["-c", "command -v man"]).code != 0 {
@@ -77,7 +77,7 @@ fn every_page_of_a_command_has_the_option_for_its_usage() {
     for listed in command::ALL {
         let name = format!("git-shiftlog-{}", listed.name);
         let page = shiftlog::cli::PAGES.iter().find(|page| page.name == name).unwrap();
-        assert!(page.source.contains("\n.It Fl h\n"), "{name}");
+        assert!(page.source().contains("\n.It Fl h\n"), "{name}");
     }
 }
 
