@@ -251,6 +251,12 @@ pub trait Agent: Sync {
         document::lines_that_stay(lines, self.list().unwrap_or_default())
     }
 
+    /// Says whether transcripts can be documents or parts of databases, the last lines of which change in place while the session
+    /// grows.
+    fn rewrites_last_lines(&self) -> bool {
+        self.list().is_some()
+    }
+
     /// Returns how many bytes a transcript has in the agent's own file or database, without reading them; `None` if that is
     /// unknown.
     fn stored_bytes(&self, transcript: &Path) -> Option<u64> {

@@ -1,4 +1,4 @@
-//! What is written and run so that an agent resumes a recorded session.
+//! The files to write and the commands to run so that an agent resumes a recorded session.
 
 use std::path::PathBuf;
 

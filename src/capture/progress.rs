@@ -54,13 +54,14 @@ impl Progress {
         Ok(Progress { stored: newest.unwrap_or_default(), ..Progress::default() })
     }
 
-    /// Returns what comes before the words that are not recorded yet; `None` if nobody has kept it.
+    /// Returns the last answers and the time of the last message before the words that are not recorded yet; `None` if they are
+    /// not stored.
     pub fn before(&self) -> Option<Before> {
         let time = self.last_time;
         self.last_answers.clone().map(|answers| Before { answers, time })
     }
 
-    /// Keeps what comes before the words that are not recorded yet.
+    /// Stores the last answers and the time of the last message before the words that are not recorded yet.
     pub fn set_before(&mut self, before: Option<Before>) {
         self.last_time = before.as_ref().and_then(|before| before.time);
         self.last_answers = before.map(|before| before.answers);

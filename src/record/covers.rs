@@ -3,12 +3,9 @@
 use sha2::{Digest as _, Sha256};
 
 use super::{Note, Record, Unit};
-use crate::agent;
+use crate::agent::{self, Agent};
 use crate::archive::{self, Archive, Link};
 use crate::git::{ObjectId, Repository};
-
-/// What a transcript begins with that was made of a document.
-const WHOLE_DOCUMENT: &[u8] = b"{\"shiftlog\":\"document\"";
 
 /// Adds a record of ours to a note. It is joined with the record that it continues, and with another record only if the
 /// archive proves that neither loses words: anyone can write a longer record of our session.
@@ -26,23 +23,20 @@ pub(super) fn has_lost(repo: &Repository, later: &Record, record: &Record) -> bo
     let ends = repo.parse_id(&later.through).zip(repo.parse_id(&record.through));
     let Some((later_id, through)) = ends.filter(|(later_id, _)| repo.has_object(*later_id)) else { return false };
     let key = later.key();
-    let archive = Archive::new(repo).only(&key);
-    let (links, _) = archive.chain(later_id, Some(through));
-    !keep_all(&archive, &links, through, record)
+    let (links, _) = Archive::new(repo).only(&key).chain(later_id, Some(through));
+    !keep_all(&links, through, record)
 }
 
 /// Says whether the segments after `through`, the last one of `record`, have all words of that record.
-fn keep_all(archive: &Archive<'_>, links: &[Link], through: ObjectId, record: &Record) -> bool {
+fn keep_all(links: &[Link], through: ObjectId, record: &Record) -> bool {
     let mut after = links.iter().take_while(|link| link.segment_id != through);
-    after.all(|link| link.header.keep >= record.bytes) || ends_anew(archive, through, record)
+    after.all(|link| link.header.keep >= record.bytes) || ends_anew(record)
 }
 
-/// Says whether the transcript of a record, up to its last segment, was made of a document or a database: the agent changes
-/// the last lines of these in place, so that a segment which does not keep them has their words again.
-pub(super) fn ends_anew(archive: &Archive<'_>, through: ObjectId, record: &Record) -> bool {
-    let Some(agent) = agent::find(&record.agent) else { return false };
-    let lines = archive.transcript(through).bytes();
-    lines.starts_with(WHOLE_DOCUMENT) || agent.lines_that_stay(&lines) < lines.len()
+/// Says whether the agent of a record changes the last lines of its transcripts in place: a segment that does not keep them
+/// has their words again.
+pub(super) fn ends_anew(record: &Record) -> bool {
+    agent::find(&record.agent).is_some_and(Agent::rewrites_last_lines)
 }
 
 /// Adds everything in `other` to a note. Two records are joined only if the archive proves that neither loses words.
@@ -69,7 +63,7 @@ pub(crate) fn has_all_of(repo: &Repository, later: &Record, record: &Record) -> 
     let archive = Archive::new(repo).only(&key);
     let (links, _) = archive.chain(later, Some(through));
     if links.last().is_some_and(|link| link.segment_id == through) {
-        return keep_all(&archive, &links, through, record);
+        return keep_all(&links, through, record);
     }
     // Two clones can have stored the same words in different segments.
     let text = archive.transcript(later).bytes();

@@ -100,8 +100,7 @@ impl Reader<'_> {
             None => outer.since.is_none(),
         };
         // The chain ends with `outer.since`, whose words are not part of the increment.
-        let is_left =
-            |left: u64| left >= inner.bytes || parse(&inner.through).is_some_and(|id| ends_anew(&archive, id, inner));
+        let is_left = |left: u64| left >= inner.bytes || ends_anew(inner);
         let ends_inside = left_at(&inner.through).is_some_and(is_left) && outer.since.as_ref() != Some(&inner.through);
         // Of two that end at the same segment, the one that begins later lies within the other.
         begins_inside && ends_inside && (inner.through != outer.through || inner.since != outer.since)

@@ -133,6 +133,10 @@ impl Agent for Cursor {
         store::lines_that_stay(lines)
     }
 
+    fn rewrites_last_lines(&self) -> bool {
+        true
+    }
+
     fn read_until(&self, transcript: &Path, deadline: Option<Instant>) -> Result<Vec<u8>> {
         if self.is_rendered(transcript) {
             store::read(&sqlite::open(transcript)?, deadline)

@@ -100,7 +100,7 @@ pub struct Reading<'a> {
     archive: Archive<'a>,
     /// The segment that commits have the transcript up to.
     recorded: Option<String>,
-    /// What comes before the words after `recorded`, if that is known.
+    /// The last answers and the time of the last message before the words after `recorded`; `None` if they are not known.
     before: Option<Before>,
 }
 

@@ -1,4 +1,4 @@
-//! What an agent or Git hands to a hook on its standard input.
+//! Reading the standard input of a hook.
 
 use std::io::{self, IsTerminal as _, Read};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -12,9 +12,9 @@ pub const INPUT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The input that an agent or Git has passed to the hook.
 pub struct Input {
-    /// What has arrived.
+    /// The bytes that were read.
     pub bytes: Vec<u8>,
-    /// Whether that is all.
+    /// Whether they are all, up to the end of the input.
     pub is_whole: bool,
 }
 

@@ -1,4 +1,5 @@
-//! What the hook does beside a user's push: it stops one that would publish what is not shared, and pushes what is.
+//! The `pre-push` hook: it stops a push that would publish conversations which are not shared, and starts a push of the shared
+//! ones in the background.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use crate::share::sync::{self, Level};
 /// How long Git may take to say which refs are pushed. Without all of them a push may have to be stopped, so it gets more time.
 const REFS_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What becomes of the user's push.
+/// Whether the user's push goes on.
 pub enum Push {
     Goes,
     Stops,

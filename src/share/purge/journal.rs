@@ -152,7 +152,13 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Removal<'_>) -> Resu
     };
     journal.segments.extend(left_over.segments);
     let tracking = repo.ref_names(REMOTES_PREFIX);
-    journal.remotes = tracking.iter().filter_map(|name| name.split('/').nth(3).map(str::to_owned)).collect();
+    let known = repo.remotes();
+    let remote_of = |name: &String| {
+        let below = name.strip_prefix(REMOTES_PREFIX)?;
+        let is_of = |remote: &&String| below.strip_prefix(remote.as_str()).is_some_and(|rest| rest.starts_with('/'));
+        known.iter().find(is_of).cloned().or_else(|| below.split('/').next().map(str::to_owned))
+    };
+    journal.remotes = tracking.iter().filter_map(remote_of).collect();
     for name in [notes_ref, EARLIER_REF, archive::REF].into_iter().chain(tracking.iter().map(String::as_str)) {
         journal.tips.extend(repo.tip(name)?.map(|tip| hex(tip.commit_id)));
         journal.tips.extend(repo.reflog(name).into_iter().map(hex));
