@@ -8,7 +8,7 @@ use super::reading::Extent;
 use super::recorder::Recorder;
 use super::sessions::save_changed;
 use super::state::State;
-use super::tracked::{Patience, TrackedSession};
+use super::tracked::TrackedSession;
 use crate::agent;
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
@@ -19,6 +19,18 @@ use crate::transcript::SessionKey;
 
 /// How long a commit waits for a result that may be another process's, by its own time.
 const UNSURE_SECS: i64 = 60 * 60;
+
+/// Whether an awaited result can still be written. An agent may write it after the hooks for its tool and its turn have run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Patience {
+    /// The result can still be written.
+    Turn,
+    /// The session has ended: if its transcript has results, the awaited one is among them; otherwise the agent has not
+    /// written them yet.
+    Session,
+    /// The result is written by now, or never will be.
+    Over,
+}
 
 /// Extends the record that waits for a tool result, if the transcript has that result now. Then returns the
 /// words of the session since then, as [`unrecorded`] does, with the same `limit`.

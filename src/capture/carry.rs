@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::recorder::Recorder;
 use super::rewritten::{self, Rewrite};
-use super::state::write_private;
 use crate::error::{Error, Result};
+use crate::git::private;
 use crate::git::{Commit, Location, ObjectId, PathChange, ReflogEntry, Repository, has_locked_notes, last_message};
 use crate::record::Reader;
 
@@ -50,8 +50,7 @@ pub fn may_have_sources(location: &Location) -> bool {
             || message.ends_with(SQUASH_SUBJECT)
             || (ReflogEntry::is_amend_message(message) && has_locked_notes(&location.common_dir))
     };
-    let is_rebasing = has("rebase-merge") || has("rebase-apply");
-    !is_rebasing && (has("shiftlog/squash") || has("CHERRY_PICK_HEAD") || is_named(message().as_bstr()))
+    !location.is_rebasing() && (has("shiftlog/squash") || has("CHERRY_PICK_HEAD") || is_named(message().as_bstr()))
 }
 
 /// Remembers the commits that `git merge --squash` has just put into the index: when the index is committed, Git no longer
@@ -81,7 +80,7 @@ pub fn keep_squash(repo: &Repository) -> Result<()> {
 
 fn write_squash(repo: &Repository, squash: &Squash) -> Result<()> {
     let text = serde_json::to_vec(squash).map_err(|error| Error::other("cannot keep a squash").because(error))?;
-    write_private(&squash_file(repo), &text)
+    private::write(&squash_file(repo), &text)
 }
 
 /// Returns the commits that a message names, newest first, if it has the form that `git merge --squash` writes.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::availability::{Availability, availability};
-use super::awaited::{extend_awaited_record, has_record};
+use super::awaited::{Patience, extend_awaited_record, has_record};
 use super::carry;
 use super::choose::{self, Candidate, CommitFacts, CommitKind, kind_of_move};
 use super::increment::Increment;
@@ -18,7 +18,7 @@ use super::sessions::{
 };
 use super::state::State;
 use super::told;
-use super::tracked::{AwaitedResult, Patience, TrackedSession};
+use super::tracked::{AwaitedResult, TrackedSession};
 use crate::agent;
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;

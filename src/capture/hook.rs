@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bstr::ByteSlice as _;
 
-use super::awaited::{extend_awaited_record, extend_record_of_sub_agent, has_record};
+use super::awaited::{Patience, extend_awaited_record, extend_record_of_sub_agent, has_record};
 use super::choose::{CommitKind, kind_of_move};
 use super::commit::{NewCommit, keep_commit, record_commit};
 use super::new_words::archive_session;
@@ -13,7 +13,7 @@ use super::process;
 use super::recorder::Recorder;
 use super::rewritten;
 use super::sessions::{KEEP_SECS, close_abandoned, new_live, save_changed};
-use super::tracked::{AwaitedResult, Patience, TrackedSession};
+use super::tracked::{AwaitedResult, TrackedSession};
 use crate::agent::{self, Agent, Event, Payload};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;

@@ -1,12 +1,13 @@
 //! The work of hooks: tracking running sessions, choosing the sessions that led to a commit, storing and recording their
 //! words.
 //!
-//! The payload of an agent's hook, which `agent` has parsed, enters at [`hook`], which updates [`State`]. A commit
+//! The payload of an agent's hook, which `agent` has parsed, enters at [`agent_hook`], which updates [`State`]. A commit
 //! enters at [`commit`]: `sessions` finds the sessions that may belong to it, and `choose` chooses among them. `new_words`
 //! reads the increment of each session (`reading`), and [`Recorder`] archives it and writes the note. What cannot be stored
 //! is kept in a file (`put_aside`, `pending`), which the next hook or command stores (`catch_up`). Commands that read first
 //! store what no hook has stored (`missed`).
 
+pub mod agent_hook;
 pub mod agents;
 mod availability;
 pub(crate) mod awaited;
@@ -15,7 +16,6 @@ pub mod carry;
 pub(crate) mod catch_up;
 pub(crate) mod choose;
 pub mod commit;
-pub mod hook;
 pub(crate) mod increment;
 mod late;
 mod left_out;

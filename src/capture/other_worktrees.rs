@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::state::{State, with_line, write_private};
+use super::state::{State, with_line};
+use crate::git::private;
 use crate::outside;
 use crate::transcript::SessionKey;
 
@@ -30,7 +31,7 @@ impl SessionsOfOtherWorktrees {
     /// Adds a session. A failed write costs only time at the next commit.
     pub fn add(&mut self, key: &SessionKey) {
         self.lines = with_line(&self.lines, &self.line(key), MAX_SESSIONS);
-        let _ = write_private(&self.path, self.lines.as_bytes());
+        let _ = private::write(&self.path, self.lines.as_bytes());
     }
 }
 

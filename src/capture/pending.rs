@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use super::State;
 use super::choose::CommitKind;
 use super::segment_end::SegmentEnd;
-use super::state::write_private;
 use super::tracked::TrackedSession;
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
+use crate::git::private;
 use crate::record::Record;
 use crate::redact::Redactor;
 use crate::transcript::SessionKey;
@@ -167,7 +167,7 @@ fn write(path: &Path, pending: &Pending, bytes: &[u8]) -> Result<()> {
         serde_json::to_vec(pending).map_err(|error| Error::other("cannot write a pending capture").because(error))?;
     contents.push(b'\n');
     contents.extend_from_slice(bytes);
-    write_private(path, &contents)
+    private::write(path, &contents)
 }
 
 /// Returns the pending files, oldest first.

@@ -1,6 +1,6 @@
 //! Archiving an increment and recording it on commits; keeping it in a pending file if that fails.
 //!
-//! Read [`Recorder::record_increment`]. `hook` and `commit` call it for hooks, with what `new_words` finds in transcripts;
+//! Read [`Recorder::record_increment`]. `agent_hook` and `commit` call it for hooks, with what `new_words` finds in transcripts;
 //! `catch_up` calls it for pending files.
 
 use std::collections::BTreeSet;

@@ -10,9 +10,9 @@ use bstr::ByteSlice as _;
 use serde::{Deserialize, Serialize};
 
 use super::recorder::Recorder;
-use super::state::write_private;
 use super::{State, pending};
 use crate::error::{Error, Kind, Result};
+use crate::git::private;
 use crate::git::{Commit, ObjectId, Order, Range, Rebase, RebaseStep, ReflogEntry, Repository};
 use crate::notes;
 use crate::record::{Note, Reader, Unit, merge_proven};
@@ -135,7 +135,7 @@ impl Rewrite {
         let text = serde_json::to_vec(&kept)
             .map_err(|error| Error::other("cannot write the names of rewritten commits").because(error))?;
         let path = pending::new_path(state, pending::REWRITTEN);
-        write_private(&path, &text)?;
+        private::write(&path, &text)?;
         Ok(path)
     }
 

@@ -11,7 +11,6 @@ use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::git::date::Time;
 pub use crate::git::private::Lock;
-pub use crate::git::private::write as write_private;
 use crate::git::private::{self, is_shared};
 use crate::outside;
 use crate::transcript::SessionKey;
@@ -145,7 +144,7 @@ impl State {
     pub(super) fn mark_examined(&self, commit_id: ObjectId) -> Result<()> {
         let path = self.root.join("judged");
         let known = std::fs::read_to_string(&path).unwrap_or_default();
-        write_private(&path, with_line(&known, &commit_id.to_string(), MAX_EXAMINED).as_bytes())
+        private::write(&path, with_line(&known, &commit_id.to_string(), MAX_EXAMINED).as_bytes())
     }
 
     /// Says whether [`State::mark_examined`] was called for a commit.
@@ -166,12 +165,12 @@ impl State {
     /// # Errors
     ///
     /// [`Kind::Storage`](crate::error::Kind::Storage) when the disk is full or read-only.
-    pub fn save(&self, live: &TrackedSession) -> Result<()> {
+    pub fn save(&self, tracked: &TrackedSession) -> Result<()> {
         // Settled sessions have a directory of their own, so that hooks do not read their files.
-        let (directory, other) = if live.is_settled() { ("settled", "live") } else { ("live", "settled") };
-        self.write(directory, live)?;
+        let (directory, other) = if tracked.is_settled() { ("settled", "live") } else { ("live", "settled") };
+        self.write(directory, tracked)?;
         for other in [other, "imported"] {
-            let _ = std::fs::remove_file(self.file(other, &live.key()));
+            let _ = std::fs::remove_file(self.file(other, &tracked.key()));
         }
         Ok(())
     }
@@ -181,14 +180,14 @@ impl State {
     /// # Errors
     ///
     /// As [`State::save`].
-    pub fn save_imported(&self, live: &TrackedSession) -> Result<()> {
-        self.write("imported", live)
+    pub fn save_imported(&self, tracked: &TrackedSession) -> Result<()> {
+        self.write("imported", tracked)
     }
 
-    fn write(&self, directory: &str, live: &TrackedSession) -> Result<()> {
-        let bytes = serde_json::to_vec(live);
+    fn write(&self, directory: &str, tracked: &TrackedSession) -> Result<()> {
+        let bytes = serde_json::to_vec(tracked);
         let bytes = bytes.map_err(|error| Error::other("cannot write a session's state").because(error))?;
-        write_private(&self.file(directory, &live.key()), &bytes)
+        private::write(&self.file(directory, &tracked.key()), &bytes)
     }
 
     /// Writes the file of a known session again, in the directory where it is.
@@ -196,10 +195,10 @@ impl State {
     /// # Errors
     ///
     /// As [`State::save`].
-    pub fn update(&self, live: &TrackedSession) -> Result<()> {
-        let has = |name| self.file(name, &live.key()).exists();
+    pub fn update(&self, tracked: &TrackedSession) -> Result<()> {
+        let has = |name| self.file(name, &tracked.key()).exists();
         let is_imported = has("imported") && !has("live") && !has("settled");
-        if is_imported { self.save_imported(live) } else { self.save(live) }
+        if is_imported { self.save_imported(tracked) } else { self.save(tracked) }
     }
 
     /// Remembers that words of a session were purged: an import must not bring them back.
@@ -208,7 +207,7 @@ impl State {
     ///
     /// As [`State::save`].
     pub fn mark_purged(&self, key: &SessionKey) -> Result<()> {
-        write_private(&self.file("purged", key), b"{}")
+        private::write(&self.file("purged", key), b"{}")
     }
 
     /// Says whether [`State::mark_purged`] was called for a session.
@@ -259,7 +258,7 @@ impl State {
     }
 }
 
-/// Says whether an entry is a temporary file of [`write_private`].
+/// Says whether an entry is a temporary file of [`private::write`].
 fn is_unfinished(entry: &std::fs::DirEntry) -> bool {
     entry.file_name().to_string_lossy().starts_with('.')
 }

@@ -28,18 +28,6 @@ pub struct AwaitedResult {
     pub is_unsure: bool,
 }
 
-/// Whether an awaited result can still be written. An agent may write it after the hooks for its tool and its turn have run.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Patience {
-    /// The result can still be written.
-    Turn,
-    /// The session has ended: if its transcript has results, the awaited one is among them; otherwise the agent has not
-    /// written them yet.
-    Session,
-    /// The result is written by now, or never will be.
-    Over,
-}
-
 /// A session of an agent, running or over, as our state keeps it: its transcript, its process, and how much of it is stored.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct TrackedSession {

@@ -13,11 +13,11 @@ use super::choose::kind_of_move;
 use super::late::record_on_named_commits;
 use super::recorder::Recorder;
 use super::sessions::{RECENT_SECS, is_checked_out, is_going_on, new_live};
-use super::state::{State, write_private};
+use super::state::State;
 use super::tracked::TrackedSession;
 use crate::agent::{self, Agent};
 use crate::git::date::Time;
-use crate::git::private::modified_secs;
+use crate::git::private::{self, modified_secs};
 use crate::git::{ObjectId, ReflogEntry, Repository, Worktree, last_move, locate};
 use crate::notes;
 use crate::transcript::SessionKey;
@@ -167,7 +167,7 @@ impl Searched {
     /// Writes the times. A failure costs only time at the next search.
     fn write(&self) {
         if let Ok(bytes) = serde_json::to_vec(&self.times) {
-            let _ = write_private(&self.path, &bytes);
+            let _ = private::write(&self.path, &bytes);
         }
     }
 }

@@ -17,8 +17,8 @@ impl Location {
     /// Says whether a rebase, cherry-pick, revert, merge, `am` or bisect is under way in this worktree, as
     /// [`Repository::is_mid_operation`](super::Repository::is_mid_operation) does.
     pub fn is_mid_operation(&self) -> bool {
-        let names = ["rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_HEAD", "BISECT_LOG"];
-        names.iter().any(|name| self.git_dir.join(name).exists())
+        let names = ["CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_HEAD", "BISECT_LOG"];
+        self.is_rebasing() || names.iter().any(|name| self.git_dir.join(name).exists())
     }
 }
 

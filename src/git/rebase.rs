@@ -1,6 +1,16 @@
 //! A rebase in progress, read from Git's files.
 
-use super::{ObjectId, Repository};
+use std::path::{Path, PathBuf};
+
+use super::{Location, ObjectId, Repository};
+
+/// The directories of a git directory in which Git keeps a rebase that is under way; `git am` uses the second one, too.
+const DIRECTORIES: [&str; 2] = ["rebase-merge", "rebase-apply"];
+
+/// Returns the directory of the rebase, or of the `git am`, that is under way in the worktree with this git directory.
+fn directory(git_dir: &Path) -> Option<PathBuf> {
+    DIRECTORIES.iter().map(|name| git_dir.join(name)).find(|directory| directory.is_dir())
+}
 
 /// The instruction of a rebase for a commit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -30,16 +40,28 @@ impl Rebase {
     }
 }
 
+impl Location {
+    /// Says whether a rebase or `git am` is under way in this worktree.
+    pub fn is_rebasing(&self) -> bool {
+        directory(&self.git_dir).is_some()
+    }
+
+    /// Says whether a rebase is under way in this worktree that makes its commits one by one, as all do but those with
+    /// `--apply`: Git runs its hooks for each of them.
+    pub fn is_picking(&self) -> bool {
+        self.git_dir.join(DIRECTORIES[0]).is_dir()
+    }
+}
+
 impl Repository {
     /// Says whether a rebase or `git am` is under way in this worktree.
     pub fn is_rebasing(&self) -> bool {
-        ["rebase-merge", "rebase-apply"].into_iter().any(|name| self.git_dir().join(name).is_dir())
+        directory(self.git_dir()).is_some()
     }
 
     /// Returns the rebase that is under way in this worktree.
     pub fn rebase(&self) -> Option<Rebase> {
-        let directories = ["rebase-merge", "rebase-apply"].into_iter().map(|name| self.git_dir().join(name));
-        let directory = directories.into_iter().find(|directory| directory.is_dir())?;
+        let directory = directory(self.git_dir())?;
         let read = |name: &str| std::fs::read(directory.join(name)).unwrap_or_default();
         let id = |name: &str| self.parse_id(String::from_utf8_lossy(&read(name)).trim());
         Some(Rebase {

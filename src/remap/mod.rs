@@ -17,9 +17,9 @@ use std::time::Instant;
 use self::origins::{Mapper, Origin};
 pub use self::scope::Scope;
 use self::scope::{SeenRefs, new_notes};
-use crate::capture::state::write_private;
 use crate::capture::{self, State};
 use crate::error::Result;
+use crate::git::private;
 use crate::git::{ObjectId, Repository};
 use crate::notes;
 use crate::progress::{Tell, silent};
@@ -122,7 +122,7 @@ pub fn remap(
         let notes = if mapper.taken.is_empty() { now.notes } else { SeenRefs::now(repo, notes_ref)?.notes };
         let heads = if is_after_sync { last.heads } else { now.heads };
         let text = serde_json::to_vec(&SeenRefs { heads, notes }).unwrap_or_default();
-        write_private(&file, &text)?;
+        private::write(&file, &text)?;
     }
     Ok(remapped)
 }

@@ -145,7 +145,7 @@ impl Restore {
     pub fn carry_out(&self) -> Result<()> {
         for step in &self.steps {
             if let Step::Write(path, bytes) = step {
-                crate::capture::state::write_private(path, bytes)?;
+                crate::git::private::write(path, bytes)?;
             }
         }
         Ok(())

@@ -14,7 +14,7 @@ use std::time::Duration;
 use self::input::{INPUT_TIMEOUT, standard_input};
 use self::push::{Push, push_now, run_pre_push};
 use crate::agent::{self, Event, Payload};
-use crate::capture::{Leave, State, agents, carry, commit, hook, hook_recorder, rewritten};
+use crate::capture::{Leave, State, agent_hook, agents, carry, commit, hook_recorder, rewritten};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Location, Repository, locate};
 use crate::index::{Project, refresh};
@@ -83,7 +83,7 @@ fn open(directory: &Path) -> Result<Repository> {
 fn run_post_commit(here: &Path) -> Result<()> {
     let Some(location) = locate(here) else { return Ok(()) };
     // Hooks that are installed without this condition run for each commit that a rebase picks.
-    if location.git_dir.join("rebase-merge").is_dir() {
+    if location.is_picking() {
         return Ok(());
     }
     if let Err(error) = start_refresh(here, &location) {
@@ -105,8 +105,7 @@ fn run_post_commit(here: &Path) -> Result<()> {
 
 fn run_post_rewrite(here: &Path, command: &str) -> Result<()> {
     // The hook at the end of the rebase names all commits.
-    let is_in_rebase = || locate(here).is_some_and(|location| location.git_dir.join("rebase-merge").is_dir());
-    if command == "amend" && is_in_rebase() {
+    if command == "amend" && locate(here).is_some_and(|location| location.is_picking()) {
         return Ok(());
     }
     let input = standard_input(INPUT_TIMEOUT);
@@ -228,7 +227,7 @@ fn run_agent_hook(name: &str, event: &str, here: &Path) -> Result<()> {
     let session = payload.session_id().map(|id| SessionKey::new(agent.name(), id));
     let leave = session.as_ref().filter(|_| is_after_tool).map_or(Leave::Nothing, Leave::CommitsOf);
     let mut recorder = hook_recorder(&repo, &record::notes_ref(&repo), leave);
-    let outcome = hook::agent_event(&mut recorder, agent, event, &payload);
+    let outcome = agent_hook::agent_event(&mut recorder, agent, event, &payload);
     if let Err(error) = &outcome {
         State::new(&repo.common_dir()).log(&format!("warning: {} {event}: {error}", agent.name()));
     }

@@ -14,11 +14,11 @@ use super::files::{self, Kept};
 use super::server::{Filter, Org, Row, is_log_id};
 use super::{Failure, checked, project};
 use crate::capture::State;
-use crate::capture::state::write_private;
 use crate::error::Result;
 use crate::evidence::exclude;
 use crate::git::Repository;
 use crate::git::date::Time;
+use crate::git::private;
 use crate::hex::hex;
 
 /// How many logs one query lists.
@@ -239,7 +239,7 @@ impl Pull {
             return Ok(());
         }
         let checkpoint = Checkpoint { shiftlog: 1, org: self.org.whose().1, time: literal(newest) };
-        write_private(&self.file, format!("{}\n", serde_json::json!(checkpoint)).as_bytes())
+        private::write(&self.file, format!("{}\n", serde_json::json!(checkpoint)).as_bytes())
     }
 }
 

@@ -12,8 +12,8 @@ use super::{Purged, Removal, deadline, live};
 use crate::archive::{self, Archive};
 use crate::capture::State;
 use crate::capture::pending::{self, Pending};
-use crate::capture::state::write_private;
 use crate::error::{Error, Kind, Result};
+use crate::git::private;
 use crate::git::{ObjectId, Order, REMOTES_PREFIX, Range, Replaced, Repository, fault_point};
 use crate::notes::{self, Changed};
 use crate::record::tombstone::{self, Replacement, Tombstones};
@@ -101,7 +101,7 @@ impl Journal {
 
     fn write(&self, repo: &Repository) -> Result<()> {
         let text = serde_json::to_string(self).expect("a journal has only strings, numbers and paths");
-        write_private(&Self::file(repo), text.as_bytes())
+        private::write(&Self::file(repo), text.as_bytes())
     }
 
     pub(super) fn marks(&self, repo: &Repository) -> Tombstones {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use crate::capture::State;
-use crate::capture::state::write_private;
 use crate::error::Result;
+use crate::git::private;
 use crate::git::{ObjectId, Repository};
 
 /// How long another process may take to write its tips.
@@ -39,7 +39,7 @@ impl Known {
         let mut known = Known::read(repo);
         known.tips.extend(tips.into_iter().map(|(tracking, commit_id)| (tracking, commit_id.to_string())));
         let text: String = known.tips.iter().map(|(name, hex)| format!("{name} {hex}\n")).collect();
-        write_private(&Self::file(repo), text.as_bytes())
+        private::write(&Self::file(repo), text.as_bytes())
     }
 
     pub(super) fn has(&self, tracking: &str, commit_id: ObjectId) -> bool {

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::{Exchange, Level, Syncer, notes_name};
 use crate::capture::State;
-use crate::capture::state::write_private;
 use crate::error::Result;
+use crate::git::private;
 use crate::git::{Asking, Repository};
 use crate::share::purge;
 use crate::{archive, hex};
@@ -57,7 +57,7 @@ fn only_one(state: &State, remote: &str) -> Option<std::fs::File> {
     let name = format!("pushing-{}", hex::xxh3(remote.as_bytes()));
     let path = state.root().join(name);
     if !path.exists() {
-        write_private(&path, b"").ok()?;
+        private::write(&path, b"").ok()?;
     }
     let file = std::fs::File::options().write(true).open(path).ok()?;
     file.try_lock().ok()?;
