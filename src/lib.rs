@@ -35,12 +35,13 @@
 //! 1. `src/bin/git-shiftlog--hook.rs` calls [`command::hook::run`], which has [`agent::Payload`] parse the payload, and
 //!    [`setup`] say whether this agent is recorded here. [`capture::hook_recorder`] takes the lock and first stores
 //!    what earlier hooks left (`capture::catch_up`).
-//! 2. [`capture::hook`] updates the state of the session and finds the commits that its tool call made, and
-//!    [`capture::commit`] chooses the sessions of each commit. (Git's `post-commit` enters at [`capture::commit`].)
-//! 3. `capture::new_words` has `capture::reading` read what is new in each transcript: [`redact`] removes secrets from
-//!    each piece first, then the parser of the [`agent`] makes messages of it, and [`transcript::Tally`] counts them;
-//!    `capture::awaited` first completes the record of the session's last commit. `capture::told` adds the instruction
-//!    files that the agent has read ([`told`]).
+//! 2. [`capture::agent_hook`] updates the state of the session and finds the commits that its tool call made. (Git's
+//!    `post-commit` begins with the next step.)
+//! 3. [`capture::commit`] takes each session in turn: `capture::awaited` first completes the record of the session's last
+//!    commit, and `capture::new_words` has `capture::reading` read what is new in its transcript: [`redact`] removes
+//!    secrets from each piece first, then the parser of the [`agent`] makes messages of it, and [`transcript::Tally`]
+//!    counts them. Then `capture::choose` chooses the sessions of the commit by what they said and edited, and
+//!    `capture::told` adds the instruction files that the agent of each has read ([`told`]).
 //! 4. [`capture::Recorder`] has `capture::reading` write segments ([`archive::Archive::write`]);
 //!    [`archive::Archive::add`] then makes the archive's ref name them.
 //! 5. [`record::Record`] says what was stored, and [`notes::edit`] writes that line to the commit.

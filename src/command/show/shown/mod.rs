@@ -49,8 +49,8 @@ pub struct Shown<'a> {
     evidence: Vec<Evidence>,
     /// The sub-agents of the present commit and those before it, if they are wanted.
     sub_agents: SubAgents,
-    /// For how many sessions of the present commit the notes of earlier commits were read.
-    looked_back: usize,
+    /// How many sessions of the present commit were shown. Only for the first ones are the notes of earlier commits read.
+    session_count: usize,
 }
 
 impl<'a> Shown<'a> {
@@ -72,7 +72,7 @@ impl<'a> Shown<'a> {
             has_turn: false,
             evidence: Vec::new(),
             sub_agents: SubAgents::new(),
-            looked_back: 0,
+            session_count: 0,
         }
     }
 
@@ -107,7 +107,7 @@ impl<'a> Shown<'a> {
         // Before the note is read: a large one is not in memory twice.
         self.sub_agents =
             if self.options.wants_sub_agents() { reader.sub_agents_until(commit_id)? } else { SubAgents::new() };
-        self.looked_back = 0;
+        self.session_count = 0;
         self.wanted = self.paths.wanted(self.repo, commit_id)?;
         let note = reader.note(commit_id)?.ok_or_else(|| target::nothing_on(self.repo, revision))?;
         for problem in note.problems() {
@@ -239,8 +239,8 @@ impl<'a> Shown<'a> {
         let screen = self.screen.get_or_insert_with(|| printing.priced_screen(repo, dates.clone()));
         let begins_within = group.conversation.messages.iter().find(|message| !message.parts.is_empty());
         let begins_within = begins_within.is_some_and(|message| !message.is_prompt() && !message.is_sidechain);
-        self.looked_back += 1;
-        let may_look_back = self.looked_back <= MAX_LOOKED_BACK;
+        self.session_count += 1;
+        let may_look_back = self.session_count <= MAX_LOOKED_BACK;
         let continues = begins_within && !self.options.full && may_look_back;
         let continues = Some(&group.conversation.summary).filter(|_| continues);
         let continues =
