@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::{json, tool};
+use crate::transcript::shell;
 
 /// How many words of a command are looked at for paths.
 const MAX_WORDS: usize = 200;
@@ -97,6 +98,11 @@ impl Payload {
         let text = decode(bytes);
         let value = json::parse(&text).or_else(|| json::parse(&escape_controls(&text)));
         Payload { value: value.filter(Value::is_object).unwrap_or_default() }
+    }
+
+    /// Says whether nothing was read.
+    pub fn is_empty(&self) -> bool {
+        self.value.is_null()
     }
 
     /// Returns the first text that is not empty.
@@ -210,6 +216,21 @@ impl Payload {
         self.command().is_some_and(|command| {
             command.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').any(|word| WORDS.contains(&word))
         })
+    }
+
+    /// Says whether the command that the tool ran runs `git commit`, not only names it.
+    pub fn runs_commit(&self) -> bool {
+        self.command().is_some_and(|command| !shell::commits_in(&command).is_empty())
+    }
+
+    /// Says whether the command that the tool ran runs `git rebase --continue`.
+    pub fn continues_rebase(&self) -> bool {
+        let has = |words: &[String], word: &str| words.iter().any(|known| known == word);
+        let continues = |words: &Vec<String>| {
+            let program = words.first().and_then(|program| program.rsplit('/').next());
+            program == Some("git") && has(words, "rebase") && has(words, "--continue")
+        };
+        self.command().is_some_and(|command| shell::commands_in(&command).iter().any(continues))
     }
 
     /// Says whether what the tool answered mentions `word`.

@@ -142,6 +142,10 @@ fn moves_of_head(recorder: &Recorder<'_>, live: &mut TrackedSession) -> Vec<Refl
 struct CallCommit {
     commit_id: ObjectId,
     kind: CommitKind,
+    /// The commit that it became, if the call itself went on with the rebase and another commit was melded with it.
+    became: Option<ObjectId>,
+    /// How it was made, if that was where a rebase had stopped. `post-commit` does not run there.
+    stop: Option<AtStop>,
     /// The commit that was amended to this one, as far as moves of HEAD tell.
     amended: Option<ObjectId>,
     /// The pending file that `post-commit` left for the session, and its content.
@@ -156,6 +160,15 @@ impl CallCommit {
         let before = Note::parse_unjoined(&before);
         Ok(Note::parse_unjoined(note).units().iter().all(|unit| before.units().contains(unit)))
     }
+}
+
+/// How a commit was made where a rebase had stopped.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum AtStop {
+    /// By `git commit`.
+    Committed,
+    /// By `git rebase --continue`, of what was staged.
+    Continued,
 }
 
 /// A tool call that has just ended.
@@ -190,13 +203,29 @@ impl ToolCall<'_> {
     }
 
     /// Says whether the call may have made a commit, as far as its input and its result show.
-    fn may_have_made(&self, commit_id: ObjectId) -> bool {
-        self.names(commit_id) || self.payload.may_commit() || !self.payload.tells_input()
+    fn may_have_made(&self, commit: &CallCommit) -> bool {
+        match commit.stop {
+            Some(_) => self.has_made(commit),
+            None => self.names(commit.commit_id) || self.payload.may_commit() || !self.payload.tells_input(),
+        }
     }
 
     /// Says whether the session is known to have made a commit. If not, another process may have committed while the
     /// tool ran.
     fn has_made(&self, commit: &CallCommit) -> bool {
+        let has_run_it = match commit.stop {
+            None => return self.has_made_outside_of_rebase(commit),
+            Some(AtStop::Committed) => self.payload.runs_commit(),
+            Some(AtStop::Continued) => self.payload.continues_rebase(),
+        };
+        // No hook of Git's tells who committed there, and a result that only names the commit may be that of `git log`.
+        let made = format!("[detached HEAD {}", commit.commit_id.to_hex_with_len(7));
+        commit.pending.is_some()
+            || has_run_it && (self.is_alone || self.names(commit.commit_id))
+            || self.payload.response_mentions(&made)
+    }
+
+    fn has_made_outside_of_rebase(&self, commit: &CallCommit) -> bool {
         commit.pending.is_some() || self.names(commit.commit_id) || (self.is_alone && self.payload.may_commit())
     }
 
@@ -237,7 +266,7 @@ fn after_tool(
     {
         sessions[position].awaited_result = Some(call.awaited(head));
     }
-    let last = commits.iter().rposition(|commit| call.may_have_made(commit.commit_id));
+    let last = commits.iter().rposition(|commit| call.may_have_made(commit));
     let mut undone = Vec::new();
     for (index, commit) in commits.into_iter().enumerate() {
         let is_last = last == Some(index);
@@ -251,6 +280,9 @@ fn after_tool(
             continue;
         }
         match &commit.pending {
+            // Whoever looks on while a rebase is stopped has not made its commits.
+            _ if commit.stop.is_some() && !call.has_made(&commit) => continue,
+            _ if commit.stop.is_some() => {}
             // Made by another call that is still running.
             Some(_) if last.is_none_or(|last| index > last) => continue,
             // `post-commit` runs here and left this commit to no session, so no session of ours made it.
@@ -285,15 +317,26 @@ fn commits_of_call(recorder: &Recorder<'_>, key: &SessionKey, moves: &[ReflogEnt
     let mut left = pending::commits_left_to(&recorder.state, key);
     let has_pending = !left.is_empty();
     let mut here = Vec::new();
-    for (entry, kind) in commits_of_moves(moves, recorder.repo.is_mid_operation()) {
+    for (entry, kind, stop) in commits_of_moves(moves, recorder.repo) {
         let (commit_id, hex) = (entry.new_id, entry.new_id.to_string());
         let amended = ReflogEntry::is_amend_message(entry.message.as_bstr()).then_some(entry.old_id);
         let pending = left.iter().position(|(_, pending)| pending.commit == hex).map(|index| left.remove(index));
-        here.push(CallCommit { commit_id, kind, amended, pending });
+        here.push(CallCommit { commit_id, kind, became: None, stop, amended, pending });
+    }
+    if here.iter().any(|commit| commit.stop.is_some()) {
+        let replaced = recorder.repo.replaced_in_rebase();
+        here.iter_mut().for_each(|commit| commit.became = replaced.get(&commit.commit_id).copied());
     }
     let elsewhere = left.into_iter().filter_map(|(path, pending)| {
         let commit_id = recorder.repo.parse_id(&pending.commit)?;
-        Some(CallCommit { commit_id, kind: pending.kind, amended: None, pending: Some((path, pending)) })
+        Some(CallCommit {
+            commit_id,
+            kind: pending.kind,
+            became: None,
+            stop: None,
+            amended: None,
+            pending: Some((path, pending)),
+        })
     });
     (elsewhere.chain(here).collect(), has_pending)
 }
@@ -317,6 +360,8 @@ fn record_commit_of_call(
     // The note of an amended commit may have only what was carried to it.
     let is_recorded = match (&note, pending) {
         (None, _) => false,
+        // No other hook records a session there.
+        (Some(_), None) if commit.stop.is_some() => false,
         (Some(note), None) => {
             !is_last || recorder.state.is_examined(commit.commit_id) || !commit.is_carried(recorder, note)?
         }
@@ -353,7 +398,7 @@ fn record_commit_of_call(
         // The result of the call stands behind the length that was noted at the commit.
         lengths.insert(call.key.to_string(), u64::MAX);
     }
-    new_commit.commit_ids.extend(undone);
+    new_commit.commit_ids.extend(undone.iter().copied().chain(commit.became));
     new_commit.call_id = call.call_id().filter(|_| pending.is_none() || is_last);
     new_commit.is_of_sub_agent = call.is_of_sub_agent();
     let outcome = record_commit(recorder, &new_commit, sessions);
@@ -376,15 +421,30 @@ fn ends_with_record(live: &TrackedSession, note: &[u8]) -> bool {
     Note::parse(note).has_record_through(&live.key(), recorded)
 }
 
-/// Returns the moves of HEAD that made commits, and how, oldest first. Those of a rebase are left out.
-fn commits_of_moves(moves: &[ReflogEntry], is_mid_operation: bool) -> Vec<(&ReflogEntry, CommitKind)> {
-    let mut is_rebase = is_mid_operation;
+/// Returns the moves of HEAD that made commits, oldest first, and how. Of a rebase these are the commits that somebody made
+/// where it had stopped. Those that it made by itself are left out, and with them any that a command of its list may have made
+/// since it went on.
+fn commits_of_moves<'m>(
+    moves: &'m [ReflogEntry],
+    repo: &Repository,
+) -> Vec<(&'m ReflogEntry, CommitKind, Option<AtStop>)> {
+    let is_rebasing = repo.is_rebasing();
+    let first = moves.iter().find(|entry| entry.is_of_rebase());
+    let mut is_stopped = first.map_or(is_rebasing, |first| !first.begins_rebase());
+    let mut is_left_out = !is_rebasing && repo.is_mid_operation();
     let mut commits = Vec::new();
     for entry in moves {
-        if entry.message.starts_with(b"rebase") {
-            is_rebase = !entry.message.starts_with(b"rebase (finish)") && !entry.message.starts_with(b"rebase (abort)");
-        } else if !is_rebase {
-            commits.extend(kind_of_move(entry).map(|kind| (entry, kind)));
+        if entry.is_of_rebase() {
+            if entry.is_continued() {
+                commits.push((entry, CommitKind::Plain, Some(AtStop::Continued)));
+            }
+            if entry.aborts_rebase() {
+                commits.retain(|(_, _, stop)| stop.is_none());
+            }
+            (is_stopped, is_left_out) = (false, !entry.ends_rebase());
+        } else if !is_left_out {
+            let stop = is_stopped.then_some(AtStop::Committed);
+            commits.extend(kind_of_move(entry).map(|kind| (entry, kind, stop)));
         }
     }
     commits

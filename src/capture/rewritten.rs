@@ -85,7 +85,19 @@ impl Rewrite {
             list.push((old, new));
         }
         rewrite.add_parts(repo, &rebase, &made_by_rebase);
+        rewrite.add_replaced(repo);
         rewrite
+    }
+
+    /// Adds the commits that the rebase itself made and then replaced. Git does not name those that were amended where it had
+    /// stopped and melded with later ones, nor what became of a commit that was amended after a `break` or by a command.
+    fn add_replaced(&mut self, repo: &Repository) {
+        let replaced = repo.replaced_in_rebase();
+        let later = self.pairs.iter().filter_map(|(old, new)| Some((*old, *replaced.get(new)?)));
+        let mut added: Vec<Pair> = later.chain(replaced.iter().map(|(old, new)| (*old, *new))).collect();
+        added.sort();
+        added.retain(|pair| pair.0 != pair.1 && !self.pairs.contains(pair));
+        self.pairs.extend(added);
     }
 
     /// Adds the first parts of commits that the user split in an `edit` step of a rebase: Git names only the last part, or

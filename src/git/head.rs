@@ -1,6 +1,7 @@
 //! HEAD, its reflog, and whether Git is in the middle of an operation.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice as _};
 
@@ -62,16 +63,18 @@ pub fn last_move(location: &Location) -> Option<ReflogEntry> {
 
 /// Returns the last line of the reflog of HEAD, or the end of it if it is long; empty if there is none.
 fn last_line(location: &Location) -> BString {
-    let read = || -> std::io::Result<Vec<u8>> {
-        let mut file = std::fs::File::open(location.git_dir.join("logs/HEAD"))?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(MAX_MESSAGE_BYTES)))?;
-        let mut end = Vec::new();
-        file.read_to_end(&mut end)?;
-        Ok(end)
-    };
-    let end = read().unwrap_or_default();
+    let end = end_of(&location.git_dir.join("logs/HEAD")).unwrap_or_default();
     end.lines().next_back().unwrap_or_default().into()
+}
+
+/// Returns the end of a reflog, which is as long as a long line.
+pub(super) fn end_of(log: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = std::fs::File::open(log)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(MAX_MESSAGE_BYTES)))?;
+    let mut end = Vec::new();
+    file.read_to_end(&mut end)?;
+    Ok(end)
 }
 
 impl ReflogEntry {
@@ -108,6 +111,40 @@ impl ReflogEntry {
         [&b"commit"[..], b"commit (initial)", b"commit (amend)"].contains(&self.action())
     }
 
+    /// Says whether a rebase made this entry: it began, made a commit, or ended.
+    pub fn is_of_rebase(&self) -> bool {
+        let action = self.action();
+        action.starts_with(b"rebase") || action.starts_with(b"pull") && action.ends_with(b")")
+    }
+
+    /// Says whether this entry is the first of a rebase.
+    pub fn begins_rebase(&self) -> bool {
+        // Git before 2.26 names no step.
+        self.is_of_rebase() && (self.action().ends_with(b"(start)") || self.message.contains_str(": checkout "))
+    }
+
+    /// Says whether this entry is the last of a rebase.
+    pub fn ends_rebase(&self) -> bool {
+        self.aborts_rebase() || self.is_of_rebase() && self.action().ends_with(b"(finish)")
+    }
+
+    /// Says whether `git rebase --abort` made this entry.
+    pub fn aborts_rebase(&self) -> bool {
+        self.is_of_rebase() && self.action().ends_with(b"(abort)")
+    }
+
+    /// Says whether `git rebase --continue` made this entry: a commit of what somebody staged where the rebase had stopped.
+    pub fn is_continued(&self) -> bool {
+        self.is_of_rebase() && self.action().ends_with(b"(continue)")
+    }
+
+    /// Says whether this entry can be a commit in the place of the one before: an amended, melded or reworded one.
+    pub fn may_replace(&self) -> bool {
+        let steps = [&b"(continue)"[..], b"(fixup)", b"(squash)", b"(reword)"];
+        Self::is_amend_message(self.message.as_bstr())
+            || self.is_of_rebase() && steps.iter().any(|step| self.action().ends_with(step))
+    }
+
     /// Says whether this entry is a commit that was made from older ones: a step of a rebase, a cherry-pick, a revert, a
     /// mailed patch. A move of HEAD to an existing commit is none.
     pub fn is_old_work(&self) -> bool {
@@ -141,6 +178,12 @@ impl Repository {
 
     /// Returns the newest entries of the reflog of HEAD, newest first, at most `limit`; none if there is no reflog.
     pub fn head_reflog(&self, limit: usize) -> Vec<ReflogEntry> {
+        self.head_reflog_while(limit, |_| true)
+    }
+
+    /// Returns the newest entries as [`Repository::head_reflog`] does, as long as `is_wanted` says so. Reads no more of the
+    /// reflog.
+    pub fn head_reflog_while(&self, limit: usize, is_wanted: impl Fn(&ReflogEntry) -> bool) -> Vec<ReflogEntry> {
         // The reflog of HEAD itself, not of its branch.
         let Ok(Some(head)) = self.gix().try_find_reference("HEAD") else { return Vec::new() };
         let mut log = head.log_iter();
@@ -148,6 +191,7 @@ impl Repository {
         let entries = entries.take(limit).flatten();
         entries
             .map(|line| ReflogEntry { old_id: line.previous_oid, new_id: line.new_oid, message: line.message })
+            .take_while(is_wanted)
             .collect()
     }
 

@@ -1,5 +1,6 @@
 //! A rebase in progress, read from Git's files.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::{Location, ObjectId, Repository};
@@ -53,10 +54,32 @@ impl Location {
     }
 }
 
+/// How many moves of HEAD a rebase makes at most.
+const MAX_MOVES: usize = 20_000;
+
 impl Repository {
     /// Says whether a rebase or `git am` is under way in this worktree.
     pub fn is_rebasing(&self) -> bool {
         directory(self.git_dir()).is_some()
+    }
+
+    /// Returns the commits that others took the place of since the present or last rebase of this worktree began, by amending
+    /// or melding, each with the commit that stands there now.
+    pub fn replaced_in_rebase(&self) -> HashMap<ObjectId, ObjectId> {
+        let moves = self.head_reflog_while(MAX_MOVES, |entry| !entry.begins_rebase());
+        let has_its_place = |new: ObjectId, old: ObjectId| match (self.commit(new), self.commit(old)) {
+            (Ok(new), Ok(old)) => new.parent_ids == old.parent_ids,
+            _ => false,
+        };
+        let mut replaced: HashMap<ObjectId, ObjectId> = HashMap::new();
+        // The newest come first, so where a new commit led is known before those that it replaced.
+        for entry in moves.iter().filter(|entry| entry.may_replace() && has_its_place(entry.new_id, entry.old_id)) {
+            let last = replaced.get(&entry.new_id).copied().unwrap_or(entry.new_id);
+            if last != entry.old_id {
+                replaced.entry(entry.old_id).or_insert(last);
+            }
+        }
+        replaced
     }
 
     /// Returns the rebase that is under way in this worktree.

@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::carrying::{sessions, talked_about};
 use crate::support::{Scratch, Session};
 
 #[test]
@@ -247,4 +248,223 @@ fn cherry_pick_revert_and_merge_attach_no_live_session() {
     assert_eq!(scratch.records("HEAD").len(), 0);
     scratch.git(["merge", "-q", "--no-edit", "main"]).ok();
     assert_eq!(scratch.records("HEAD").len(), 0);
+}
+
+/// Lets a session run commands of Git in one tool call.
+fn runs(session: &Session<'_>, call_id: &str, commands: &[&str]) {
+    let line = commands.join(" && ");
+    session.calls(call_id, "Bash", &json!({ "command": line }));
+    for command in commands {
+        let mut shell = session.scratch.command("sh", &session.dir);
+        // A stop at a conflict is a failure.
+        shell.args(["-c", command]).env("CLAUDE_CODE_SESSION_ID", &session.id).output().unwrap();
+    }
+    session.answers(call_id, &format!("answer to {call_id}"));
+    let ran = session.try_hook_after("PostToolUse", call_id, &line);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran:?}");
+}
+
+/// The command that begins a rebase whose list a `sed` script edits.
+fn rebase(script: &str, onto: &str) -> String {
+    format!("GIT_SEQUENCE_EDITOR=\"sed -i -e '{script}'\" git rebase -q -i {onto}")
+}
+
+/// Three commits, each with a conversation of its own: `before`, `edited`, `after`.
+fn three_commits() -> Scratch {
+    let scratch = Scratch::set_up();
+    talked_about(&scratch, "before", "z", "z\n");
+    talked_about(&scratch, "edited", "a", "a\n");
+    talked_about(&scratch, "after", "c", "c\n");
+    scratch
+}
+
+#[test]
+fn a_session_that_commits_at_a_stop_of_a_rebase_and_continues_in_another_call_is_recorded_there() {
+    const AMEND: &str = "git commit -q -a --amend --no-edit";
+    const COMMIT: &str = "git add -A && git commit -q -m new";
+    const CONTINUE: &str = "git rebase --continue";
+    /// The script for the list, the calls, and the sessions of HEAD and the two commits before it.
+    type Case = (&'static str, &'static [&'static [&'static str]], [&'static [&'static str]; 3]);
+    let with_edited: &[&str] = &["edited", "s"];
+    let cases: [Case; 8] = [
+        ("2s/^pick/edit/", &[&[AMEND], &[CONTINUE]], [&["after"], with_edited, &["before"]]),
+        ("2s/^pick/edit/", &[&["git add -A", CONTINUE]], [&["after"], with_edited, &["before"]]),
+        ("2s/^pick/edit/", &[&[COMMIT], &[CONTINUE]], [&["after"], &["s"], &["edited"]]),
+        (
+            "2s/^pick/edit/",
+            &[&["git reset -q --soft HEAD~1"], &[COMMIT], &[CONTINUE]],
+            [&["after"], with_edited, &["before"]],
+        ),
+        ("2a break", &[&[COMMIT], &[CONTINUE]], [&["after"], &["s"], &["edited"]]),
+        // The edited commit is a copy, not the one that was there.
+        ("1{h;d};2{s/^pick/edit/;G}", &[&[AMEND], &[CONTINUE]], [&["after"], &["before"], with_edited]),
+        // What is made at the stop is melded with the next commit.
+        ("2s/^pick/edit/;3s/^pick/fixup/", &[&[AMEND], &[CONTINUE]], [&["after", "edited", "s"], &["before"], &[]]),
+        ("2s/^pick/edit/;3s/^pick/fixup/", &[&["git add -A", CONTINUE]], [&["after", "edited", "s"], &["before"], &[]]),
+    ];
+    for (script, calls, expected) in cases {
+        for is_started_by_it in [true, false] {
+            let told = format!("{script}, {calls:?}, started by it: {is_started_by_it}");
+            let scratch = three_commits();
+            let begin = rebase(script, "HEAD~3");
+            let session = scratch.session("s");
+            if is_started_by_it {
+                session.prompt("make it better");
+                runs(&session, "begin", &[&begin]);
+            } else {
+                scratch.run_in(&scratch.top, "sh", ["-c", &begin]).ok();
+                session.prompt("make it better");
+            }
+            // A commit that changes the files of the edited one counts as a part of it.
+            let is_apart = calls[0] == [COMMIT];
+            session.edits(if is_apart { "new" } else { "a" }, "aa\n");
+            for (number, call) in calls.iter().enumerate() {
+                runs(&session, &format!("call-{number}"), call);
+            }
+            assert!(!scratch.top.join(".git/rebase-merge").exists(), "{told}");
+            for (number, expected) in expected.iter().enumerate() {
+                let revision = format!("HEAD~{number}");
+                assert_eq!(sessions(&scratch, &revision), *expected, "{told}: {revision}: {}", scratch.log());
+            }
+            speaks_and_commits(&session, "next");
+            assert_eq!(prompts(&scratch, "HEAD"), ["next"], "{told}: its words are on one commit: {}", scratch.log());
+            assert_eq!(scratch.waiting(), 0, "{told}");
+            scratch.assert_sound();
+        }
+    }
+}
+
+#[test]
+fn the_result_of_a_call_that_commits_at_a_stop_of_a_rebase_is_on_the_commit() {
+    let scratch = three_commits();
+    let session = scratch.session("s");
+    session.prompt("make it better");
+    runs(&session, "begin", &[&rebase("2s/^pick/edit/", "HEAD~3")]);
+    session.edits("a", "aa\n");
+    runs(&session, "amend", &["git commit -q -a --amend --no-edit"]);
+    runs(&session, "continue", &["git rebase --continue"]);
+    let raw = scratch.raw("HEAD~1", &["--session=s"]);
+    assert!(raw.contains("answer to amend") && !raw.contains("answer to continue"), "{raw}");
+    assert_eq!(prompts(&scratch, "HEAD~1"), ["make it better", "write a"]);
+}
+
+#[test]
+fn a_session_that_resolves_a_conflict_of_a_rebase_and_continues_is_recorded_on_what_came_of_it() {
+    let ends: [&[&[&str]]; 3] = [
+        &[&["git add -A", "git rebase --continue"]],
+        &[&["git add -A"], &["git rebase --continue"]],
+        &[&["git commit -q -a --no-edit"], &["git rebase --continue"]],
+    ];
+    for end in ends {
+        let scratch = Scratch::set_up();
+        scratch.commit("shared", "start\n", "shared");
+        scratch.git(["switch", "-q", "-c", "topic"]).ok();
+        talked_about(&scratch, "first", "shared", "first\n");
+        talked_about(&scratch, "second", "own", "second\n");
+        scratch.git(["switch", "-q", "main"]).ok();
+        talked_about(&scratch, "upstream", "shared", "upstream\n");
+        let session = scratch.session("s");
+        session.prompt("rebase it");
+        runs(&session, "begin", &["git rebase -q main topic"]);
+        session.edits("shared", "both\n");
+        for (number, call) in end.iter().enumerate() {
+            runs(&session, &format!("call-{number}"), call);
+        }
+        assert_eq!(scratch.git(["log", "--format=%s", "main..topic"]).ok(), "second on own\nfirst on shared\n");
+        assert_eq!(sessions(&scratch, "topic~1"), ["first", "s"], "{end:?}: {}", scratch.log());
+        assert_eq!(sessions(&scratch, "topic"), ["second"], "{end:?}");
+        assert_eq!(sessions(&scratch, "main"), ["upstream"], "{end:?}");
+        speaks_and_commits(&session, "next");
+        assert_eq!(prompts(&scratch, "HEAD"), ["next"], "{end:?}: {}", scratch.log());
+    }
+}
+
+#[test]
+fn a_session_that_resolves_two_conflicts_gives_each_commit_its_own_words() {
+    let scratch = Scratch::set_up();
+    scratch.commit("shared", "start\n", "shared");
+    scratch.git(["switch", "-q", "-c", "topic"]).ok();
+    scratch.commit("shared", "first\n", "first");
+    scratch.commit("shared", "second\n", "second");
+    scratch.git(["switch", "-q", "main"]).ok();
+    scratch.commit("shared", "upstream\n", "upstream");
+    let session = scratch.session("s");
+    session.prompt("rebase it");
+    runs(&session, "begin", &["git rebase -q main topic"]);
+    for word in ["one", "two"] {
+        session.prompt(&format!("take {word}"));
+        session.edits("shared", word);
+        runs(&session, word, &["git add -A", "git rebase --continue"]);
+    }
+    assert_eq!(scratch.git(["log", "--format=%s", "main..topic"]).ok(), "second\nfirst\n");
+    assert_eq!(prompts(&scratch, "topic~1"), ["rebase it"], "{}", scratch.log());
+    assert_eq!(prompts(&scratch, "topic"), ["take two"], "{}", scratch.log());
+}
+
+#[test]
+fn what_a_person_does_at_a_stop_of_a_rebase_is_given_to_no_session_that_looks_on() {
+    for (script, commands) in [
+        ("2s/^pick/edit/", &["git commit -q -a --amend --no-edit", "git rebase --continue"][..]),
+        ("2s/^pick/edit/", &["git add -A", "git rebase --continue"]),
+        ("2a break", &["git commit -q -a -m new", "git rebase --continue"]),
+    ] {
+        for is_looked_at in [true, false] {
+            let scratch = three_commits();
+            scratch.run_in(&scratch.top, "sh", ["-c", &rebase(script, "HEAD~3")]).ok();
+            let session = scratch.session("s");
+            session.prompt("what does it look like?");
+            scratch.write("a", "aa\n");
+            for command in commands {
+                scratch.run_in(&scratch.top, "sh", ["-c", command]).ok();
+                if is_looked_at {
+                    runs(&session, command, &["git log | grep commit"]);
+                }
+            }
+            runs(&session, "look", &["git log --oneline | grep -v commit; git status"]);
+            for number in 0..4 {
+                let found = sessions(&scratch, &format!("HEAD~{number}"));
+                assert!(!found.contains(&"s".to_owned()), "{commands:?} {number}: {found:?}: {}", scratch.log());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_commit_that_a_person_amends_after_a_break_of_a_rebase_keeps_its_conversation() {
+    // Git tells its hook only what the commit was before the break.
+    for script in ["2a break", "1{h;d};2{G;s/$/\\nbreak/}", "2s/^pick/reword/;2a break"] {
+        let scratch = three_commits();
+        scratch.run_in(&scratch.top, "sh", ["-c", &rebase(script, "HEAD~3")]).ok();
+        let subject = scratch.git(["log", "-1", "--format=%s"]).ok();
+        scratch.write("more", "more\n");
+        scratch.git(["add", "-A"]).ok();
+        scratch.git(["commit", "-q", "--amend", "--no-edit"]).ok();
+        scratch.git(["rebase", "--continue"]).ok();
+        let amended = scratch.git(["log", "--format=%H", "-1", "--", "more"]).ok();
+        let expected: String = subject.split_whitespace().next().unwrap().to_owned();
+        assert_eq!(sessions(&scratch, amended.trim()), [expected], "{script}: {}", scratch.log());
+        assert_eq!(sessions(&scratch, "HEAD"), ["after"]);
+    }
+    let scratch = three_commits();
+    scratch
+        .git(["rebase", "-q", "-x", "git commit -q --amend --no-edit --author=\"X <x@example.com>\"", "HEAD~3"])
+        .ok();
+    for (number, expected) in ["after", "edited", "before"].iter().enumerate() {
+        assert_eq!(sessions(&scratch, &format!("HEAD~{number}")), [*expected], "a command amended: {}", scratch.log());
+    }
+}
+
+#[test]
+fn a_session_that_aborts_a_rebase_has_its_words_on_no_commit_of_it() {
+    let scratch = three_commits();
+    let session = scratch.session("s");
+    session.prompt("try it");
+    runs(&session, "begin", &[&rebase("2s/^pick/edit/", "HEAD~3")]);
+    session.edits("a", "aa\n");
+    runs(&session, "give-up", &["git commit -q -a --amend --no-edit", "git rebase --abort"]);
+    for (number, expected) in ["after", "edited", "before"].iter().enumerate() {
+        assert_eq!(sessions(&scratch, &format!("HEAD~{number}")), [*expected], "{}", scratch.log());
+    }
+    speaks_and_commits(&session, "next");
+    assert_eq!(prompts(&scratch, "HEAD"), ["try it"], "{}", scratch.log());
 }
