@@ -469,3 +469,22 @@ fn a_record_to_which_somebody_adds_a_summary_stays_as_its_owner_wrote_it() {
         assert!(after.lines().any(|line| line == ours), "ours is gone: {after}");
     }
 }
+
+#[test]
+fn a_push_that_cannot_be_looked_at_goes_and_says_so() {
+    let team = Team::new();
+    let clone = team.scratch.root().join("a");
+    let url = team.server.to_str().unwrap();
+    // Git can use it, and we cannot.
+    if team.scratch.git(["clone", "-q", "--ref-format=reftable", url, clone.to_str().unwrap()]).code != 0 {
+        return skip("this Git has no reftable");
+    }
+    let hook = clone.join(".git/hooks/pre-push");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/bin/sh\nexec git-shiftlog--hook git pre-push \"$@\"\n").unwrap();
+    fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let ran = team.git(&clone, &["push", "-q", "origin", "main:other"]);
+    let warning = "warning: cannot tell whether this push takes conversations along: '";
+    assert!(ran.code == 0 && ran.stderr.starts_with(warning) && ran.stderr.lines().count() == 1, "{ran:?}");
+    assert!(team.git(&team.server, &["rev-parse", "-q", "--verify", "other"]).code == 0);
+}

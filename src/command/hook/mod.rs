@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use self::input::{INPUT_TIMEOUT, standard_input};
-use self::push::{Push, push_now, run_pre_push};
+use self::push::{Push, UNCHECKED, push_now, run_pre_push};
 use crate::agent::{self, Event, Payload};
 use crate::capture::{Leave, State, agent_hook, agents, carry, commit, hook_recorder, rewritten};
 use crate::error::{Error, Kind, Result};
@@ -28,8 +28,14 @@ const LOCK_WAIT: Duration = Duration::from_millis(300);
 /// Runs the program: `git post-commit`, `git post-rewrite <command>`, `git post-merge`, `git pre-push <remote>`, or
 /// `<agent> <event>`. This program itself starts `git push-now <remote>` and `git refresh-index` in the background.
 pub fn run() -> ExitCode {
+    let args: Vec<String> = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let is_push = matches!(args.as_slice(), ["git", "pre-push", ..]);
     // A defect of ours must not show in somebody's commit.
-    std::panic::set_hook(Box::new(|panic| {
+    std::panic::set_hook(Box::new(move |panic| {
+        if is_push {
+            cli::warning(&format!("{UNCHECKED}: there is a defect in git-shiftlog"));
+        }
         let here = std::env::current_dir().unwrap_or_default();
         if let Some(location) = locate(&here) {
             // Its text may quote the words of a transcript.
@@ -38,8 +44,6 @@ pub fn run() -> ExitCode {
         }
         std::process::exit(0);
     }));
-    let args: Vec<String> = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let is_off = std::env::var_os("SHIFTLOG_HOOK").is_some_and(|value| value == "off");
     let here = std::env::current_dir().unwrap_or_default();
     let outcome = match args.as_slice() {
@@ -60,12 +64,15 @@ pub fn run() -> ExitCode {
         [name, event, ..] => run_agent_hook(name, event, &here),
         _ => Ok(()),
     };
-    if let Err(error) = outcome
-        && let Some(location) = locate(&here)
-    {
-        let is_logged = State::new(&location.common_dir).try_log(&format!("warning: {}: {error}", args.join(" ")));
+    if let Err(error) = outcome {
+        let location = locate(&here);
+        let log = |location: &Location| {
+            State::new(&location.common_dir).try_log(&format!("warning: {}: {error}", args.join(" ")))
+        };
+        let is_logged = location.as_ref().is_some_and(log);
+        let is_unseen = location.is_some() && (!is_logged || error.kind() == Kind::Storage);
         // Nobody would learn of it otherwise. What an agent would read stays empty.
-        if (!is_logged || error.kind() == Kind::Storage) && args.first() == Some(&"git") {
+        if is_push || is_unseen && args.first() == Some(&"git") {
             cli::warning(&error.to_string());
         }
     }
@@ -206,7 +213,10 @@ fn open_named(payload: &Payload, directory: &Path) -> Option<Repository> {
 }
 
 fn run_agent_hook(name: &str, event: &str, here: &Path) -> Result<()> {
-    let payload = Payload::parse(&standard_input(INPUT_TIMEOUT).bytes);
+    // The session's state stays as it was, so its next hook sees the same moves of HEAD.
+    let Some(payload) = standard_input(INPUT_TIMEOUT).payload() else {
+        return Err(Error::new(Kind::Busy, "the payload did not end, or is too large; the next hook makes up for it"));
+    };
     let directory: PathBuf = payload.directory().filter(|dir| dir.is_dir()).unwrap_or_else(|| here.to_owned());
     let repo = match open(&directory) {
         Ok(repo) => repo,

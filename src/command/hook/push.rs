@@ -17,6 +17,9 @@ use crate::share::sync::{self, Level};
 /// How long Git may take to say which refs are pushed. Without all of them a push may have to be stopped, so it gets more time.
 const REFS_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The beginning of the warning that a push goes although it could not be looked at: our own failure stops nothing.
+pub const UNCHECKED: &str = "cannot tell whether this push takes conversations along";
+
 /// Whether the user's push goes on.
 pub enum Push {
     Goes,
@@ -28,7 +31,7 @@ pub enum Push {
 pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
     let input = standard_input(REFS_TIMEOUT);
     let moves = String::from_utf8_lossy(&input.bytes);
-    let repo = open(here)?;
+    let repo = open(here).map_err(|error| Error::other(UNCHECKED).because(error))?;
     let level = Level::of(&repo, remote);
     let (guarded, notes_ref) = (UserPush::of(remote, &moves), record::notes_ref(&repo));
     let shared = level.as_ref().copied().unwrap_or_default();
@@ -41,9 +44,7 @@ pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
         return Ok(tell_of_refs(&repo, shared, is_allowed()));
     }
     if !input.is_whole && shared < Level::All && !is_allowed() {
-        cli::error(&Error::other(
-            "cannot tell whether this push takes conversations along: the list of its refs did not end",
-        ));
+        cli::error(&Error::other(format!("{UNCHECKED}: the list of its refs did not end")));
         cli::hint(
             &repo,
             "the hook that runs 'git-shiftlog--hook git pre-push' must hand its standard input on, and close it",
