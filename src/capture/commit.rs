@@ -277,7 +277,7 @@ pub(super) fn record_commit(
     let chosen = choose_sessions(recorder, new_commit, &commit, kind, sessions, &increments);
     let (call_id, hex) = (new_commit.call_id.as_deref(), commit_id.to_string());
     for (index, (live, increment)) in sessions.iter_mut().zip(increments).enumerate() {
-        let mut has_result = false;
+        let (mut has_result, mut committing_call) = (false, None);
         if let Some(mut increment) = increment.filter(|_| chosen.contains(&index)) {
             increment.commit_ids.extend(&new_commit.commit_ids);
             has_result = increment.survey.results.iter().any(|result| Some(&*result.call_id) == call_id);
@@ -291,10 +291,11 @@ pub(super) fn record_commit(
             live.awaited_result = None;
             let is_answered = || increment.survey.results.iter().any(|result| result.tells_of_making(&hex));
             if !live.is_reported_by_hooks() && !is_answered() {
-                let is_of_sub_agent = false;
-                live.awaited_result =
-                    Some(AwaitedResult { commit: hex.clone(), call: None, is_of_sub_agent, is_unsure: true });
+                let (commit, is_of_sub_agent) = (hex.clone(), false);
+                let call = increment.survey.committing_call().map(str::to_owned);
+                live.awaited_result = Some(AwaitedResult { commit, call, is_of_sub_agent, is_unsure: true });
             }
+            committing_call = increment.survey.committing_call().map(str::to_owned);
         }
         if has_result {
             live.answered_commit = Some(hex.clone());
@@ -303,7 +304,8 @@ pub(super) fn record_commit(
         let is_answered = live.answered_commit.as_ref() == Some(&hex);
         // Of a session that must wait, the result is awaited once the commit is recorded.
         if new_commit.runners.contains(&live.key()) && !is_answered && !recorder.must_wait(&live.key()) {
-            let (commit, call) = (hex.clone(), call_id.map(str::to_owned));
+            // Where no hook of the agent runs, the transcript may tell which call it is.
+            let (commit, call) = (hex.clone(), call_id.map(str::to_owned).or(committing_call));
             let is_of_sub_agent = new_commit.is_of_sub_agent;
             live.awaited_result = Some(AwaitedResult { commit, call, is_of_sub_agent, is_unsure: false });
         }

@@ -114,3 +114,73 @@ fn an_agents_commit_is_recorded_wherever_head_is_and_however_it_got_there() {
         assert_eq!(scratch.waiting(), 0, "{place}, reflog: {has_reflog}");
     }
 }
+
+#[test]
+fn the_result_of_a_quiet_commit_is_recorded_where_no_hook_of_the_agent_runs() {
+    // The agent is named by the environment or not, and writes the call before the commit is made or after it.
+    for (is_named, is_late) in [(true, false), (false, false), (true, true)] {
+        for is_linked in [false, true] {
+            let told = format!("named: {is_named}, late: {is_late}, linked: {is_linked}");
+            let scratch = Scratch::set_up();
+            fs::remove_file(scratch.top.join(".claude/settings.local.json")).unwrap();
+            let linked = scratch.root().join("linked");
+            scratch.git(["worktree", "add", "-q", linked.to_str().unwrap()]).ok();
+            let dir = if is_linked { linked } else { scratch.top.clone() };
+            let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+            let folder = scratch.home().join(".claude/projects");
+            let folder = folder.join(dir.to_str().unwrap().chars().map(plain).collect::<String>());
+            fs::create_dir_all(&folder).unwrap();
+            let transcript = folder.join("s1.jsonl");
+            let session = Session { scratch: &scratch, id: "s1".into(), dir: dir.clone(), transcript };
+            let begin = json!({ "type": "user", "cwd": dir, "sessionId": "s1", "timestamp": "2026-01-02T03:04:06Z",
+                "message": { "role": "user", "content": "write it down" } });
+            session.append(format!("{begin}\n").as_bytes());
+            session.edits("a.txt", "a\n");
+            let calls = || session.calls("c1", "Bash", &json!({ "command": "git add -A && git commit -q -m one" }));
+            if !is_late {
+                calls();
+            }
+            let commit = match is_named {
+                true => session.runs_commit(&["-m", "one"]),
+                false => {
+                    scratch.git_in(&dir, ["add", "-A"]).ok();
+                    scratch.git_in(&dir, ["commit", "-q", "-m", "one"]).ok();
+                    scratch.git_in(&dir, ["rev-parse", "HEAD"]).ok().trim().to_owned()
+                }
+            };
+            if is_late {
+                calls();
+            }
+            session.answers("c1", "(no output)");
+            let expected = session.text();
+            session.says("Done.");
+            scratch.shiftlog_in(&dir, "log", ["-n1"]).ok();
+            assert_eq!(scratch.raw(&commit, &[]), expected, "{told}: {}", scratch.log());
+        }
+    }
+}
+
+#[test]
+fn a_payload_that_is_cut_is_not_read_and_the_next_hook_makes_up_for_it() {
+    let scratch = Scratch::set_up();
+    let session = session_with_tool_hooks(&scratch);
+    session.edits("a.txt", "a\n");
+    session.calls("c1", "Bash", &json!({ "command": "git commit -am one" }));
+    let commit = session.runs_commit(&["-m", "one"]);
+    let states =
+        || fs::read_dir(scratch.state().join("live")).unwrap().map(|file| fs::read(file.unwrap().path()).unwrap());
+    let before: Vec<_> = states().collect();
+    // The whole of it is a payload, and more than is read.
+    let head = json!({ "session_id": "s1", "hook_event_name": "PostToolUse", "cwd": scratch.top }).to_string();
+    let large = format!(
+        "{{ echo '{head}'; head -c 268435456 /dev/zero | tr '\\0' ' '; }} | git-shiftlog--hook claude PostToolUse"
+    );
+    let ran = scratch.run_in(&scratch.top, "sh", ["-c", &large]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran:?}");
+    assert!(scratch.log().contains("the payload did not end, or is too large"), "{}", scratch.log());
+    assert_eq!(states().collect::<Vec<_>>(), before, "the session saw no hook");
+    assert_eq!(scratch.waiting(), 1);
+    session.answers("c1", &format!("[main {}] one", &commit[..7]));
+    session.hook_for("PostToolUse", "c1");
+    assert_eq!(scratch.raw(&commit, &[]), session.text());
+}

@@ -272,7 +272,7 @@ impl<'a> Reading<'a> {
     /// If reading fails; [`Kind::Busy`] if the deadline passes.
     pub fn survey(&mut self, since: &SegmentEnd, from: u64, to: u64) -> Result<Survey> {
         let tally = Tally::after(self.before(since));
-        let mut survey = Survey { tally, results: Vec::new(), until: from };
+        let mut survey = Survey { tally, until: from, ..Survey::default() };
         let mut parser = self.agent.parser();
         while survey.until < to {
             let chunk = self.lines.chunk(survey.until, to, CHUNK_BYTES)?;

@@ -7,6 +7,7 @@ use super::lines::LineChunk;
 use crate::agent::Parser;
 use crate::capture::tracked::AwaitedResult;
 use crate::error::{Error, Kind, Result};
+use crate::transcript::shell::commits_in;
 use crate::transcript::{Part, Tally, complete_lines};
 
 /// How many hexadecimal digits Git prints of a commit id at least, unless configured otherwise.
@@ -23,6 +24,8 @@ pub struct ResultLine {
     pub call_id: String,
     /// The position after its line.
     pub end: u64,
+    /// Whether the call ran `git commit`, as far as its command is known.
+    is_of_commit: bool,
     /// The commits that the result may name.
     named: Vec<NamedCommit>,
 }
@@ -57,6 +60,8 @@ pub struct Survey {
     pub tally: Tally,
     /// The results of tool calls, in order.
     pub results: Vec<ResultLine>,
+    /// The ids of calls that run `git commit` and have no result yet, in order.
+    pub(super) committing: Vec<String>,
     /// The position after the last line that was counted. An unfinished private key at the end is not counted; the next
     /// capture takes it.
     pub until: u64,
@@ -66,12 +71,20 @@ impl Survey {
     /// Returns the awaited result: the one of the call, or else one that names the commit. Some agents give a call one id in
     /// hooks and another in the transcript.
     pub fn result_of(&self, awaited: &AwaitedResult) -> Option<&ResultLine> {
-        if awaited.is_unsure {
-            return self.results.iter().find(|result| result.tells_of_making(&awaited.commit));
-        }
         let is_of_call = |result: &&ResultLine| awaited.call.as_deref() == Some(&*result.call_id);
-        let names_commit = |result: &&ResultLine| result.names(&awaited.commit);
-        self.results.iter().find(is_of_call).or_else(|| self.results.iter().find(names_commit))
+        let by_call = self.results.iter().find(is_of_call);
+        if awaited.is_unsure {
+            return by_call.or_else(|| self.results.iter().find(|result| result.tells_of_making(&awaited.commit)));
+        }
+        let by_name = || self.results.iter().find(|result| result.names(&awaited.commit));
+        // A quiet commit is named nowhere, and no hook may have named the call.
+        let by_command = || self.results.iter().find(|result| awaited.call.is_none() && result.is_of_commit);
+        by_call.or_else(by_name).or_else(by_command)
+    }
+
+    /// Returns the call that runs `git commit` and has no result yet, the last one; `None` if there is none.
+    pub fn committing_call(&self) -> Option<&str> {
+        self.committing.last().map(String::as_str)
     }
 
     /// Counts the next chunk.
@@ -87,18 +100,31 @@ impl Survey {
             let messages = parser.parse(&chunk.redacted()[part.clone()]);
             self.tally.add(&messages);
             for message in &messages {
-                self.results.extend(message.parts.iter().filter_map(|each| match each {
-                    Part::ToolResult(result) => Some(ResultLine {
-                        call_id: result.call_id.clone(),
-                        end: chunk.position(part.start + message.span.end),
-                        named: named_in(&result.text),
-                    }),
-                    _ => None,
-                }));
+                let end = chunk.position(part.start + message.span.end);
+                message.parts.iter().for_each(|each| self.add_call(each, end));
             }
         }
         self.until = chunk.end();
         Ok(())
+    }
+}
+
+impl Survey {
+    /// Remembers a call that runs `git commit`, or a result whose line ends at `end`.
+    fn add_call(&mut self, part: &Part, end: u64) {
+        match part {
+            Part::ToolCall(call) if call.command.as_deref().is_some_and(|line| !commits_in(line).is_empty()) => {
+                self.committing.push(call.call_id.clone());
+            }
+            Part::ToolResult(result) => {
+                let before = self.committing.len();
+                self.committing.retain(|call_id| *call_id != result.call_id);
+                let is_of_commit = self.committing.len() < before;
+                let (call_id, named) = (result.call_id.clone(), named_in(&result.text));
+                self.results.push(ResultLine { call_id, end, is_of_commit, named });
+            }
+            _ => {}
+        }
     }
 }
 
