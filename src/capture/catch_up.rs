@@ -12,7 +12,7 @@ use super::new_words::increment_since;
 use super::pending::{self, Capture, Pending, PendingCommit};
 use super::progress::Progress;
 use super::reading::{Extent, Reading, Source};
-use super::recorder::{HOOK_TIMEOUT_SECS, Recorder};
+use super::recorder::{HOOK_TIMEOUT_SECS, LOCK_TIMEOUT, Recorder};
 use super::rewritten;
 use super::sessions::{KEEP_SECS, save_changed};
 use super::tracked::TrackedSession;
@@ -41,7 +41,13 @@ pub enum Leave<'k> {
 
 /// Makes a recorder for a command. Waits for other hooks and commands to finish, then stores pending captures.
 pub fn recorder<'r>(repo: &'r Repository, notes_ref: &str) -> Recorder<'r> {
-    let mut recorder = within(repo, notes_ref, COMMAND_TIMEOUT, COMMAND_TIMEOUT, Leave::Nothing);
+    command_recorder(repo, notes_ref, LOCK_TIMEOUT)
+}
+
+/// Makes a recorder for a command that waits for the lock at most for `lock_limit`.
+pub(super) fn command_recorder<'r>(repo: &'r Repository, notes_ref: &str, lock_limit: Duration) -> Recorder<'r> {
+    let mut recorder =
+        within(Recorder::open(repo, notes_ref, COMMAND_TIMEOUT, lock_limit), COMMAND_TIMEOUT, Leave::Nothing);
     if recorder.hindrance().is_none()
         && let Err(error) = record_awaited_results(&mut recorder)
     {
@@ -54,7 +60,7 @@ pub fn recorder<'r>(repo: &'r Repository, notes_ref: &str) -> Recorder<'r> {
 /// caller.
 pub fn hook_recorder<'r>(repo: &'r Repository, notes_ref: &str, leave: Leave<'_>) -> Recorder<'r> {
     // Pending files must not use up the time for the new commit.
-    within(repo, notes_ref, hook_timeout(repo), PENDING_SHARE, leave)
+    within(Recorder::open(repo, notes_ref, hook_timeout(repo), LOCK_TIMEOUT), PENDING_SHARE, leave)
 }
 
 /// Returns `shiftlog.hookTimeout`.
@@ -63,21 +69,15 @@ pub fn hook_timeout(repo: &Repository) -> Duration {
     Duration::from_secs(seconds.unsigned_abs())
 }
 
-fn within<'r>(
-    repo: &'r Repository,
-    notes_ref: &str,
-    time_limit: Duration,
-    pending_share: Duration,
-    leave: Leave<'_>,
-) -> Recorder<'r> {
-    let mut recorder = Recorder::open(repo, notes_ref, time_limit);
+/// Stores what waits, within `pending_share`, and returns the recorder.
+fn within<'r>(mut recorder: Recorder<'r>, pending_share: Duration, leave: Leave<'_>) -> Recorder<'r> {
     if let Some(error) = recorder.hindrance() {
         // The user is warned only when there is something to store, by the code that stores it.
         recorder.state.log(&format!("warning: {error}"));
         return recorder;
     }
     let deadline = recorder.deadline;
-    match kept::rejoin(repo, notes_ref, deadline) {
+    match kept::rejoin(recorder.repo, &recorder.notes_ref, deadline) {
         Ok(joined) => joined.iter().for_each(|name| recorder.state.log(&format!("restored what '{name}' had lost"))),
         Err(error) => recorder.state.log(&format!("warning: {error}")),
     }

@@ -31,7 +31,7 @@ use crate::transcript::SessionKey;
 pub(super) const HOOK_TIMEOUT_SECS: i64 = 5;
 
 /// How long a command waits for the lock.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a recorder did, for the caller to report.
 #[derive(Debug, Default)]
@@ -65,12 +65,12 @@ pub struct Recorder<'r> {
 }
 
 impl<'r> Recorder<'r> {
-    /// Makes a recorder whose deadline is `time_limit` from now. Waits for the lock.
-    pub(super) fn open(repo: &'r Repository, notes_ref: &str, time_limit: Duration) -> Self {
+    /// Makes a recorder whose deadline is `time_limit` from now. Waits for the lock, at most for `lock_limit`.
+    pub(super) fn open(repo: &'r Repository, notes_ref: &str, time_limit: Duration, lock_limit: Duration) -> Self {
         let deadline = Instant::now() + time_limit;
         let state = State::new(&repo.common_dir());
         // The limit of a hook is shorter.
-        let lock_deadline = deadline.min(Instant::now() + LOCK_TIMEOUT);
+        let lock_deadline = deadline.min(Instant::now() + lock_limit);
         let (lock, hindrance) = match repo.within_lock_wait(lock_deadline, |until| state.lock(until)) {
             Ok(lock) => (Some(lock), None),
             Err(error) => (None, Some(error)),

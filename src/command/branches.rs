@@ -58,7 +58,7 @@ fn parse_key(text: &str) -> Result<(Key, bool), String> {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        crate::command::open::store_missed(&repo);
+        crate::command::open::store_missed_or_leave(&repo);
         let reader = options.printing.reader(&repo);
         let branches = repo.branches(!options.remotes || options.all, options.remotes || options.all)?;
         let contains = options.contains.as_deref().map(|revision| repo.resolve(revision)).transpose()?;

@@ -39,11 +39,17 @@ pub(super) fn carry_to(reader: &Reader<'_>, revision: &str) {
 /// that were rewritten where no hook ran, unless the user has named the notes ref to read from.
 pub(super) fn repository(source: &NotesSource) -> Result<Repository> {
     let repo = cli::repository()?;
-    store_missed(&repo);
+    store_missed_or_leave(&repo);
     if source.name().is_none() {
         carry_to_new(&repo);
     }
     Ok(repo)
+}
+
+/// Stores what no hook has stored, for a command that only reads: another process that holds a lock keeps it from its answer no
+/// longer than it would keep Git.
+pub(super) fn store_missed_or_leave(repo: &Repository) {
+    capture::store_missed_or_leave(repo).iter().for_each(|report| cli::tell(repo, report));
 }
 
 /// Stores what no hook has stored, and warns of what still cannot be stored.

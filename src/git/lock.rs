@@ -88,6 +88,23 @@ impl Repository {
         self.lock_wait.set(Some(total));
     }
 
+    /// Limits the waits of this process as [`Repository::limit_lock_waits`] does, to the time that Git would wait for the lock of
+    /// a ref and for that of the packed refs. For a command that reads: what it stores is not what it was asked for. Returns how
+    /// long Git would wait for the lock of a ref; `None` for as long as it is there.
+    pub fn limit_lock_waits_as_git(&self) -> Option<Duration> {
+        let of_ref = self.lock_timeout("core.filesRefLockTimeout", REF_TIMEOUT_MILLIS);
+        let of_packed = self.lock_timeout("core.packedRefsTimeout", PACKED_REFS_TIMEOUT_MILLIS);
+        if let Some((of_ref, of_packed)) = of_ref.zip(of_packed) {
+            self.limit_lock_waits(of_ref.saturating_add(of_packed));
+        }
+        of_ref
+    }
+
+    /// Returns how long Git waits for a lock; `None` for as long as it is there, as a negative value says.
+    fn lock_timeout(&self, key: &str, default: i64) -> Option<Duration> {
+        u64::try_from(self.config_integer(key).unwrap_or(default)).ok().map(Duration::from_millis)
+    }
+
     /// Runs `wait` with the time until which it may wait for a lock: `deadline`, or less if [`limit_lock_waits`] was called.
     ///
     /// [`limit_lock_waits`]: Repository::limit_lock_waits
@@ -121,14 +138,10 @@ impl Repository {
 
     /// Returns a lock that prevents a change of these refs, if there is one.
     fn held_lock(&self, ref_names: &[String]) -> Option<Held> {
-        let timeout = |key: &str, default: i64| {
-            // Git waits for ever if it is negative.
-            u64::try_from(self.config_integer(key).unwrap_or(default)).ok().map(Duration::from_millis)
-        };
         let held = |name: &str, key: &str, default: i64| {
             let path = self.common_dir().join(format!("{name}.lock"));
             let metadata = path.symlink_metadata().ok()?;
-            Some(Held { path, made: metadata.modified().ok(), timeout: timeout(key, default) })
+            Some(Held { path, made: metadata.modified().ok(), timeout: self.lock_timeout(key, default) })
         };
         let of_refs = ref_names.iter().find_map(|name| held(name, "core.filesRefLockTimeout", REF_TIMEOUT_MILLIS));
         of_refs.or_else(|| held("packed-refs", "core.packedRefsTimeout", PACKED_REFS_TIMEOUT_MILLIS))

@@ -34,6 +34,7 @@ pub fn lock(path: &Path, deadline: Instant) -> Result<Lock> {
         if Instant::now() >= deadline {
             return Err(Error::new(Kind::Busy, format!("another process holds the lock '{}'", path.display())));
         }
+        super::fault_point("lock-awaited");
         std::thread::sleep(Duration::from_millis(3));
     }
 }

@@ -434,3 +434,34 @@ fn what_waits_behind_a_lock_is_kept_once_and_comes_to_its_own_commits() {
     assert_eq!(scratch.waiting(), 0, "{}", scratch.log());
     scratch.assert_sound();
 }
+
+#[test]
+fn a_reader_answers_while_another_process_holds_the_lock() {
+    let mut scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("first");
+    session.edits("a.txt", "a\n");
+    session.commits("first");
+    session.prompt("second");
+    session.edits("a.txt", "aa\n");
+    scratch.git(["add", "-A"]).ok();
+    scratch.git(["-c", "shiftlog.hookTimeout=0", "commit", "-q", "-m", "second"]).ok();
+    assert_eq!(scratch.waiting(), 1);
+    let text = session.text();
+    drop(session);
+    scratch.git(["config", "core.filesRefLockTimeout", "0"]).ok();
+    let lock = fs::OpenOptions::new().write(true).open(scratch.state().join("lock")).unwrap();
+    lock.lock().unwrap();
+    // Whoever waits is killed.
+    scratch.env.insert("SHIFTLOG_FAULT".into(), "lock-awaited".into());
+    for (name, args) in [("show", &["HEAD~1"][..]), ("log", &[]), ("grep", &["first"]), ("stats", &[])] {
+        let ran = scratch.shiftlog(name, args);
+        assert!(ran.code == 0 && !ran.stdout.is_empty(), "{name}: {ran:?}");
+    }
+    assert!(scratch.shiftlog("show", ["HEAD~1"]).ok().contains("first"));
+    scratch.env.remove("SHIFTLOG_FAULT");
+    assert_eq!(scratch.waiting(), 1, "it is left to whoever can store it");
+    lock.unlock().unwrap();
+    assert!(text.ends_with(&scratch.raw("HEAD", &[])), "{}", scratch.log());
+    assert_eq!(scratch.waiting(), 0);
+}

@@ -133,7 +133,7 @@ impl Options {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        crate::command::open::store_missed(&repo);
+        crate::command::open::store_missed_or_leave(&repo);
         let reader = options.printing.reader(&repo);
         // What is neither a revision nor a path may be a session.
         let words = cli::split_words_or(&repo, &options.words, |_| Ok(()))?;
