@@ -183,6 +183,16 @@ impl<'r> Archive<'r> {
         Ok(segment_id)
     }
 
+    /// Returns the id that [`Archive::write`] would return. Writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the segment cannot be encoded.
+    pub fn id_of(&self, header: &Header, body: &[u8]) -> Result<ObjectId> {
+        let id = self.repo.blob_id(&segment::encode(header, body)?);
+        id.ok_or_else(|| Error::other("cannot name a segment"))
+    }
+
     /// Waits while another process holds the lock of the archive's ref.
     ///
     /// # Errors

@@ -36,7 +36,9 @@ pub struct Options {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        open::store_missed(&repo);
+        if !options.dry_run {
+            open::store_missed(&repo);
+        }
         let notes_ref = options.writing.notes_ref(&repo);
         let scope = scope(&repo, &options.revisions)?;
         // A person can stop it; there is no need for a limit.

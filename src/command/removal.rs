@@ -13,7 +13,7 @@ use crate::git::sign::State as Signed;
 use crate::git::{ObjectId, Repository};
 use crate::progress::silent;
 use crate::record::{Reader, may_be_fetched};
-use crate::share::purge::{self, Purged, Target, carry_out, is_unfinished, plan};
+use crate::share::purge::{self, Purged, Target, carry_out, is_unfinished, plan, preview};
 use crate::share::sync;
 use crate::transcript::SessionKey;
 use crate::upkeep::verify::{Verified, verify};
@@ -59,7 +59,8 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
         sync::join_fetched(repo, notes_ref)?;
     }
     let mut progress = Progress::new(!wanted.is_json);
-    let planned = plan(repo, notes_ref, &wanted.target, &mut |title, done, total| progress.tell(title, done, total))?;
+    let planned =
+        preview(repo, notes_ref, &wanted.target, &mut |title, done, total| progress.tell(title, done, total))?;
     progress.end();
     if is_received && (!wanted.is_json || wanted.is_dry_run) {
         list(wanted.is_json, &planned)?;

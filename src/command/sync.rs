@@ -51,7 +51,9 @@ enum Way {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        crate::command::open::store_missed(&repo);
+        if !options.dry_run {
+            crate::command::open::store_missed(&repo);
+        }
         // Unless the purge is finished first, the words would be sent.
         if purge::is_unfinished(&repo) && !options.dry_run {
             removal::finish_interrupted(&repo)?;

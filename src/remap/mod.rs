@@ -107,7 +107,9 @@ pub fn remap(
             Origin::Several(from) => remapped.ambiguous.push(Carried { to: commit_id, from }),
         }
     }
-    mapper.changes.save();
+    if !is_dry_run {
+        mapper.changes.save();
+    }
     if matches!(scope, Scope::All) {
         remapped.unplaced = mapper.unplaced(&heads)?;
     }

@@ -18,6 +18,7 @@ mod counting;
 mod damage;
 mod doctor;
 mod documents;
+mod dry;
 mod earlier;
 mod earlier_setup;
 mod editors;

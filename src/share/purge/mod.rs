@@ -4,6 +4,7 @@
 //! digests. A purge mark says what replaced each segment; see `tombstone`. A journal is written first; see `journal`: a
 //! purge that was killed is reported, and a later command finishes it.
 
+mod clean;
 mod journal;
 mod live;
 mod rewrite;
@@ -12,8 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value};
-
+use self::clean::text_without_matches;
 pub use self::journal::{carry_out, finish_interrupted, is_unfinished};
 use crate::archive::{self, Archive, Header, text};
 use crate::error::{Kind, Result};
@@ -23,7 +23,7 @@ use crate::notes;
 use crate::progress::Tell;
 use crate::record::foreign_marks::ForeignMarks;
 use crate::record::tombstone::{Mark, Replacement, Tombstones};
-use crate::record::{EARLIER_REF, Evidence, Note, Reader, Record, Unit, cleaned_line};
+use crate::record::{EARLIER_REF, Evidence, Note, Reader, Record, Unit};
 use crate::redact::Redactor;
 use crate::told::Told;
 use crate::transcript::SessionKey;
@@ -93,6 +93,8 @@ pub struct Removal<'t> {
     earlier_commits: HashSet<ObjectId>,
     earlier_before: Option<i64>,
     redactor: Option<&'t Redactor>,
+    /// Whether the replacing segments are not written.
+    is_preview: bool,
 }
 
 /// The result of a purge.
@@ -130,9 +132,27 @@ pub(super) fn deadline() -> Instant {
 ///
 /// # Errors
 ///
-/// If a note or a segment cannot be read.
+/// If a note or a segment cannot be read, or a segment not be written.
 pub fn plan<'t>(repo: &Repository, notes_ref: &str, target: &'t Target, tell: Tell<'_>) -> Result<Removal<'t>> {
-    let mut plan = Removal::default();
+    fill(Removal::default(), repo, notes_ref, target, tell)
+}
+
+/// Plans a purge as [`plan`] does, to show it: writes nothing, so it cannot be carried out.
+///
+/// # Errors
+///
+/// If a note or a segment cannot be read.
+pub fn preview<'t>(repo: &Repository, notes_ref: &str, target: &'t Target, tell: Tell<'_>) -> Result<Removal<'t>> {
+    fill(Removal { is_preview: true, ..Removal::default() }, repo, notes_ref, target, tell)
+}
+
+fn fill<'t>(
+    mut plan: Removal<'t>,
+    repo: &Repository,
+    notes_ref: &str,
+    target: &'t Target,
+    tell: Tell<'_>,
+) -> Result<Removal<'t>> {
     let wanted = plan.choose(repo, notes_ref, target)?;
     plan.rewrite(repo, target, &wanted, tell)?;
     if let Target::Received { .. } = target {
@@ -270,7 +290,12 @@ impl Removal<'_> {
                 Target::Matches(_) => false,
             };
             let redactor = if let Target::Matches(redactor) = target { Some(redactor) } else { None };
-            let outcome = rewrite::rewrite(repo, segment_ids, is_wanted, redactor)?;
+            let archive = Archive::new(repo);
+            let store = |header: &Header, body: &[u8]| match self.is_preview {
+                true => archive.id_of(header, body),
+                false => archive.write(header, body),
+            };
+            let outcome = rewrite::rewrite(repo, store, segment_ids, is_wanted, redactor)?;
             self.dropped += outcome.dropped;
             self.changed += outcome.changed;
             let is_changed = |session: &SessionKey| outcome.dropped + outcome.changed > 0 && !text::is_text(session);
@@ -435,47 +460,4 @@ fn texts_named(repo: &Repository, note: &[u8], named: &mut HashSet<ObjectId>) {
         named.extend(record.rules.iter().flat_map(Told::texts).filter_map(|hex| repo.parse_id(&hex)));
     }
     named.extend(note.evidence().iter().filter_map(|evidence| repo.parse_id(evidence.blob.as_deref()?)));
-}
-
-/// The keys of a record that say whose it is and where its words are. Without them, the words that stay are not found.
-const IDENTITY: &[&str] =
-    &["shiftlog", "agent", "session", "time", "since", "through", "bytes", "sha256", "tree", "joinedTrees", "earlier"];
-
-/// Returns the text of a unit of a note without the matches.
-fn text_without_matches(unit: &Unit, redactor: &Redactor) -> Vec<u8> {
-    let clean = |text: &[u8]| {
-        let (clean, dealt) = redactor.redact(text);
-        [&clean[..], &text[dealt..]].concat()
-    };
-    let text = unit.text();
-    match unit {
-        Unit::Earlier(document, _) => {
-            let transcript = document.transcript().ok().map(|(transcript, _)| transcript);
-            let cleaned = transcript.and_then(|before| Some(clean(&before)).filter(|after| *after != before));
-            let changed = cleaned.and_then(|cleaned| document.with_transcript(&text, &cleaned));
-            clean(changed.as_ref().map_or(&text, |(_, text)| text))
-        }
-        Unit::Record(_) | Unit::Newer(_) => {
-            let cleaned = clean(&text);
-            if cleaned == *text {
-                return cleaned;
-            }
-            let object = |text: &[u8]| serde_json::from_slice::<Map<String, Value>>(text).unwrap_or_default();
-            let (before, mut after) = (object(&text), object(&cleaned));
-            after.retain(|key, _| before.contains_key(key));
-            let told = before.get("rules").and_then(|rules| serde_json::from_value::<Told>(rules.clone()).ok());
-            after.extend(before.into_iter().filter(|(key, _)| IDENTITY.contains(&key.as_str())));
-            if let Some(mut told) = told {
-                // The digests and ids in it must stay.
-                told.map_paths(|path| String::from_utf8_lossy(&clean(path.as_bytes())).into_owned());
-                after.insert("rules".into(), serde_json::to_value(told).unwrap_or_default());
-            }
-            Value::Object(after).to_string().into_bytes()
-        }
-        Unit::Foreign(line) => match cleaned_line(line, clean) {
-            Some(cleaned) if cleaned != **line => cleaned,
-            Some(_) => text.into_owned(),
-            None => clean(&text),
-        },
-    }
 }

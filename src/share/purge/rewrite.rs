@@ -115,13 +115,15 @@ fn kept_ranges(
     }
 }
 
-/// Stores the segments of one session again without the purged words; those before the first change stay.
+/// Makes the segments of one session again without the purged words; those before the first change stay. `store` gets each new
+/// segment and returns its id.
 ///
 /// # Errors
 ///
-/// If a segment cannot be read or written.
+/// If a segment cannot be read or stored.
 pub fn rewrite(
     repo: &Repository,
+    store: impl Fn(&Header, &[u8]) -> Result<ObjectId>,
     segment_ids: &[ObjectId],
     is_wanted: impl Fn(ObjectId, &Header) -> bool,
     redactor: Option<&Redactor>,
@@ -192,7 +194,7 @@ pub fn rewrite(
             let session = if is_text { sha256.clone() } else { header.session.clone() };
             let new_header = Header { parent, keep, bytes: new_body.len() as u64, sha256, session, ..header };
             rewritten.changed += 1;
-            (Some(archive.write(&new_header, &new_body)?), bytes, digest)
+            (Some(store(&new_header, &new_body)?), bytes, digest)
         };
         let (became, sha256) = (new_id.map(|id| id.to_string()), hex(&digest.clone().finalize()));
         rewritten.became.insert(segment_id, Replacement { shiftlog: 1, became, bytes, sha256 });
