@@ -251,6 +251,14 @@ fn json_within_json_hides_nothing_four_levels_deep() {
 }
 
 #[test]
+fn a_prefix_hides_no_json_web_token() {
+    let jwt = expand("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI{a24}.{_43}");
+    for prefix in ["", "session-", "id_", "v1.", "jwt:", "a/"] {
+        assert_eq!(redacted(&format!("x {prefix}{jwt} y")), format!("x {prefix}[REDACTED:jwt] y"));
+    }
+}
+
+#[test]
 fn colours_hide_nothing() {
     let token = expand("ghp_{a36}");
     let value = expand("{a40}");

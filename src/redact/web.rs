@@ -5,7 +5,7 @@ use std::ops::Range;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-use super::class::{B64, DOTTED, ENCODED, OPAQUE, URL, URL64, WORD, is_in};
+use super::class::{ALNUM, B64, DOTTED, ENCODED, OPAQUE, URL, URL64, WORD, is_in};
 use super::piece::opaque;
 use super::text::Text;
 use super::value;
@@ -223,9 +223,9 @@ pub fn manifest(text: &mut Text<'_>, kind: Range<usize>, spans: &mut Vec<Range<u
     (!spans.is_empty()).then_some(kind.end)
 }
 
-/// Returns the JSON web token that begins at `start`.
+/// Returns the JSON web token that begins at `start`, also behind a prefix that ends with a sign, such as `session-`.
 pub fn jwt(text: &mut Text<'_>, start: usize) -> Option<Range<usize>> {
-    if start > 0 && is_in(text.bytes[start - 1], DOTTED) {
+    if start > 0 && is_in(text.bytes[start - 1], ALNUM) {
         return None;
     }
     let mut part = |from: usize| {
