@@ -56,6 +56,9 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
         recorder.state.forget_settled(Time::now().seconds - KEEP_SECS);
     }
     let moves = moves_of_head(recorder, &mut sessions[position]);
+    for awaited in sessions.iter_mut().filter_map(|live| live.awaited_result.as_mut()) {
+        awaited.follow(&rewritten::amends(&moves));
+    }
     // Before the call is recorded: an amend is carried only while its new commit has no note, and recording writes one.
     let amends = rewritten::uncarried_amends(recorder, &moves);
     if event == Event::AfterTool
@@ -192,9 +195,11 @@ impl ToolCall<'_> {
     }
 
     /// Returns the result that a session waits for after the call has made a commit.
-    fn awaited(&self, commit_id: ObjectId) -> AwaitedResult {
+    fn awaited(&self, commit_id: ObjectId, pending: Option<&PendingCommit>) -> AwaitedResult {
         let (commit, call) = (commit_id.to_string(), self.call_id());
-        AwaitedResult { commit, call, is_of_sub_agent: self.is_of_sub_agent(), is_unsure: false }
+        let rewritten = pending.map(|pending| pending.rewritten.clone()).unwrap_or_default();
+        let time = pending.map_or(0, |pending| pending.time);
+        AwaitedResult { commit, call, is_of_sub_agent: self.is_of_sub_agent(), is_unsure: false, rewritten, time }
     }
 
     /// Says whether the result of the call names a commit.
@@ -264,7 +269,7 @@ fn after_tool(
         && let Some(head) = call.head.filter(|head| call.names(*head))
         && has_record(recorder, head, &call.key)?
     {
-        sessions[position].awaited_result = Some(call.awaited(head));
+        sessions[position].awaited_result = Some(call.awaited(head, None));
     }
     let last = commits.iter().rposition(|commit| call.may_have_made(commit));
     let mut undone = Vec::new();
@@ -373,7 +378,7 @@ fn record_commit_of_call(
             let own = &mut sessions[position..=position];
             recorder.recover_progress(&call.key, &mut own[0].progress);
             recorder.take_over_records(commit.commit_id, own)?;
-            is_last && ends_with_record(&own[0], note)
+            is_last && ends_with_record(&own[0], note) && !commit.is_carried(recorder, note)?
         }
     };
     if let Some(note) = note.filter(|_| is_recorded) {
@@ -382,7 +387,7 @@ fn record_commit_of_call(
             // Whoever records a commit of another session takes along what has been answered meanwhile.
             let is_answered = live.answered_commit == Some(commit.commit_id.to_string());
             let may_wait = !is_answered && ends_with_record(live, &note);
-            live.awaited_result = may_wait.then(|| call.awaited(commit.commit_id));
+            live.awaited_result = may_wait.then(|| call.awaited(commit.commit_id, pending));
         }
         return Ok(());
     }

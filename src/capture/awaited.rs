@@ -56,11 +56,17 @@ pub(super) fn extend_awaited_record<'r>(
     let increment = unrecorded(recorder, live, limit)?;
     let Some(awaited) = live.awaited_result.clone() else { return Ok(increment) };
     // An agent may write nothing before its commit: then all that led to it stands before the result.
-    let commit_id = recorder.repo.parse_id(&awaited.commit);
-    let has_record = match commit_id {
-        Some(commit_id) => has_record(recorder, commit_id, &live.key())?,
-        None => false,
-    };
+    let commit_ids = awaited.commit_ids(recorder.repo);
+    let mut has_record = false;
+    for commit_id in &commit_ids {
+        has_record |= self::has_record(recorder, *commit_id, &live.key())?;
+    }
+    // Nothing led to the commit: a person made it in a terminal that the agent had opened.
+    let first_time = increment.as_ref().and_then(|increment| increment.survey.tally.first_time);
+    if !has_record && awaited.time > 0 && first_time.is_some_and(|time| time > awaited.time) {
+        live.awaited_result = None;
+        return Ok(increment);
+    }
     // Once there is a further prompt, the result is written or never will be, and the first one is another call's.
     let has_prompt = increment.as_ref().is_some_and(|increment| increment.survey.tally.turns > 0);
     let is_next_turn = has_prompt && has_record;
@@ -83,14 +89,13 @@ pub(super) fn extend_awaited_record<'r>(
     if until.is_some() && is_all {
         live.answered_commit = Some(awaited.commit.clone());
     }
-    let (Some(until), Some(commit_id)) = (until, commit_id) else { return Ok(increment) };
+    let Some(until) = until.filter(|_| !commit_ids.is_empty()) else { return Ok(increment) };
     let Some(mut increment) = increment else { return Ok(None) };
     // Archived text is not split again, so all of it goes with this commit. A rendered transcript is kept whole if
     // possible, because its last line is about the whole document.
     let is_whole = !has_next_commit && agent::named(&live.agent)?.is_rendered(&live.transcript);
     let until = if is_whole { increment.until } else { until.max(increment.reading.kept()) };
-    increment.commit_ids.push(commit_id);
-    increment.commit_ids.extend(amended_since(recorder, commit_id, &increment.key, increment.since.segment.as_deref()));
+    increment.commit_ids.extend(commit_ids);
     increment.end_at(until)?;
     // The increment begins where the existing record ends, so the two records are joined.
     recorder.record_increment(&mut increment, &mut live.progress);
@@ -111,20 +116,6 @@ pub(super) fn has_record(recorder: &Recorder<'_>, commit_id: ObjectId, key: &Ses
     Ok(note.is_some_and(|note| Note::parse_unjoined(&note).has_session(key)))
 }
 
-/// Returns HEAD if `commit_id` was amended to it: a different commit whose note has a record of this session that
-/// ends with the same segment.
-pub(super) fn amended_since(
-    recorder: &Recorder<'_>,
-    commit_id: ObjectId,
-    key: &SessionKey,
-    through: Option<&str>,
-) -> Option<ObjectId> {
-    let head = recorder.repo.head().ok()?.commit_id.filter(|head| *head != commit_id)?;
-    let note = notes::get(recorder.repo, &recorder.notes_ref, head).ok()??;
-    let has_it = Note::parse(&note).has_record_through(key, through);
-    has_it.then_some(head)
-}
-
 /// Extends a sub-agent's record of a commit through the awaited result, if a sub-agent's transcript has it. Then the
 /// session waits no longer.
 ///
@@ -133,7 +124,10 @@ pub(super) fn amended_since(
 /// If a transcript cannot be read.
 pub(super) fn extend_record_of_sub_agent(recorder: &mut Recorder<'_>, live: &mut TrackedSession) -> Result<()> {
     let Some(awaited) = live.awaited_result.clone() else { return Ok(()) };
-    let Some(commit_id) = recorder.repo.parse_id(&awaited.commit) else { return Ok(()) };
+    let commit_ids = awaited.commit_ids(recorder.repo);
+    if commit_ids.is_empty() {
+        return Ok(());
+    }
     let agent = agent::named(&live.agent)?;
     for found in agent.sub_agents(&live.transcript) {
         let key = SessionKey::new(&live.agent, &found.session_id);
@@ -142,9 +136,7 @@ pub(super) fn extend_record_of_sub_agent(recorder: &mut Recorder<'_>, live: &mut
         let Some(mut increment) = increment else { continue };
         let Some(result) = increment.survey.result_of(&awaited) else { continue };
         let until = result.end.max(increment.reading.kept());
-        let amended = amended_since(recorder, commit_id, &increment.key, increment.since.segment.as_deref());
-        increment.commit_ids.push(commit_id);
-        increment.commit_ids.extend(amended);
+        increment.commit_ids.extend(commit_ids);
         if !agent.is_rendered(&found.transcript) {
             increment.end_at(until)?;
         }

@@ -33,8 +33,11 @@ const PENDING_SHARE: Duration = Duration::from_millis(200);
 pub enum Leave<'k> {
     /// None: everything pending is stored.
     Nothing,
-    /// Those that this session made: the caller stores them, together with the tool call that made them.
+    /// Those that this session made: the caller stores them, together with the tool call that made them. And those of other
+    /// running sessions.
     CommitsOf(&'k SessionKey),
+    /// Those that other running sessions made: their own hooks know whether the same call has undone a commit.
+    CommitsOfOthers(&'k SessionKey),
     /// All of them.
     Commits,
 }
@@ -103,9 +106,17 @@ fn within<'r>(mut recorder: Recorder<'r>, pending_share: Duration, leave: Leave<
 ///
 /// [`Kind::Busy`] if only the sessions in `Recorder::waiting` are held up. [`Kind::Storage`] if nothing can be stored.
 fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
+    let running =
+        || recorder.state.sessions().iter().filter(|live| will_report(live)).map(TrackedSession::key).collect();
+    let running: Vec<SessionKey> = match leave {
+        Leave::Nothing | Leave::Commits => Vec::new(),
+        Leave::CommitsOf(_) | Leave::CommitsOfOthers(_) => running(),
+    };
+    let is_of = |commit: &PendingCommit, session: &SessionKey| commit.runners.contains(&session.to_string());
     let is_left = |commit: &PendingCommit| match leave {
         Leave::Nothing => false,
-        Leave::CommitsOf(session) => commit.runners.contains(&session.to_string()),
+        Leave::CommitsOf(own) => is_of(commit, own) || running.iter().any(|other| is_of(commit, other)),
+        Leave::CommitsOfOthers(own) => running.iter().any(|other| other != own && is_of(commit, other)),
         Leave::Commits => true,
     };
     let mut unfinished = Ok(());
@@ -162,6 +173,11 @@ fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
         }
     }
     unfinished
+}
+
+/// Says whether a hook of a session will follow the tool call that it makes.
+fn will_report(live: &TrackedSession) -> bool {
+    live.has_tool_hooks && !live.is_over && live.process.is_some_and(|process| process.is_alive())
 }
 
 /// Says whether the words of a pending file are only in a transcript that was deleted, or that has been out of reach for as

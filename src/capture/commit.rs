@@ -153,6 +153,11 @@ impl NewCommit {
         }
     }
 
+    /// Returns what the commit became, in hex.
+    fn rewritten(&self) -> Vec<String> {
+        self.commit_ids.iter().skip(1).map(ToString::to_string).collect()
+    }
+
     /// Returns the description that [`keep_commit`] wrote.
     pub fn from_pending(repo: &Repository, pending: &PendingCommit) -> Self {
         let hexes = std::iter::once(&pending.commit).chain(&pending.rewritten);
@@ -293,7 +298,9 @@ pub(super) fn record_commit(
             if !live.is_reported_by_hooks() && !is_answered() {
                 let (commit, is_of_sub_agent) = (hex.clone(), false);
                 let call = increment.survey.committing_call().map(str::to_owned);
-                live.awaited_result = Some(AwaitedResult { commit, call, is_of_sub_agent, is_unsure: true });
+                let (rewritten, time) = (new_commit.rewritten(), new_commit.time);
+                live.awaited_result =
+                    Some(AwaitedResult { commit, call, is_of_sub_agent, is_unsure: true, rewritten, time });
             }
             committing_call = increment.survey.committing_call().map(str::to_owned);
         }
@@ -307,7 +314,9 @@ pub(super) fn record_commit(
             // Where no hook of the agent runs, the transcript may tell which call it is.
             let (commit, call) = (hex.clone(), call_id.map(str::to_owned).or(committing_call));
             let is_of_sub_agent = new_commit.is_of_sub_agent;
-            live.awaited_result = Some(AwaitedResult { commit, call, is_of_sub_agent, is_unsure: false });
+            let (rewritten, time) = (new_commit.rewritten(), new_commit.time);
+            live.awaited_result =
+                Some(AwaitedResult { commit, call, is_of_sub_agent, is_unsure: false, rewritten, time });
         }
         warn_of_left_out(recorder, live);
     }

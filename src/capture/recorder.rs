@@ -274,9 +274,16 @@ impl<'r> Recorder<'r> {
     pub(super) fn take_over_records(&self, parent_id: ObjectId, sessions: &mut [TrackedSession]) -> Result<()> {
         let Some(note) = notes::get(self.repo, &self.notes_ref, parent_id)? else { return Ok(()) };
         for record in Note::parse_unjoined_for_showing(&note).records() {
-            let goes_on = |live: &&mut TrackedSession| {
-                live.key() == record.key() && live.progress.recorded.segment == record.since
+            // A record may have been joined with an earlier one that it goes on from.
+            let begins_by = |end: &SegmentEnd| match &record.since {
+                since if end.segment == *since => true,
+                None => end.segment.as_ref() != Some(&record.through),
+                Some(since) => {
+                    let since = self.repo.parse_id(since).and_then(|id| SegmentEnd::of(&self.archive, id).ok());
+                    end.segment.as_ref() != Some(&record.through) && since.is_some_and(|it| it.bytes <= end.bytes)
+                }
             };
+            let goes_on = |live: &&mut TrackedSession| live.key() == record.key() && begins_by(&live.progress.recorded);
             let Some(live) = sessions.iter_mut().find(goes_on) else { continue };
             let archived = Progress::archived(&self.archive, &record.key())?;
             // Anyone can write a record, but it ends where our archive ends.

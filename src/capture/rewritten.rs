@@ -10,6 +10,7 @@ use bstr::ByteSlice as _;
 use serde::{Deserialize, Serialize};
 
 use super::recorder::Recorder;
+use super::sessions::save_changed;
 use super::{State, pending};
 use crate::error::{Error, Kind, Result};
 use crate::git::private;
@@ -183,6 +184,7 @@ pub fn after_rewrite(recorder: &mut Recorder<'_>, command: &str, pairs: &[Pair])
         // A pending commit has no note to carry yet. The process that holds the lock may be storing one; its note is
         // carried afterwards.
         pending::follow_rewrites(&recorder.state, &rewrite.pairs)?;
+        follow_awaited(recorder, &rewrite.pairs)?;
     }
     if rewrite.pairs.is_empty() && rewrite.skipped.is_empty() {
         return Ok(());
@@ -227,13 +229,29 @@ pub(super) fn keep_amended(recorder: &mut Recorder<'_>, old: ObjectId, new: Obje
 pub(super) fn uncarried_amends(recorder: &Recorder<'_>, moves: &[ReflogEntry]) -> Result<Vec<Pair>> {
     let has_note = |id: ObjectId| Ok(notes::get(recorder.repo, &recorder.notes_ref, id)?.is_some());
     let mut pairs: Vec<Pair> = Vec::new();
-    for entry in moves.iter().filter(|entry| ReflogEntry::is_amend_message(entry.message.as_bstr())) {
-        let follows = pairs.iter().any(|(_, new)| *new == entry.old_id);
-        if !has_note(entry.new_id)? && (follows || has_note(entry.old_id)?) {
-            pairs.push((entry.old_id, entry.new_id));
+    for (old_id, new_id) in amends(moves) {
+        let follows = pairs.iter().any(|(_, new)| *new == old_id);
+        if !has_note(new_id)? && (follows || has_note(old_id)?) {
+            pairs.push((old_id, new_id));
         }
     }
     Ok(pairs)
+}
+
+/// Returns the amends among moves of HEAD.
+pub(super) fn amends(moves: &[ReflogEntry]) -> Vec<Pair> {
+    let amends = moves.iter().filter(|entry| ReflogEntry::is_amend_message(entry.message.as_bstr()));
+    amends.map(|entry| (entry.old_id, entry.new_id)).collect()
+}
+
+/// Makes results that sessions wait for follow commits to what they became.
+fn follow_awaited(recorder: &Recorder<'_>, pairs: &[Pair]) -> Result<()> {
+    let mut sessions = recorder.state.sessions();
+    let before = sessions.clone();
+    for awaited in sessions.iter_mut().filter_map(|live| live.awaited_result.as_mut()) {
+        awaited.follow(pairs);
+    }
+    save_changed(recorder, &before, &sessions)
 }
 
 /// Keeps pairs in a file for the next command, and warns.
@@ -253,7 +271,12 @@ fn keep_rewrite(recorder: &mut Recorder<'_>, rewrite: &Rewrite, why: Error) -> R
 /// The error of the first that cannot be written.
 pub(super) fn carry_pending(recorder: &mut Recorder<'_>) -> Result<()> {
     for path in pending::list_rewritten(&recorder.state) {
-        let outcome = Rewrite::read(recorder.repo, &path).and_then(|rewrite| carry_notes(recorder, &rewrite));
+        let outcome = Rewrite::read(recorder.repo, &path).and_then(|rewrite| {
+            if !rewrite.is_copy {
+                follow_awaited(recorder, &rewrite.pairs)?;
+            }
+            carry_notes(recorder, &rewrite)
+        });
         match outcome {
             Ok(()) => std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?,
             Err(error) if matches!(error.kind(), Kind::Busy | Kind::Storage) => return Err(error),

@@ -9,6 +9,7 @@ use super::process::Process;
 use super::progress::Progress;
 use super::stamp::size_and_mtime;
 use crate::agent;
+use crate::git::{ObjectId, Repository};
 use crate::transcript::SessionKey;
 
 /// A recorded commit whose record still lacks the result of the tool call that ran `git commit`.
@@ -26,6 +27,31 @@ pub struct AwaitedResult {
     /// result that reports making this commit counts.
     #[serde(default, rename = "unsure", skip_serializing_if = "std::ops::Not::not")]
     pub is_unsure: bool,
+    /// What the commit became by amending or rebasing, in hex. The result belongs to these as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rewritten: Vec<String>,
+    /// When the commit was made, in seconds since the epoch, by this machine's clock; 0 if unknown.
+    #[serde(default)]
+    pub time: i64,
+}
+
+impl AwaitedResult {
+    /// Returns the commit and what it became, as far as they exist.
+    pub fn commit_ids(&self, repo: &Repository) -> Vec<ObjectId> {
+        let ids = std::iter::once(&self.commit).chain(&self.rewritten).filter_map(|hex| repo.parse_id(hex));
+        ids.filter(|id| repo.has_object(*id)).collect()
+    }
+
+    /// Adds what the commit became, if it is among the old commits of `pairs` of an old and a new commit.
+    pub fn follow(&mut self, pairs: &[(ObjectId, ObjectId)]) {
+        for (old, new) in pairs {
+            let (old, new) = (old.to_string(), new.to_string());
+            let is_known = |hex: &String| self.commit == *hex || self.rewritten.contains(hex);
+            if is_known(&old) && !is_known(&new) {
+                self.rewritten.push(new);
+            }
+        }
+    }
 }
 
 /// A session of an agent, running or over, as our state keeps it: its transcript, its process, and how much of it is stored.

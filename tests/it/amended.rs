@@ -86,7 +86,7 @@ fn prompts(scratch: &Scratch, revision: &str) -> Vec<String> {
 }
 
 /// Lets a session say something, change a file and commit it.
-fn speaks_and_commits(session: &Session<'_>, word: &str) {
+pub fn speaks_and_commits(session: &Session<'_>, word: &str) {
     session.prompt(word);
     session.edits(&format!("{word}.txt"), word);
     session.commits(word);

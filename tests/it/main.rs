@@ -41,6 +41,7 @@ mod integrity;
 mod joining;
 mod kills;
 mod kinds;
+mod late_results;
 mod left_out;
 mod links;
 mod listing;

@@ -235,7 +235,11 @@ fn run_agent_hook(name: &str, event: &str, here: &Path) -> Result<()> {
     // After a tool, the session knows which call made its commits.
     let is_after_tool = Event::of(payload.event().unwrap_or(event)) == Event::AfterTool;
     let session = payload.session_id().map(|id| SessionKey::new(agent.name(), id));
-    let leave = session.as_ref().filter(|_| is_after_tool).map_or(Leave::Nothing, Leave::CommitsOf);
+    let leave = match &session {
+        Some(own) if is_after_tool => Leave::CommitsOf(own),
+        Some(own) => Leave::CommitsOfOthers(own),
+        None => Leave::Nothing,
+    };
     let mut recorder = hook_recorder(&repo, &record::notes_ref(&repo), leave);
     let outcome = agent_hook::agent_event(&mut recorder, agent, event, &payload);
     if let Err(error) = &outcome {

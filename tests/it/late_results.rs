@@ -1,0 +1,174 @@
+//! Results of tool calls that agents write late, and the commits that they belong to.
+
+use serde_json::json;
+
+use crate::amended::speaks_and_commits;
+use crate::support::{Ran, Scratch, Session};
+
+/// Lets a session say something, change a file and amend in a call whose result is written after the hook.
+fn amends_with_a_late_result(session: &Session<'_>, word: &str) -> String {
+    session.prompt(word);
+    session.says(&format!("{word}-SAID"));
+    session.calls(word, "Bash", &json!({ "command": "git commit --amend" }));
+    session.scratch.write("amended.txt", word);
+    let amended = session.runs_commit(&["--amend", "-m", word]);
+    session.hook_for("PostToolUse", word);
+    session.answers(word, &format!("{word}-DONE"));
+    amended
+}
+
+/// Returns those of some words that the conversation of a revision has.
+fn said(scratch: &Scratch, revision: &str, words: &[&str]) -> Vec<String> {
+    let text = scratch.shiftlog("show", ["--raw", revision]).stdout;
+    words.iter().filter(|word| text.contains(**word)).map(|word| (*word).to_owned()).collect()
+}
+
+#[test]
+fn an_amend_in_a_later_turn_has_that_turn_although_its_result_is_late() {
+    for is_carried_by_git in [true, false] {
+        let scratch = Scratch::set_up();
+        if !is_carried_by_git {
+            scratch.git(["config", "notes.rewriteMode", "ignore"]).ok();
+        }
+        let session = scratch.session("s1");
+        speaks_and_commits(&session, "one");
+        session.hook("Stop");
+        let amended = amends_with_a_late_result(&session, "WORD");
+        session.hook("Stop");
+        let words = ["one", "WORD-SAID", "WORD-DONE"];
+        assert_eq!(said(&scratch, &amended, &words), words, "{}", scratch.log());
+        speaks_and_commits(&session, "next");
+        assert_eq!(said(&scratch, "HEAD", &["WORD", "next"]), ["next"]);
+    }
+}
+
+#[test]
+fn a_hook_that_is_killed_after_an_amend_leaves_its_turn_to_the_amended_commit() {
+    for point in ["segment-written", "objects-written", "ref-moved", "archived", "recorded", "settled"] {
+        let mut scratch = Scratch::set_up();
+        speaks_and_commits(&scratch.session("s1"), "one");
+        let session = scratch.session("s1");
+        session.prompt("WORD");
+        session.calls("c", "Bash", &json!({ "command": "git commit --amend" }));
+        scratch.write("amended.txt", "x");
+        let amended = session.runs_commit(&["--amend", "-m", "amended"]);
+        session.answers("c", "DONE");
+        scratch.env.insert("SHIFTLOG_FAULT".into(), point.into());
+        scratch.session("s1").try_hook("PostToolUse", "c");
+        scratch.env.remove("SHIFTLOG_FAULT");
+        let session = scratch.session("s1");
+        session.hook("Stop");
+        speaks_and_commits(&session, "next");
+        assert_eq!(said(&scratch, &amended, &["WORD", "DONE", "next"]), ["WORD", "DONE"], "{point}: {}", scratch.log());
+        assert_eq!(said(&scratch, "HEAD", &["WORD", "DONE", "next"]), ["next"], "{point}: {}", scratch.log());
+    }
+}
+
+#[test]
+fn a_late_result_follows_its_commit_through_a_rebase_of_the_same_call() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    for word in ["one", "two", "three"] {
+        speaks_and_commits(&session, word);
+    }
+    session.prompt("WORD");
+    session.calls("c", "Bash", &json!({ "command": "git commit --fixup HEAD~1 && git rebase -i --autosquash HEAD~3" }));
+    scratch.write("two.txt", "more");
+    session.runs_commit(&["--fixup", "HEAD~1"]);
+    scratch.git(["-c", "sequence.editor=true", "rebase", "-q", "-i", "--autosquash", "HEAD~3"]).ok();
+    session.hook_for("PostToolUse", "c");
+    session.answers("c", "DONE");
+    session.says("AFTER");
+    session.hook("Stop");
+    assert_eq!(said(&scratch, "HEAD~1", &["WORD", "DONE"]), ["WORD", "DONE"], "{}", scratch.log());
+    speaks_and_commits(&session, "next");
+    assert_eq!(said(&scratch, "HEAD", &["WORD", "DONE", "AFTER"]), ["AFTER"]);
+}
+
+#[test]
+fn a_late_result_follows_its_commit_through_an_amend_by_hand() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("WORD");
+    session.edits("a.txt", "a");
+    session.calls("c", "Bash", &json!({ "command": "git commit" }));
+    session.runs_commit(&["-m", "one"]);
+    session.hook_for("PostToolUse", "c");
+    scratch.git(["commit", "-q", "--amend", "-m", "reworded"]).ok();
+    session.answers("c", "DONE");
+    session.hook("Stop");
+    assert_eq!(said(&scratch, "HEAD", &["WORD", "DONE"]), ["WORD", "DONE"], "{}", scratch.log());
+}
+
+#[test]
+fn a_commit_in_another_worktree_adds_nothing_to_the_commit_here() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    speaks_and_commits(&session, "one");
+    let other = scratch.root().join("other");
+    scratch.git(["worktree", "add", "-q", "-b", "topic", other.to_str().unwrap()]).ok();
+    // The agent writes the prompt and the call late, too.
+    std::fs::write(other.join("two.txt"), "two").unwrap();
+    let there =
+        Session { scratch: &scratch, id: session.id.clone(), dir: other, transcript: session.transcript.clone() };
+    there.runs_commit(&["-m", "two"]);
+    session.record("user", &json!({ "role": "user", "content": "WORD" }));
+    session.calls("c", "Bash", &json!({ "command": "cd ../other && git commit" }));
+    session.hook_for("PostToolUse", "c");
+    session.answers("c", "DONE");
+    session.hook("Stop");
+    assert_eq!(said(&scratch, "topic", &["WORD", "DONE"]), ["WORD", "DONE"], "{}", scratch.log());
+    assert_eq!(said(&scratch, "HEAD", &["one", "WORD", "DONE"]), ["one"]);
+}
+
+#[test]
+fn a_commit_from_a_terminal_of_the_agents_takes_no_later_turn() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    let later = |seconds: i64, text: &str| {
+        let time = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(seconds);
+        let message = json!({ "role": "user", "content": text });
+        let record = json!({ "type": "user", "uuid": text, "sessionId": session.id, "timestamp": time.to_string(),
+            "message": message });
+        session.append(format!("{record}\n").as_bytes());
+        session.hook("UserPromptSubmit");
+    };
+    session.prompt("FIRST");
+    session.edits("a.txt", "a\n");
+    session.hook("PostToolUse");
+    session.hook("Stop");
+    // The environment of the terminal names the session.
+    let first = session.runs_commit(&["-m", "first"]);
+    scratch.write("README", "mine");
+    let mine = session.runs_commit(&["-m", "only mine"]);
+    later(5, "SECOND");
+    session.edits("a.txt", "b\n");
+    session.hook("Stop");
+    let second = session.runs_commit(&["-m", "second"]);
+    session.hook("SessionEnd");
+    for (commit, words) in [(first, vec!["FIRST"]), (mine, Vec::new()), (second, vec!["SECOND"])] {
+        assert_eq!(said(&scratch, &commit, &["FIRST", "SECOND"]), words, "{}", scratch.log());
+    }
+}
+
+#[test]
+fn the_hook_of_another_session_leaves_a_commit_to_the_call_that_undoes_it() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("zero");
+    session.hook("PostToolUse");
+    session.prompt("WORD");
+    let process = session.stays();
+    session.calls("c", "Bash", &json!({ "command": "git commit && git reset --soft HEAD~1 && git commit" }));
+    scratch.write("a.txt", "a");
+    let wrong = session.runs_commit(&["-m", "wrong"]);
+    scratch.git(["reset", "-q", "--soft", "HEAD~1"]).ok();
+    let right = session.runs_commit(&["-m", "right"]);
+    let other: Ran = scratch.session("s2").try_hook("Stop", "");
+    assert_eq!(other.code, 0);
+    session.answers("c", "DONE");
+    session.hook_for("PostToolUse", "c");
+    drop(process);
+    assert_ne!(wrong, right);
+    assert_eq!(said(&scratch, &right, &["WORD", "DONE"]), ["WORD", "DONE"], "{}", scratch.log());
+}
