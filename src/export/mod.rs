@@ -14,14 +14,12 @@ use std::rc::Rc;
 use bstr::ByteSlice as _;
 
 use self::bars::Bars;
-pub use self::plan::{
-    Made, Selection, Session, SessionCounts, Wanted, clean, clean_commit, clean_key, clean_summary, is_hidden,
-    read_commit,
-};
+pub use self::plan::{Made, Selection, Session, SessionCounts, Wanted, clean_commit, clean_summary, read_commit};
 use crate::error::{Error, Result};
 use crate::git::{Commit, ObjectId};
 use crate::pretty::html::{Frame, Outlet, Page, PageOptions, Part, SessionHead, Span, Spoken, address, beginning};
 use crate::pretty::{SubAgent, Tasks};
+use crate::record::redaction::{clean, clean_key};
 use crate::record::{Conversation, Reader, Sessions, Summary};
 use crate::redact::Redactor;
 use crate::stats::{Prices, Uncounted};
