@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use bstr::{BString, ByteSlice as _};
 
-use super::joined::MAX_JOINED_TREES;
 use super::remark;
-use super::{Evidence, Newer, Record, Unit};
+use super::{Evidence, MAX_JOINED_TREES, Newer, Record, Unit};
 use crate::transcript::SessionKey;
 
 /// A new unit is compared with this many units at most: a note by someone else can have a million.
