@@ -1,9 +1,7 @@
 //! Joining records of one session, and dropping those that another one contains. Records that others wrote are joined only
 //! where the archive proves that no words are lost.
 
-use std::collections::HashMap;
-
-use super::proven::{has_all_of, has_lost};
+use super::proven::{Headers, has_all_of, has_lost};
 use super::{MAX_JOINED_TREES, Note, Reader, Record, Unit, apart, edits};
 use crate::git::Repository;
 
@@ -196,15 +194,10 @@ impl Reader<'_> {
         if !(2..=MAX_COMPARED).contains(&records.len()) {
             return note;
         }
-        let mut headers = HashMap::new();
+        let mut headers = Headers::new();
         let mut is_within = |index: usize| {
             let inner = records[index];
-            records.iter().enumerate().any(|(other, outer)| {
-                other != index
-                    && outer.key() == inner.key()
-                    && outer.bytes >= inner.bytes
-                    && self.contains(outer, inner, &mut headers)
-            })
+            records.iter().enumerate().any(|(other, outer)| other != index && self.contains(outer, inner, &mut headers))
         };
         let within: Vec<bool> = (0..records.len()).map(&mut is_within).collect();
         let mut is_within = within.into_iter();

@@ -50,7 +50,7 @@ pub use self::missing_words::{MissingWords, may_be_fetched, remember_words};
 pub use self::newer::Newer;
 pub use self::note::{Hidden, Note};
 pub use self::overview::Summary;
-pub(crate) use self::proven::has_all_of;
+pub(crate) use self::proven::{Headers, has_all_of};
 pub(crate) use self::read::EARLIER_REF;
 pub use self::read::{NoteTrees, Reader};
 pub use self::remark::Remark;

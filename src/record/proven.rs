@@ -9,6 +9,9 @@ use crate::agent::{self, Agent};
 use crate::archive::{self, Archive, Link};
 use crate::git::{ObjectId, Repository};
 
+/// The segments that were read: the parent of each, and how much of that it keeps.
+pub(crate) type Headers = HashMap<ObjectId, (Option<ObjectId>, u64)>;
+
 /// Says whether the archive shows that `later` lacks words at the end of `record`, which it goes on from: the agent made its
 /// file shorter in between.
 pub(super) fn has_lost(repo: &Repository, later: &Record, record: &Record) -> bool {
@@ -54,14 +57,12 @@ pub(crate) fn has_all_of(repo: &Repository, later: &Record, record: &Record) -> 
 }
 
 impl Reader<'_> {
-    /// Says whether the increment of `inner` lies within that of `outer`. `headers` caches the parent of each segment
-    /// that was read, and how much of it is kept: the records of a session share one chain.
-    pub(super) fn contains(
-        &self,
-        outer: &Record,
-        inner: &Record,
-        headers: &mut HashMap<ObjectId, (Option<ObjectId>, u64)>,
-    ) -> bool {
+    /// Says whether the increment of `inner` lies within that of `outer`, a record of the same session. The records of a
+    /// session share one chain, so `headers` is the same for all of them.
+    pub(crate) fn contains(&self, outer: &Record, inner: &Record, headers: &mut Headers) -> bool {
+        if outer.key() != inner.key() || outer.bytes < inner.bytes {
+            return false;
+        }
         let parse = |hex: &str| self.repo.parse_id(hex);
         let stop = outer.since.as_deref().and_then(parse);
         let key = outer.key();
