@@ -133,7 +133,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         let mut counted = stats::counted(&reader, &query, &found, &options.by, &prices)?;
         let redactor = redaction::redactor(&repo)?;
-        counted.clean(&options.by, |text| redactor.without_secrets(text).into_owned());
+        counted.clean(&options.by, &redactor);
         let prices = (!options.no_cost).then_some(&prices);
         let statistics = Statistics { counted: &counted, keys: &options.by, prices };
         options.print(&repo, statistics)?;
@@ -177,9 +177,7 @@ impl Options {
     /// Takes secrets out of the values of groups: names of models, tools and branches are handed on with the counts.
     fn clean<'g>(&self, repo: &Repository, groups: impl Iterator<Item = &'g mut Vec<String>>) -> Result<()> {
         let redactor = redaction::redactor(repo)?;
-        groups.for_each(|values| {
-            stats::clean_values(&self.by, values, |text| redactor.without_secrets(text).into_owned())
-        });
+        groups.for_each(|values| stats::clean_values(&self.by, values, &redactor));
         Ok(())
     }
 

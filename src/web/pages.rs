@@ -439,7 +439,7 @@ pub fn stats(visit: &Visit<'_>, values: &Values) -> Result<Vec<u8>> {
     let (prices, unread) = visit.prices();
     let found = stats::collect(&visit.reader, &query)?;
     let mut counted = stats::counted(&visit.reader, &query, &found, &keys, &prices)?;
-    counted.clean(&keys, |text| visit.clean(text));
+    counted.clean(&keys, &visit.redactor);
     let of = Statistics { counted: &counted, keys: &keys, prices: Some(&prices) };
     let mut short = visit.repo.names();
     let mut name = |(key, value): (&Key, &String)| match visit.repo.parse_id(value).filter(|_| *key == Key::Commit) {
