@@ -12,8 +12,8 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
-use self::line::Ends;
-use self::tree::{Head, Words};
+use self::line::{Ends, LeftOver};
+use self::tree::{SegmentHead, SessionLookup, TreeChoice};
 use crate::git::ObjectId;
 use crate::record::{Reader, Summary};
 use crate::transcript::SessionKey;
@@ -105,14 +105,14 @@ pub fn distinct<T: Copy>(
     let recorded = OnceCell::new();
     let header = |key: &SessionKey, segment: &str| {
         let header = reader.segment_header(key, segment)?;
-        Some(Head {
+        Some(SegmentHead {
             keep: header.keep,
             end: header.total_bytes(),
             sha256: header.sha256.clone(),
             parent: header.parent,
         })
     };
-    let told = Told {
+    let told = Lookup {
         end: &|key, segment| {
             let told =
                 || recorded.get_or_init(|| ends_in_notes(reader)).get(&(key.clone(), segment.to_owned())).copied();
@@ -191,11 +191,11 @@ type EndOf<'a> = dyn Fn(&SessionKey, &str) -> Option<(u64, u128)> + 'a;
 type CommonOf<'a> = dyn Fn(&SessionKey, [&str; 2], u64) -> Option<u64> + 'a;
 
 /// What the archive tells, and the notes of other commits.
-struct Told<'a> {
+struct Lookup<'a> {
     /// Returns the length of a session's transcript at the end of a segment, and a mark of its words.
     end: &'a EndOf<'a>,
     /// Returns what a segment says.
-    head: &'a dyn Fn(&SessionKey, &str) -> Option<Head>,
+    head: &'a dyn Fn(&SessionKey, &str) -> Option<SegmentHead>,
     /// Returns how many bytes two transcripts have in common, which are known to be the same up to a position.
     common: &'a CommonOf<'a>,
 }
@@ -247,7 +247,7 @@ impl Stretch {
 
 /// Chooses what counts of records, those of the newest commit first. The archive is asked only where records do not follow each
 /// other.
-fn chosen(summaries: &[&Summary], told: &Told<'_>) -> Chosen {
+fn chosen(summaries: &[&Summary], told: &Lookup<'_>) -> Chosen {
     let mut chosen = Chosen { is_whole: vec![true; summaries.len()], ..Chosen::default() };
     let mut sessions: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     let mut earlier = HashSet::new();
@@ -265,7 +265,7 @@ fn chosen(summaries: &[&Summary], told: &Told<'_>) -> Chosen {
     chosen
 }
 
-fn choose_of_session(summaries: &[&Summary], records: &[usize], told: &Told<'_>, chosen: &mut Chosen) {
+fn choose_of_session(summaries: &[&Summary], records: &[usize], told: &Lookup<'_>, chosen: &mut Chosen) {
     let mut ends: Ends<'_> = HashMap::new();
     for record in records {
         let summary = summaries[*record];
@@ -273,8 +273,8 @@ fn choose_of_session(summaries: &[&Summary], records: &[usize], told: &Told<'_>,
             ends.entry(through).or_insert_with(|| (summary.bytes, line::mark(&summary.sha256)));
         }
     }
-    let (mut ways, is_known) = line::ways(summaries, records, &ends, &mut chosen.is_whole);
-    if ways.len() < 2 || line::are_one_path(&ways) {
+    let (mut spans, is_known) = line::spans(summaries, records, &ends, &mut chosen.is_whole);
+    if spans.len() < 2 || line::are_one_path(&spans) {
         return;
     }
     let key = &summaries[records[0]].key;
@@ -283,38 +283,43 @@ fn choose_of_session(summaries: &[&Summary], records: &[usize], told: &Told<'_>,
             let since = summaries[*record].since.as_deref().filter(|since| !ends.contains_key(since));
             ends.extend(since.and_then(|since| Some((since, (told.end)(key, since)?))));
         }
-        ways = line::ways(summaries, records, &ends, &mut chosen.is_whole).0;
+        spans = line::spans(summaries, records, &ends, &mut chosen.is_whole).0;
     }
-    if line::are_apart(&ways) {
+    if line::are_apart(&spans) {
         return;
     }
-    let choice = line::choose(summaries, records, &ways, &ends);
-    let words =
-        Words { head: &|segment| (told.head)(key, segment), common: &|texts, from| (told.common)(key, texts, from) };
-    let exact = if choice.is_sure() { None } else { tree::choose(summaries, &ways, &words) };
+    let choice = line::choose(summaries, records, &spans, &ends);
+    let words = SessionLookup {
+        head: &|segment| (told.head)(key, segment),
+        common: &|texts, from| (told.common)(key, texts, from),
+    };
+    let exact = if choice.is_sure() { None } else { tree::choose(summaries, &spans, &words) };
     let mut cut = |record: usize, stretch: Option<Stretch>| match stretch.filter(|_| chosen.cuts.len() < MAX_CUTS) {
         Some(stretch) => chosen.cuts.push(Cut { record, stretch }),
         None => chosen.beyond.push(record),
     };
     let whole = match exact {
-        Some(tree::Choice { whole, stretches }) => {
-            for (way, range, is_first) in stretches {
-                cut(ways[way].record, Some(Stretch::Bytes { range, is_first }));
+        Some(TreeChoice { whole, stretches }) => {
+            for (span, range, is_first) in stretches {
+                cut(spans[span].record, Some(Stretch::Bytes { range, is_first }));
             }
             whole
         }
         None => {
-            for line::Stretch { way, since, through } in choice.stretches {
+            for LeftOver { span, since, through } in choice.stretches {
                 let since = since.map(str::to_owned);
-                cut(ways[way].record, through.map(|through| Stretch::Segments { since, through: through.to_owned() }));
+                cut(
+                    spans[span].record,
+                    through.map(|through| Stretch::Segments { since, through: through.to_owned() }),
+                );
             }
-            chosen.doubtful.extend(choice.doubtful.iter().map(|way| ways[*way].record));
+            chosen.doubtful.extend(choice.doubtful.iter().map(|span| spans[*span].record));
             chosen.repeated += choice.may_repeat.len();
             choice.whole
         }
     };
-    for (way, is_whole) in ways.iter().zip(whole) {
-        chosen.is_whole[way.record] = is_whole;
+    for (span, is_whole) in spans.iter().zip(whole) {
+        chosen.is_whole[span.record] = is_whole;
     }
 }
 

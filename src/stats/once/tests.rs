@@ -20,7 +20,7 @@ fn summaries(steps: &[(u64, u64)]) -> Vec<Summary> {
 /// Chooses from the lengths of transcripts alone.
 fn chosen_of(summaries: &[Summary], end: impl Fn(&str) -> Option<(u64, u128)>) -> Chosen {
     let end = |_: &SessionKey, segment: &str| end(segment);
-    let told = Told { end: &end, head: &|_, _| None, common: &|_, _, _| None };
+    let told = Lookup { end: &end, head: &|_, _| None, common: &|_, _, _| None };
     chosen(&summaries.iter().collect::<Vec<_>>(), &told)
 }
 
@@ -207,10 +207,10 @@ fn stored_summaries(stored: &[Stored], records: &[(Option<&str>, &str)]) -> Vec<
     records.iter().map(summary).collect()
 }
 
-fn head_of(stored: &[Stored], name: &str) -> Option<Head> {
+fn head_of(stored: &[Stored], name: &str) -> Option<SegmentHead> {
     let (_, parent, keep, _) = stored.iter().find(|(known, ..)| *known == name)?;
     let words = text_of(stored, name)?;
-    Some(Head { parent: parent.map(str::to_owned), keep: *keep, end: words.len() as u64, sha256: words })
+    Some(SegmentHead { parent: parent.map(str::to_owned), keep: *keep, end: words.len() as u64, sha256: words })
 }
 
 fn common_of(stored: &[Stored], names: [&str; 2], from: u64) -> Option<u64> {
@@ -226,7 +226,7 @@ fn counted_words(stored: &[Stored], records: &[(Option<&str>, &str)]) -> Vec<(us
     let head = |_: &SessionKey, name: &str| head_of(stored, name);
     let common = |_: &SessionKey, names: [&str; 2], from: u64| common_of(stored, names, from);
     let end = |key: &SessionKey, name: &str| head(key, name).map(|head| (head.end, mark(&head.sha256)));
-    let told = Told { end: &end, head: &head, common: &common };
+    let told = Lookup { end: &end, head: &head, common: &common };
     let chosen = chosen(&summaries.iter().collect::<Vec<_>>(), &told);
     assert_eq!((chosen.doubtful.len(), chosen.beyond.len(), chosen.repeated), (0, 0, 0), "the words tell all");
     let mut counted = Vec::new();
@@ -338,16 +338,16 @@ proptest! {
         let ends = stored.iter().map(|(name, ..)| (*name, head_of(&stored, name).expect("it is stored")));
         let ends: Ends<'_> = ends.map(|(name, head)| (name, (head.end, mark(&head.sha256)))).collect();
         let records: Vec<usize> = (0..refs.len()).collect();
-        let (ways, _) = line::ways(&refs, &records, &ends, &mut vec![true; refs.len()]);
+        let (spans, _) = line::spans(&refs, &records, &ends, &mut vec![true; refs.len()]);
         let words =
-            Words { head: &|name| head_of(&stored, name), common: &|names, from| common_of(&stored, names, from) };
-        let choice = tree::choose(&refs, &ways, &words).expect("all is here");
+            SessionLookup { head: &|name| head_of(&stored, name), common: &|names, from| common_of(&stored, names, from) };
+        let choice = tree::choose(&refs, &spans, &words).expect("all is here");
         let mut once = Vec::new();
-        for (way, _) in ways.iter().zip(&choice.whole).filter(|(_, is_whole)| **is_whole) {
-            once.extend(lines(way.record, all(way.record)));
+        for (span, _) in spans.iter().zip(&choice.whole).filter(|(_, is_whole)| **is_whole) {
+            once.extend(lines(span.record, all(span.record)));
         }
-        for (way, range, _) in choice.stretches {
-            once.extend(lines(ways[way].record, range.start as usize..range.end as usize));
+        for (span, range, _) in choice.stretches {
+            once.extend(lines(spans[span].record, range.start as usize..range.end as usize));
         }
         let set: std::collections::BTreeSet<String> = once.iter().cloned().collect();
         prop_assert_eq!(set.len(), once.len(), "nothing counts twice");
