@@ -13,7 +13,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Paths, Repository, date};
 use crate::pretty::{self, Statistics};
 use crate::record::{Query, Reader, redaction};
-use crate::stats::{self, CountedCalls, Key, Prices};
+use crate::stats::{self, CountedCalls, Key, Prices, Unread};
 use crate::transcript::SessionKey;
 use crate::{agent, outside, replay};
 
@@ -102,16 +102,14 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             cli::warning(problem);
             outcome = Outcome::No;
         }
-        let lack = |lacking: usize, what: &str, then: &str| {
-            if lacking > 0 {
-                cli::warning(&format!("words of {} are not here; {then}", pretty::count(lacking as u64, what)));
-            }
+        let lack = |unread: Unread, what: &str, then: &str| {
+            unread.warnings(what, then).iter().for_each(|text| cli::warning(text));
         };
         found.uncounted.warnings().iter().for_each(|text| cli::warning(text));
         if options.tools {
             let mut counted = stats::counted_calls(&reader, &found, &options.by, options.chosen.model.as_deref())?;
             options.clean(&repo, counted.groups.iter_mut().map(|(values, _)| values))?;
-            lack(counted.lacking, "record", "what they called is not counted");
+            lack(counted.unread, "record", "what they called is not counted");
             let printed = options.print_calls(&repo, &counted)?;
             return Ok(if outcome == Outcome::Done { printed } else { outcome });
         }
@@ -233,10 +231,12 @@ impl Options {
         added.problems.sort();
         added.problems.dedup();
         added.problems.iter().for_each(|problem| cli::warning(problem));
-        if added.lacking > 0 {
-            let of_commits = pretty::count(added.lacking as u64, "commit");
+        if added.unread.missing > 0 {
+            let of_commits = pretty::count(added.unread.missing as u64, "commit");
             cli::warning(&format!("not all words of {of_commits} are here; what they lack counts as not recorded"));
         }
+        let too_large = Unread { missing: 0, ..added.unread };
+        too_large.warnings("commit", "the rest counts as not recorded").iter().for_each(|text| cli::warning(text));
         let mut lines = added.lines;
         lines.retain(|lines| self.is_wanted(lines.session.as_ref()));
         if let Some(depth) = self.depth {

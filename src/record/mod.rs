@@ -38,6 +38,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub(crate) use self::before::before;
+pub use self::bounds::READ_LIMIT;
 pub(crate) use self::bounds::readable;
 pub use self::branches::BranchSummary;
 pub(crate) use self::conversation::Documents;
@@ -53,6 +54,7 @@ pub use self::overview::Summary;
 pub(crate) use self::proven::{Headers, has_all_of};
 pub(crate) use self::read::EARLIER_REF;
 pub use self::read::{NoteTrees, Reader};
+pub use self::recount::Uncountable;
 pub use self::remark::Remark;
 pub use self::sessions::{Sessions, SubAgents};
 pub use self::summary::{save_summary, saved_summary};

@@ -15,7 +15,7 @@ use std::ops::Range;
 use self::line::{Ends, LeftOver};
 use self::tree::{SegmentHead, SessionLookup, TreeChoice};
 use crate::git::ObjectId;
-use crate::record::{Reader, Summary};
+use crate::record::{READ_LIMIT, Reader, Summary, Uncountable};
 use crate::transcript::SessionKey;
 
 /// The most stretches that one query counts from their words. Real repositories have a few.
@@ -28,6 +28,8 @@ const MAX_CUT_BYTES: u64 = 256 << 20;
 pub struct Uncounted {
     /// How many stretches of records count nowhere because their words are not here.
     pub missing: usize,
+    /// How many count nowhere because their words are too many to read.
+    pub too_large: usize,
     /// How many are more than one query counts from their words.
     pub beyond: usize,
     /// How many records may have words beside others that count nowhere: only the words could tell.
@@ -39,7 +41,7 @@ pub struct Uncounted {
 impl Uncounted {
     /// Says whether the sums are less than they may be.
     pub fn is_at_least(self) -> bool {
-        self.missing + self.beyond + self.doubtful > 0
+        self.missing + self.too_large + self.beyond + self.doubtful > 0
     }
 
     /// Returns the sum of both.
@@ -47,6 +49,7 @@ impl Uncounted {
     pub fn plus(self, other: Uncounted) -> Uncounted {
         Uncounted {
             missing: self.missing + other.missing,
+            too_large: self.too_large + other.too_large,
             beyond: self.beyond + other.beyond,
             doubtful: self.doubtful + other.doubtful,
             repeated: self.repeated + other.repeated,
@@ -66,6 +69,9 @@ impl Uncounted {
             _ => Some(format!("{count} records {several}; their transcripts are not here")),
         };
         let missing = parts(self.missing, ["its words are not here", "their words are not here"]);
+        let too_large = format!("too large to be read here ({READ_LIMIT})");
+        let too_large = [format!("its words are {too_large}"), format!("their words are {too_large}")];
+        let too_large = parts(self.too_large, too_large.each_ref().map(String::as_str));
         let beyond = parts(self.beyond, ["too many records overlap"; 2]);
         let doubtful = records(
             self.doubtful,
@@ -78,7 +84,7 @@ impl Uncounted {
             self.repeated,
             ["may count words that another record counts too", "may count words that other records count too"],
         );
-        missing.into_iter().chain(beyond).chain(doubtful).chain(repeated).collect()
+        missing.into_iter().chain(too_large).chain(beyond).chain(doubtful).chain(repeated).collect()
     }
 }
 
@@ -139,9 +145,9 @@ pub fn distinct<T: Copy>(
         room = is_within.unwrap_or(room);
         let commit_id = commit_id(*value);
         let cut = match (&stretch, is_within) {
-            (_, None) => None,
+            (_, None) => Err(None),
             (Stretch::Segments { since, through }, _) => {
-                reader.counted(key, since.as_deref(), through, Some(commit_id))
+                reader.counted(key, since.as_deref(), through, Some(commit_id)).map_err(Some)
             }
             (Stretch::Bytes { range, is_first }, _) => {
                 let since = summary.since.clone().filter(|_| *is_first);
@@ -151,15 +157,16 @@ pub fn distinct<T: Copy>(
                     range.clone(),
                     commit_id,
                 );
-                cut.map(|cut| Summary { since, ..cut })
+                cut.map(|cut| Summary { since, ..cut }).map_err(Some)
             }
         };
         match cut {
-            Some(cut) => cuts.entry(record).or_default().push(Summary { time: summary.time.clone(), ..cut }),
-            None => {
+            Ok(cut) => cuts.entry(record).or_default().push(Summary { time: summary.time.clone(), ..cut }),
+            Err(why) => {
                 lacking.push(record);
-                match bytes {
-                    Some(_) if is_within.is_none() => uncounted.beyond += 1,
+                match (why, bytes) {
+                    (None, Some(_)) => uncounted.beyond += 1,
+                    (Some(Uncountable::TooLarge), _) => uncounted.too_large += 1,
                     _ => uncounted.missing += 1,
                 }
             }
