@@ -1,12 +1,18 @@
 //! Joining records of one session, and dropping those that another one contains. Records that others wrote are joined only
 //! where the archive proves that no words are lost.
 
+use std::collections::HashMap;
+
 use super::proven::{Headers, has_all_of, has_lost};
 use super::{MAX_JOINED_TREES, Note, Reader, Record, Unit, apart, edits};
 use crate::git::Repository;
+use crate::transcript::SessionKey;
 
-/// In a note with more records than this, records are not compared with each other in the archive.
-const MAX_COMPARED: usize = 64;
+/// The records of a note are compared in the archive, each with those of its session, if that takes no more comparisons. A
+/// squash of many sessions takes a few for each.
+const MAX_COMPARISONS: usize = 64 * 64;
+/// The problem of a note with more.
+const UNCOMPARED: &str = "the note has too many records of one session to compare them: words may be shown twice";
 
 impl Record {
     /// Says whether the increment of this record contains that of `other`, as far as the records show.
@@ -161,13 +167,15 @@ impl Reader<'_> {
     /// the shorter only if the archive proves that it has all its words: anyone can write a longer record of someone
     /// else's session.
     pub(super) fn with_proven_joins(&self, note: Note) -> Note {
-        if note.records().count() > MAX_COMPARED {
-            return note.with_continued_records();
+        if comparisons(&note) > MAX_COMPARISONS {
+            return note.with_continued_records().with_problem(UNCOMPARED);
         }
         let lines: Vec<Record> = note.records().cloned().collect();
+        let mut of: HashMap<SessionKey, Vec<&Record>> = HashMap::new();
+        lines.iter().for_each(|record| of.entry(record.key()).or_default().push(record));
         let stands_apart = |record: &Record| {
-            lines.iter().any(|other| {
-                let (longer, shorter) = if other.bytes > record.bytes { (other, record) } else { (record, other) };
+            of.get(&record.key()).into_iter().flatten().any(|other| {
+                let (longer, shorter) = if other.bytes > record.bytes { (*other, record) } else { (record, *other) };
                 longer.goes_on_with(shorter)
                     && longer.through != shorter.through
                     && !has_all_of(self.repo, longer, shorter)
@@ -190,20 +198,29 @@ impl Reader<'_> {
     /// Drops records whose increment lies within that of another record, as the chain of segments shows.
     pub(super) fn without_contained_records(&self, mut note: Note) -> Note {
         let records: Vec<_> = note.records().collect();
-        // A note with more records was not written by us.
-        if !(2..=MAX_COMPARED).contains(&records.len()) {
+        if comparisons(&note) > MAX_COMPARISONS {
             return note;
         }
+        let mut of: HashMap<SessionKey, Vec<usize>> = HashMap::new();
+        records.iter().enumerate().for_each(|(at, record)| of.entry(record.key()).or_default().push(at));
         let mut headers = Headers::new();
         let mut is_within = |index: usize| {
             let inner = records[index];
-            records.iter().enumerate().any(|(other, outer)| other != index && self.contains(outer, inner, &mut headers))
+            let mut others = of[&inner.key()].iter().filter(|other| **other != index);
+            others.any(|other| self.contains(records[*other], inner, &mut headers))
         };
         let within: Vec<bool> = (0..records.len()).map(&mut is_within).collect();
         let mut is_within = within.into_iter();
         note.retain(|unit| !(matches!(unit, Unit::Record(_)) && is_within.next() == Some(true)));
         note
     }
+}
+
+/// Returns how many comparisons it takes to compare each record of a note with those of its session.
+fn comparisons(note: &Note) -> usize {
+    let mut counts: HashMap<SessionKey, usize> = HashMap::new();
+    note.records().for_each(|record| *counts.entry(record.key()).or_default() += 1);
+    counts.into_values().map(|count| count.saturating_mul(count)).fold(0, usize::saturating_add)
 }
 
 /// Returns the trees that a joined record names beside its own `tree`: those of both records and of the first one, but only the

@@ -47,6 +47,12 @@ impl Note {
         self.problems.extend((left_out > 0).then(problem));
     }
 
+    /// Returns the note with one more problem.
+    pub(super) fn with_problem(mut self, why: &str) -> Self {
+        self.problems.push(why.to_owned());
+        self
+    }
+
     /// Returns an empty note whose problem is `why`, for a note that cannot be read.
     pub(super) fn unreadable(why: String) -> Self {
         Note { problems: vec![why], ..Note::default() }
