@@ -3,8 +3,8 @@
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 
-use super::before::before_position;
-use super::{Reader, Record, Summary, apart, before, bounds, edits};
+use super::before::{before_position, before_segment};
+use super::{Reader, Record, Summary, apart, bounds, edits};
 use crate::agent;
 use crate::archive::{Chunk, Contents, Header};
 use crate::git::ObjectId;
@@ -55,7 +55,7 @@ impl Reader<'_> {
     }
 
     /// Returns the summary of a session's words from one segment to a later one, as a record of `commit_id` would have it; without
-    /// a commit, it names no files.
+    /// a commit, it names no files. The bytes that are unpacked for it are taken from `room`.
     ///
     /// # Errors
     ///
@@ -66,6 +66,7 @@ impl Reader<'_> {
         since: Option<&str>,
         through: &str,
         commit_id: Option<ObjectId>,
+        room: &mut u64,
     ) -> Result<Summary, Uncountable> {
         let parse = |hex: &str| self.repo().parse_id(hex).ok_or(Uncountable::Missing);
         let through_id = parse(through)?;
@@ -83,14 +84,14 @@ impl Reader<'_> {
             time: header.time.clone(),
             ..Record::of(key, tally)
         };
-        let (tally, bytes) = self.tally(&place(&Tally::default()))?;
+        let (tally, bytes) = self.tally_within(&place(&Tally::default()), room)?;
         let in_repository = |id| edits::placed(tally.edits(), edits::place_of(self.repo(), id, &bytes));
         let edits = commit_id.map(in_repository).unwrap_or_default();
         Ok(Summary::of_record(&Record { edits, ..place(&tally) }))
     }
 
     /// Returns the summary of the words between two positions of the transcript that ends with `through`, as a record of
-    /// `commit_id` would have it.
+    /// `commit_id` would have it. The bytes that are unpacked for it are taken from `room`.
     ///
     /// # Errors
     ///
@@ -101,11 +102,13 @@ impl Reader<'_> {
         through: &str,
         positions: Range<u64>,
         commit_id: ObjectId,
+        room: &mut u64,
     ) -> Result<Summary, Uncountable> {
         let through_id = self.repo().parse_id(through).ok_or(Uncountable::Missing)?;
         let archive = self.archive();
         let contents = archive.only(key).range(through_id, positions.clone());
-        let before = before_position(&archive, key, through_id, positions.start);
+        let (before, unpacked) = before_position(&archive, key, through_id, positions.start);
+        *room = room.saturating_sub(unpacked.saturating_add(contents.segment_bytes));
         let (tally, bytes) = tallied(&key.agent, contents, before)?;
         let record = Record {
             through: through.to_owned(),
@@ -123,8 +126,9 @@ impl Reader<'_> {
     }
 
     /// Returns how many bytes of whole lines two transcripts of a session have in common, whose bytes before `from` are known
-    /// to be the same. At most `most` bytes are compared; `None` if that is not enough, or if bytes are not here.
-    pub fn common_bytes(&self, key: &SessionKey, [one, other]: [&str; 2], from: u64, most: u64) -> Option<u64> {
+    /// to be the same. The bytes that are unpacked for it are taken from `room`; `None` if there are not enough, or if
+    /// bytes are not here.
+    pub fn common_bytes(&self, key: &SessionKey, [one, other]: [&str; 2], from: u64, room: &mut u64) -> Option<u64> {
         let archive = self.archive().only(key);
         let open = |segment: &str| {
             let mut transcript = archive.open(self.repo().parse_id(segment)?).ok()?;
@@ -134,8 +138,10 @@ impl Reader<'_> {
         let (mut one, mut other) = (open(one)?, open(other)?);
         let end = one.length().min(other.length());
         let (mut same, mut whole) = (from, from);
+        let all = *room;
         while same < end {
-            if same - from > most {
+            *room = all.saturating_sub(one.unpacked_bytes().saturating_add(other.unpacked_bytes()));
+            if *room == 0 {
                 return None;
             }
             let (mut left, mut right) = (Vec::new(), Vec::new());
@@ -149,14 +155,21 @@ impl Reader<'_> {
                 break;
             }
         }
+        *room = all.saturating_sub(one.unpacked_bytes().saturating_add(other.unpacked_bytes()));
         Some(whole)
     }
 
     /// Counts the words of a record, and returns them.
     pub(super) fn tally(&self, record: &Record) -> Result<(Tally, Vec<u8>), Uncountable> {
+        self.tally_within(record, &mut { u64::MAX })
+    }
+
+    fn tally_within(&self, record: &Record, room: &mut u64) -> Result<(Tally, Vec<u8>), Uncountable> {
         let since = record.since.as_deref().and_then(|hex| self.repo().parse_id(hex));
-        let before = since.map(|since| before(&self.archive(), &record.key(), since)).unwrap_or_default();
-        tallied(&record.agent, self.contents(record, false), before)
+        let before = since.map(|since| before_segment(&self.archive(), &record.key(), since));
+        let ((before, unpacked), contents) = (before.unwrap_or_default(), self.contents(record, false));
+        *room = room.saturating_sub(unpacked.saturating_add(contents.segment_bytes));
+        tallied(&record.agent, contents, before)
     }
 
     /// Returns the files of the repository that calls of an increment changed, as its words tell it. `bytes` are the words that

@@ -84,7 +84,7 @@ impl Collected {
             if !is_chosen {
                 continue;
             }
-            let summary = match reader.counted(&key, None, &segment_id.to_string(), None) {
+            let summary = match reader.counted(&key, None, &segment_id.to_string(), None, &mut { u64::MAX }) {
                 Ok(summary) => summary,
                 Err(why) => {
                     unread.add(why);

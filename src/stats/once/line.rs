@@ -21,7 +21,28 @@ pub(super) enum Place<'e> {
 /// The beginning of a session.
 const BEGINNING: Place<'static> = Place::After(0, 0);
 
-/// What a record covers.
+/// Where a record of a note begins and ends.
+pub(super) struct NotedRecord {
+    pub since: Option<String>,
+    pub through: String,
+    /// The length of the transcript at the end of `through`, and a mark of its words; `None` if the record does not tell it.
+    pub end: Option<(u64, u128)>,
+}
+
+impl NotedRecord {
+    /// Sorts records for [`NotedRecord::find`].
+    pub fn sort(records: &mut [NotedRecord]) {
+        records.sort_by(|a, b| a.through.cmp(&b.through).then(b.end.cmp(&a.end)));
+    }
+
+    /// Returns a record that ends with a segment, one that tells where that is before others.
+    pub fn find<'n>(sorted: &'n [NotedRecord], segment: &str) -> Option<&'n NotedRecord> {
+        let at = sorted.partition_point(|record| record.through.as_str() < segment);
+        sorted.get(at).filter(|record| record.through == segment)
+    }
+}
+
+/// The part of a transcript that a record covers.
 #[derive(Clone, Copy)]
 pub(super) struct RecordSpan<'e> {
     pub record: usize,
@@ -29,12 +50,13 @@ pub(super) struct RecordSpan<'e> {
     pub to: Place<'e>,
 }
 
-/// A stretch of a record that counts, from the end of one segment to that of another; `None` for the beginning of the session,
-/// and for an end that no segment has.
+/// A stretch that no whole record covers. It counts for one of the records that have it.
 pub(super) struct LeftOver<'e> {
     /// The index of the span.
     pub span: usize,
+    /// The segment that it begins after; `None` for the beginning of the session.
     pub since: Option<&'e str>,
+    /// The segment that it ends with; `None` if no segment ends there.
     pub through: Option<&'e str>,
 }
 
@@ -51,7 +73,8 @@ pub(super) struct LineChoice<'e> {
 }
 
 impl LineChoice<'_> {
-    /// Says whether the words could not tell more.
+    /// Says whether the lengths decide everything, so that reading the words would change nothing. That holds if each record
+    /// begins where its `since` ends.
     pub fn is_sure(&self) -> bool {
         self.stretches.is_empty() && self.doubtful.is_empty() && self.may_repeat.is_empty()
     }
@@ -63,7 +86,7 @@ pub(super) fn mark(sha256: &str) -> u128 {
 }
 
 /// Says whether the spans have no byte in common, whatever their words are.
-pub(super) fn are_apart(spans: &[RecordSpan<'_>]) -> bool {
+fn are_apart(spans: &[RecordSpan<'_>]) -> bool {
     let bytes = |span: &RecordSpan<'_>| match (span.from, span.to) {
         (Place::After(from, _), Place::After(to, _)) if from < to => Some((from, to)),
         _ => None,
@@ -75,6 +98,23 @@ pub(super) fn are_apart(spans: &[RecordSpan<'_>]) -> bool {
 
 /// Chooses what counts of spans.
 pub(super) fn choose<'e>(
+    summaries: &[&'e Summary],
+    records: &[usize],
+    spans: &[RecordSpan<'e>],
+    ends: &Ends<'e>,
+) -> LineChoice<'e> {
+    match are_apart(spans) {
+        true => LineChoice {
+            whole: vec![true; spans.len()],
+            stretches: Vec::new(),
+            doubtful: Vec::new(),
+            may_repeat: Vec::new(),
+        },
+        false => choose_of_overlapping(summaries, records, spans, ends),
+    }
+}
+
+fn choose_of_overlapping<'e>(
     summaries: &[&'e Summary],
     records: &[usize],
     spans: &[RecordSpan<'e>],
@@ -147,7 +187,8 @@ pub(super) fn spans<'e>(
     (spans, is_known)
 }
 
-/// Says whether each span but one goes on where another ends: then they share nothing. That is what nearly all sessions are.
+/// Says whether each span but one goes on where another ends. Nearly all sessions are such a path, and its spans are taken to
+/// share nothing: no segment is read to look whether an agent went back to words that it had taken out of its file.
 pub(super) fn are_one_path(spans: &[RecordSpan<'_>]) -> bool {
     let next: HashMap<Place<'_>, Place<'_>> = spans.iter().map(|span| (span.from, span.to)).collect();
     let ends: HashSet<Place<'_>> = spans.iter().map(|span| span.to).collect();
@@ -157,6 +198,38 @@ pub(super) fn are_one_path(spans: &[RecordSpan<'_>]) -> bool {
         return false;
     }
     std::iter::successors(next.get(&start), |place| next.get(place)).take(spans.len() + 1).count() == spans.len()
+}
+
+/// Returns how many of the spans that count whole may have words of another one, as far as notes tell: no chain of records leads
+/// from the one to the other, so two clones may have continued the session, and one of them the words of both.
+pub(super) fn unrelated(spans: &[RecordSpan<'_>], whole: &[bool], noted: &[NotedRecord]) -> usize {
+    let ends: Ends<'_> = noted.iter().filter_map(|record| Some((record.through.as_str(), record.end?))).collect();
+    let of_notes = noted.iter().map(|record| {
+        let (from, to) = (place(&ends, record.since.as_deref()), place(&ends, Some(&record.through)));
+        RecordSpan { record: 0, from, to }
+    });
+    let all: Vec<RecordSpan<'_>> = spans.iter().copied().chain(of_notes).collect();
+    let rank: HashMap<Place<'_>, usize> = in_order(&all).into_iter().zip(0..).collect();
+    let mut next: HashMap<usize, Vec<usize>> = HashMap::new();
+    for span in &all {
+        next.entry(rank[&span.from]).or_default().push(rank[&span.to]);
+    }
+    let is_counted = |(span, is_whole): &(&RecordSpan<'_>, &bool)| **is_whole && matches!(span.from, Place::After(..));
+    let counted = spans.iter().zip(whole).filter(is_counted);
+    let mut counted: Vec<(usize, usize)> = counted.map(|(span, _)| (rank[&span.from], rank[&span.to])).collect();
+    counted.sort_unstable();
+    // Ranks between two spans that follow each other are looked at once, so this is linear.
+    let leads_to = |from: usize, to: usize| {
+        let (mut open, mut seen) = (vec![from], HashSet::new());
+        while let Some(at) = open.pop() {
+            if at == to {
+                return true;
+            }
+            open.extend(next.get(&at).into_iter().flatten().filter(|next| **next <= to && seen.insert(**next)));
+        }
+        false
+    };
+    counted.windows(2).filter(|pair| !leads_to(pair[0].1, pair[1].0)).count()
 }
 
 /// Returns all places, each behind those from which spans lead to it, and otherwise in the order of bytes: an agent that rewrites

@@ -97,6 +97,34 @@ pub(super) fn choose(
     Some(tree.choose(&places))
 }
 
+/// Says whether each span that counts whole begins where its `since` ends: no segment after that keeps less of the transcript.
+/// False also if segments are not here, or if there are too many.
+pub(super) fn are_uncut(
+    summaries: &[&Summary],
+    spans: &[RecordSpan<'_>],
+    whole: &[bool],
+    lookup: &SessionLookup<'_>,
+) -> bool {
+    let mut left = MAX_HEADS;
+    let mut is_uncut = |summary: &Summary| {
+        let Some(since) = summary.since.as_deref() else { return Some(()) };
+        let mut kept = u64::MAX;
+        let mut next = summary.through.clone();
+        while let Some(segment) = next {
+            left = left.checked_sub(1)?;
+            let head = (lookup.head)(&segment)?;
+            if segment == since {
+                return (kept >= head.end).then_some(());
+            }
+            kept = kept.min(head.keep);
+            next = head.parent;
+        }
+        None
+    };
+    let counted = spans.iter().zip(whole).filter(|(_, is_whole)| **is_whole);
+    counted.map(|(span, _)| summaries[span.record]).all(|summary| is_uncut(summary).is_some())
+}
+
 /// The chains of a session's segments.
 struct Chains<'a> {
     lookup: &'a SessionLookup<'a>,
