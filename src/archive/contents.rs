@@ -50,6 +50,8 @@ pub struct Contents {
     pub sources: Vec<(ObjectId, u64)>,
     /// How many segments were read.
     pub links: usize,
+    /// How many bytes the segments have that were read: all of each, also where only a part of it is here.
+    pub segment_bytes: u64,
 }
 
 impl Contents {
@@ -178,6 +180,7 @@ impl Archive<'_> {
             stored += file_bytes;
             unpacked = piece.segment_bytes.saturating_add(unpacked);
             contents.sources.push((piece.segment_id, file_bytes));
+            contents.segment_bytes = unpacked;
             // Each segment can be within its limit, and all together unpack to far too much.
             let read = file.and_then(|file| match unpacked > segment::unpacked_limit(stored) {
                 true => Err(too_much()),

@@ -12,6 +12,7 @@ pub struct Transcript<'r> {
     position: u64,
     /// The index of the part that was read last, and the bytes of its segment.
     loaded: Option<(usize, Vec<u8>)>,
+    unpacked_bytes: u64,
 }
 
 /// A part of the transcript that is stored in one place.
@@ -43,12 +44,17 @@ impl<'r> Transcript<'r> {
             }
         }
         parts.reverse();
-        Transcript { archive, parts, position: 0, loaded: None }
+        Transcript { archive, parts, position: 0, loaded: None, unpacked_bytes: 0 }
     }
 
     /// Returns the length of the transcript in bytes.
     pub fn length(&self) -> u64 {
         self.parts.last().map_or(0, |part| part.end)
+    }
+
+    /// Returns how many bytes were unpacked to read it, also those of segments that were read in part.
+    pub fn unpacked_bytes(&self) -> u64 {
+        self.unpacked_bytes
     }
 
     /// Returns the first `length` bytes of the transcript, followed by `bytes`.
@@ -81,6 +87,7 @@ impl<'r> Transcript<'r> {
         if self.loaded.as_ref().is_none_or(|(loaded, _)| *loaded != index) {
             self.loaded = None;
             let (_, body) = self.archive.read(segment_id).map_err(|error| Error::other(error.to_string()))?;
+            self.unpacked_bytes = self.unpacked_bytes.saturating_add(body.len() as u64);
             self.loaded = Some((index, body));
         }
         let bytes = self.loaded.as_ref().and_then(|(_, body)| body.get(skipped..end));

@@ -13,7 +13,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Paths, Repository, date};
 use crate::pretty::{self, Statistics};
 use crate::record::{Query, Reader, redaction};
-use crate::stats::{self, CountedCalls, Key, Prices};
+use crate::stats::{self, CountedCalls, Key, Prices, Unread};
 use crate::transcript::SessionKey;
 use crate::{agent, outside, replay};
 
@@ -102,16 +102,14 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             cli::warning(problem);
             outcome = Outcome::No;
         }
-        let lack = |lacking: usize, what: &str, then: &str| {
-            if lacking > 0 {
-                cli::warning(&format!("words of {} are not here; {then}", pretty::count(lacking as u64, what)));
-            }
+        let lack = |unread: Unread, what: &str, then: &str| {
+            unread.warnings(what, then).iter().for_each(|text| cli::warning(text));
         };
         found.uncounted.warnings().iter().for_each(|text| cli::warning(text));
         if options.tools {
             let mut counted = stats::counted_calls(&reader, &found, &options.by, options.chosen.model.as_deref())?;
             options.clean(&repo, counted.groups.iter_mut().map(|(values, _)| values))?;
-            lack(counted.lacking, "record", "what they called is not counted");
+            lack(counted.unread, "record", "what they called is not counted");
             let printed = options.print_calls(&repo, &counted)?;
             return Ok(if outcome == Outcome::Done { printed } else { outcome });
         }
@@ -133,7 +131,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         let mut counted = stats::counted(&reader, &query, &found, &options.by, &prices)?;
         let redactor = redaction::redactor(&repo)?;
-        counted.clean(&options.by, |text| redactor.without_secrets(text).into_owned());
+        counted.clean(&options.by, &redactor);
         let prices = (!options.no_cost).then_some(&prices);
         let statistics = Statistics { counted: &counted, keys: &options.by, prices };
         options.print(&repo, statistics)?;
@@ -177,9 +175,7 @@ impl Options {
     /// Takes secrets out of the values of groups: names of models, tools and branches are handed on with the counts.
     fn clean<'g>(&self, repo: &Repository, groups: impl Iterator<Item = &'g mut Vec<String>>) -> Result<()> {
         let redactor = redaction::redactor(repo)?;
-        groups.for_each(|values| {
-            stats::clean_values(&self.by, values, |text| redactor.without_secrets(text).into_owned())
-        });
+        groups.for_each(|values| stats::clean_values(&self.by, values, &redactor));
         Ok(())
     }
 
@@ -235,10 +231,12 @@ impl Options {
         added.problems.sort();
         added.problems.dedup();
         added.problems.iter().for_each(|problem| cli::warning(problem));
-        if added.lacking > 0 {
-            let of_commits = pretty::count(added.lacking as u64, "commit");
+        if added.unread.missing > 0 {
+            let of_commits = pretty::count(added.unread.missing as u64, "commit");
             cli::warning(&format!("not all words of {of_commits} are here; what they lack counts as not recorded"));
         }
+        let too_large = Unread { missing: 0, ..added.unread };
+        too_large.warnings("commit", "the rest counts as not recorded").iter().for_each(|text| cli::warning(text));
         let mut lines = added.lines;
         lines.retain(|lines| self.is_wanted(lines.session.as_ref()));
         if let Some(depth) = self.depth {

@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice as _};
 
-use super::plan::{Made, Selection, Session, clean, clean_key};
+use super::plan::{Made, Selection, Session};
 use crate::error::Result;
 use crate::git::{Commit, ObjectId};
 use crate::outside;
 use crate::pretty;
 use crate::pretty::html::{Bar, CleanText, Hunk, Outlet, PageOptions, PatchFile, address, hunk_id, patch_files, plain};
-use crate::record::{Reader, redaction};
+use crate::record::Reader;
+use crate::record::redaction::{self, clean, clean_key};
 use crate::redact::Redactor;
 use crate::replay::{Explainer, lines_of};
 use crate::transcript::SessionKey;

@@ -14,14 +14,12 @@ use std::rc::Rc;
 use bstr::ByteSlice as _;
 
 use self::bars::Bars;
-pub use self::plan::{
-    Made, Selection, Session, SessionCounts, Wanted, clean, clean_commit, clean_key, clean_summary, is_hidden,
-    read_commit,
-};
+pub use self::plan::{Made, Selection, Session, SessionCounts, Wanted, clean_commit, clean_summary, read_commit};
 use crate::error::{Error, Result};
 use crate::git::{Commit, ObjectId};
 use crate::pretty::html::{Frame, Outlet, Page, PageOptions, Part, SessionHead, Span, Spoken, address, beginning};
 use crate::pretty::{SubAgent, Tasks};
+use crate::record::redaction::{clean, clean_key};
 use crate::record::{Conversation, Reader, Sessions, Summary};
 use crate::redact::Redactor;
 use crate::stats::{Prices, Uncounted};
@@ -44,6 +42,7 @@ pub struct Pages<'a, 'r> {
     counts: HashMap<usize, Rc<SessionCounts>>,
     redacted: u64,
     damaged: u64,
+    too_large: u64,
     /// Gets the number of commits whose conversations were read, and that of all.
     tell: Box<dyn FnMut(usize, usize) + 'a>,
     read: usize,
@@ -77,7 +76,21 @@ impl<'a, 'r> Pages<'a, 'r> {
         let (notes, counts) = (HashMap::new(), HashMap::new());
         let tell = Box::new(|_, _| ());
         let all = plan.sessions.iter().map(|session| session.reads().len()).sum();
-        Pages { reader, redactor, plan, shape, has_patch, notes, counts, redacted: 0, damaged: 0, tell, read: 0, all }
+        Pages {
+            reader,
+            redactor,
+            plan,
+            shape,
+            has_patch,
+            notes,
+            counts,
+            redacted: 0,
+            damaged: 0,
+            too_large: 0,
+            tell,
+            read: 0,
+            all,
+        }
     }
 
     /// Tells how many of how many conversations were read.
@@ -94,6 +107,11 @@ impl<'a, 'r> Pages<'a, 'r> {
     /// Returns how many conversations have damaged words.
     pub fn damaged(&self) -> u64 {
         self.damaged
+    }
+
+    /// Returns how many conversations are not there whole because they are too large to read.
+    pub fn too_large(&self) -> u64 {
+        self.too_large
     }
 
     /// Returns what a session of the plan counts.
@@ -235,9 +253,8 @@ impl<'a, 'r> Pages<'a, 'r> {
 
     /// Takes secrets out of a conversation that an earlier version or another tool has recorded.
     fn clean(&mut self, mut conversation: Conversation) -> Conversation {
-        let summary = &conversation.summary;
-        let is_damaged = !summary.is_removed && conversation.lack.is_none() && !conversation.problems.is_empty();
-        self.damaged += u64::from(is_damaged);
+        self.damaged += u64::from(conversation.is_damaged());
+        self.too_large += u64::from(conversation.is_too_large);
         self.redacted += u64::from(conversation.redact(self.redactor));
         let (is_shown, redactor) = (self.shape.has_pictures, self.redactor);
         conversation.retain_pictures(|bytes| is_shown && matches!(redactor.redact(bytes).0, Cow::Borrowed(_)));

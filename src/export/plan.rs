@@ -4,23 +4,18 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use bstr::{BString, ByteSlice as _};
-use sha2::{Digest as _, Sha256};
+use bstr::ByteSlice as _;
 
 use crate::error::Result;
 use crate::git::date::Time;
 use crate::git::{Commit, ObjectId};
-use crate::hex::hex;
 use crate::pretty::count;
+use crate::record::redaction::{clean, clean_key};
 use crate::record::{Reader, Sessions, Summary};
 use crate::redact::Redactor;
 use crate::stats::{Cost, Prices, Uncounted, cost_of, distinct};
 use crate::told::Told;
 use crate::transcript::SessionKey;
-
-/// What stands in front of the digest of a name that is not shown, and how much of the digest follows.
-const HIDDEN: &str = "hidden-";
-const HIDDEN_BYTES: usize = 12;
 
 /// A commit that is wanted.
 #[derive(Clone, Debug)]
@@ -283,14 +278,6 @@ fn others(noted: &Sessions, key: &SessionKey) -> Vec<Summary> {
     noted.of(key).skip(1).chain(noted.sub_agents(key).iter().flat_map(|key| noted.of(key))).cloned().collect()
 }
 
-/// Returns text without secrets.
-pub fn clean(redactor: &Redactor, text: &str) -> String {
-    let lines = BString::from(format!("{text}\n"));
-    let (clean, _) = redactor.redact(&lines);
-    let clean = String::from_utf8_lossy(&clean).into_owned();
-    clean.strip_suffix('\n').map(str::to_owned).unwrap_or(clean)
-}
-
 /// Reads a commit, without secrets.
 ///
 /// # Errors
@@ -309,30 +296,6 @@ pub fn clean_commit(redactor: &Redactor, commit: &mut Commit) {
     for text in names.into_iter().chain([&mut commit.message]) {
         *text = clean(redactor, &text.to_str_lossy()).into();
     }
-}
-
-/// Returns the name of a session without secrets: of a part that has one, a digest stands in its place. The names of sub-agents
-/// begin with that of their session as before.
-pub fn clean_key(redactor: &Redactor, key: &SessionKey) -> SessionKey {
-    let has_secret = |text: &str| clean(redactor, text) != text;
-    let part = |text: &str| match has_secret(text) {
-        true => format!("{HIDDEN}{}", hex(&Sha256::digest(text.as_bytes())[..HIDDEN_BYTES])),
-        false => text.to_owned(),
-    };
-    let id = match key.parent_id().and_then(|parent| Some((parent, key.id.strip_prefix(parent)?.strip_prefix('.')?))) {
-        // A secret can have a dot in it.
-        Some((parent, own)) if has_secret(&key.id) && !has_secret(parent) => {
-            format!("{parent}.{}", part(&format!("{parent}.{own}")))
-        }
-        Some((parent, own)) => format!("{}.{}", part(parent), part(own)),
-        None => part(&key.id),
-    };
-    SessionKey::new(part(&key.agent), id)
-}
-
-/// Says whether a name is what [`clean_key`] returns for one with a secret.
-pub fn is_hidden(name: &SessionKey) -> bool {
-    name.agent.starts_with(HIDDEN) || name.id.split('.').any(|part| part.starts_with(HIDDEN))
 }
 
 /// Takes secrets out of what a record says: words, names of models, and paths.

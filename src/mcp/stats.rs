@@ -40,7 +40,7 @@ pub fn stats(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Ref
     context.go_on().map_err(fail)?;
     let mut counted = stats::counted(&reader, &query, &found, &keys, &prices).map_err(fail)?;
     let redactor = redaction::redactor(&repo).map_err(fail)?;
-    counted.clean(&keys, |text| redactor.without_secrets(text).into_owned());
+    counted.clean(&keys, &redactor);
     let statistics = Statistics { counted: &counted, keys: &keys, prices: Some(&prices) };
     let total = short(pretty::total_object(statistics));
     let mut bytes = total.to_string().len();

@@ -229,7 +229,8 @@ pub const TOOLS: &[Tool] = &[
         title: "What recorded work has used",
         description: "Count commits, turns, tokens and their cost in US dollars at list prices, for a range of commits such \
                       as main..topic, grouped by agent, model, author, branch, commit, day, week, month, session or path. \
-                      Says how many commits have a record. A cost with atLeast=true is not complete.",
+                      Says how many commits have a record. A cost with atLeast=true is not complete; 0.00 with atLeast=true means \
+                      that nothing of it has a known price.",
         input: || {
             object(
                 json!({

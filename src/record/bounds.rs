@@ -15,6 +15,8 @@ pub(super) const MAX_LINKS: usize = 40_000;
 const SHOWN_BYTES: u64 = 32 << 20;
 /// How many further bytes are parsed for each stored byte. Transcripts compress to a fifth or an eighth.
 const SHOWN_RATIO: u64 = 16;
+/// The limit in words, for messages.
+pub const READ_LIMIT: &str = "at most 32 MiB are read, and 16 bytes more for each one that is stored";
 /// In a text up to this length JSON values are not counted.
 const UNCOUNTED_BYTES: usize = 4 << 20;
 /// How many JSON values of any transcript are parsed, plus one for every two stored bytes.

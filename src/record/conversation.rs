@@ -40,6 +40,8 @@ pub struct Conversation {
     pub problems: Vec<String>,
     /// Why there are no words although nothing is damaged; the problem says the same.
     pub lack: Option<MissingWords>,
+    /// Whether words are left out because there are too many to read here. Nothing is damaged; a problem tells the limit.
+    pub is_too_large: bool,
 }
 
 /// The documents of earlier tools in the note of a commit, which have the words themselves. A note can have thousands of
@@ -57,7 +59,14 @@ impl Conversation {
     /// Returns the conversation that is shown in place of a hidden record.
     pub(super) fn hidden(summary: Summary, hidden: &Hidden) -> Self {
         let problems = vec![hidden.removed_by.clone()];
-        Conversation { summary, bytes: Vec::new(), messages: Vec::new(), problems, lack: None }
+        let (bytes, messages) = (Vec::new(), Vec::new());
+        Conversation { summary, bytes, messages, problems, lack: None, is_too_large: false }
+    }
+
+    /// Says whether words are missing or damaged: not those that a mark of others hides, those that were not shared, and those
+    /// that are too many.
+    pub fn is_damaged(&self) -> bool {
+        !self.summary.is_removed && self.lack.is_none() && self.problems.len() > usize::from(self.is_too_large)
     }
 
     /// Returns the length of the transcript's lines with messages. Some agents also write their own prompts and settings into
@@ -192,8 +201,9 @@ impl Reader<'_> {
         words: Words,
         budget: &mut bounds::Budget,
     ) -> Conversation {
+        let mut is_too_large = budget.is_spent();
         let (mut bytes, stored_bytes, mut problems) = match unit {
-            _ if budget.is_spent() => (Vec::new(), 0, vec![TOO_MUCH.to_owned()]),
+            _ if is_too_large => (Vec::new(), 0, vec![TOO_MUCH.to_owned()]),
             Unit::Newer(newer) if newer.record.through.is_empty() => {
                 let problem = "only a newer version of git-shiftlog can find its words";
                 (Vec::new(), 0, vec![problem.to_owned()])
@@ -227,6 +237,7 @@ impl Reader<'_> {
         }
         let readable = bounds::readable(&bytes, stored_bytes);
         if readable < bytes.len() {
+            is_too_large = true;
             problems.push(format!(
                 "only the first {readable} of {} bytes are shown: it is too large for what is stored of it; 'git \
                  shiftlog show --raw' prints all of it",
@@ -244,7 +255,7 @@ impl Reader<'_> {
         if is_full && problems.is_empty() && !messages.is_empty() {
             summary.count(&messages);
         }
-        Conversation { summary, bytes, messages, problems, lack }
+        Conversation { summary, bytes, messages, problems, lack, is_too_large }
     }
 
     /// Takes the words of a record. Returns them, the stored size of their segments, and the problems.

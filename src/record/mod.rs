@@ -9,20 +9,19 @@ mod bounds;
 mod branches;
 mod continued;
 mod conversation;
-mod covers;
 mod earlier;
 pub(crate) mod edits;
 mod evidence;
 pub(crate) mod foreign_marks;
-mod joined;
+mod joining;
 pub mod kept;
 mod missing_words;
 mod named;
 mod newer;
 mod note;
-mod overlap;
 mod overview;
 mod parse;
+mod proven;
 mod read;
 mod recount;
 pub mod redaction;
@@ -39,20 +38,23 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub(crate) use self::before::before;
+pub use self::bounds::READ_LIMIT;
 pub(crate) use self::bounds::readable;
 pub use self::branches::BranchSummary;
 pub(crate) use self::conversation::Documents;
 pub use self::conversation::{Conversation, Words};
-pub(crate) use self::covers::{add_proven, has_all_of, merge_proven};
 pub use self::earlier::Earlier;
 pub use self::edits::edited_paths;
 pub use self::evidence::{Evidence, cleaned_line};
+pub(crate) use self::joining::{add_proven, merge_proven};
 pub use self::missing_words::{MissingWords, may_be_fetched, remember_words};
 pub use self::newer::Newer;
 pub use self::note::{Hidden, Note};
 pub use self::overview::Summary;
+pub(crate) use self::proven::{Headers, has_all_of};
 pub(crate) use self::read::EARLIER_REF;
 pub use self::read::{NoteTrees, Reader};
+pub use self::recount::Uncountable;
 pub use self::remark::Remark;
 pub use self::sessions::{Sessions, SubAgents};
 pub use self::summary::{save_summary, saved_summary};
@@ -64,6 +66,10 @@ use crate::transcript::{EditedPath, ModelUsage, SessionKey, Tally, Tokens};
 
 /// The longest prompt in a record, in characters.
 const MAX_PROMPT_CHARS: usize = 200;
+
+/// How many trees one record, or all records of one note, may name: more than the commits of any squash. A line with more
+/// would soon be too long for readers.
+const MAX_JOINED_TREES: usize = 1_024;
 
 /// One line of a note: an increment of a session that led to the commit.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -180,7 +186,7 @@ impl Record {
     /// Parses a line of a note; `None` if the line is not a record of version 1, or names more trees than any of ours.
     pub fn parse(line: &[u8]) -> Option<Self> {
         let record: Record = serde_json::from_slice(line).ok()?;
-        let is_ours = record.joined_trees.len() <= joined::MAX_JOINED_TREES;
+        let is_ours = record.joined_trees.len() <= MAX_JOINED_TREES;
         (record.shiftlog == 1 && is_ours && !record.through.is_empty()).then_some(record)
     }
 
@@ -200,131 +206,6 @@ impl Record {
     /// Says whether both are records of the same increment.
     fn is_same_increment(&self, other: &Record) -> bool {
         self.is_same_session(other) && self.since == other.since && self.through == other.through
-    }
-
-    /// Says whether the increment of this record contains that of `other`, as far as the records show.
-    pub(crate) fn covers(&self, other: &Record) -> bool {
-        let begins_there = self.since == other.since;
-        self.is_same_increment(other) || (begins_there && self.joined(other).is_some() && self.bytes >= other.bytes)
-    }
-
-    /// Says whether this record begins where `other` begins and reaches at least as far. Records of the same increment
-    /// may differ only in their summaries, and in what they say of the records that they were joined from.
-    pub(crate) fn goes_on_with(&self, other: &Record) -> bool {
-        let told = |record: &Record| Record { joined_trees: Vec::new(), ..record.without_summary() };
-        let is_same = told(self) == told(other);
-        is_same || (self.since == other.since && self.through != other.through && self.covers(other))
-    }
-
-    /// Returns the rank of the summary: of two, the higher one (the newer one) is kept.
-    fn summary_rank(&self) -> Option<(Option<&str>, &str)> {
-        self.summary.as_deref().map(|summary| (self.summary_time.as_deref(), summary))
-    }
-
-    fn without_summary(&self) -> Record {
-        Record { summary: None, summary_time: None, ..self.clone() }
-    }
-
-    /// Returns the joined record of two records of the same increment, or of which one continues the other; otherwise
-    /// `None`.
-    ///
-    /// The newer of both summaries is kept, and has no influence on which record is kept: clones that
-    /// join the same records in a different order must get the same result.
-    fn joined(&self, other: &Record) -> Option<Record> {
-        if !self.is_same_session(other) {
-            return None;
-        }
-        let newest = if other.summary_rank() > self.summary_rank() { other } else { self };
-        let (summary, summary_time) = (newest.summary.clone(), newest.summary_time.clone());
-        let joined = self.joined_without_summary(other)?;
-        Some(Record { summary, summary_time, ..joined })
-    }
-
-    /// Returns the joined record, without regard to summaries.
-    ///
-    /// Of two that begin at the same segment the longer is kept: it extends the shorter.
-    fn joined_without_summary(&self, other: &Record) -> Option<Record> {
-        if !self.is_same_session(other) {
-            return None;
-        }
-        if self.since == other.since {
-            if self.through == other.through && !self.tells_the_same(other) {
-                return None;
-            }
-            // The result must not depend on the order, or two clones that join the same notes would never agree. A
-            // record without a tree cannot be verified; those made from an earlier tool's document have none.
-            // A record that was counted again has more of the counts.
-            let rank = |record: &Record| {
-                let has_counts = (record.active.is_some(), record.has_long_writes(), !record.edits.is_empty());
-                (record.bytes, record.tree.is_some(), record.time.clone(), record.prompt.is_some(), has_counts)
-            };
-            let line = |record: &Record| record.without_summary().to_line();
-            let is_more = rank(other) > rank(self) || (rank(other) == rank(self) && line(other) > line(self));
-            let (longer, shorter) = if is_more { (other, self) } else { (self, other) };
-            let tree = longer.tree.clone().or_else(|| shorter.tree.clone());
-            let joined_trees = joined::trees([&self.joined_trees, &other.joined_trees], None, tree.as_deref());
-            let rules = longer.rules.clone().or_else(|| shorter.rules.clone());
-            return Some(Record { tree, joined_trees, earlier: self.earlier_with(other), rules, ..longer.clone() });
-        }
-        let (first, second) = if other.since.as_deref() == Some(&self.through) {
-            (self, other)
-        } else if self.since.as_deref() == Some(&other.through) {
-            (other, self)
-        } else {
-            return None;
-        };
-        let tokens = match (first.tokens, second.tokens) {
-            (Some(a), Some(b)) => Some(a.plus(b)),
-            (a, b) => a.or(b),
-        };
-        let active = match (first.active, second.active) {
-            (Some(a), Some(b)) => Some(a.saturating_add(b)),
-            (a, b) => a.or(b),
-        };
-        let model = second.model.clone().or_else(|| first.model.clone());
-        let mut usage = first.usage_by_model();
-        second.usage_by_model().into_iter().for_each(|one| one.add_to(&mut usage));
-        usage.sort_by(|a, b| (&a.model, &a.tier).cmp(&(&b.model, &b.tier)));
-        Some(Record {
-            since: first.since.clone(),
-            prompt: first.prompt.clone().or_else(|| second.prompt.clone()),
-            usage: apart(usage, model.as_deref()),
-            edits: edits::joined(first.edits.iter().chain(&second.edits).cloned()),
-            active,
-            model,
-            turns: first.turns.saturating_add(second.turns),
-            messages: first.messages.saturating_add(second.messages),
-            tokens,
-            joined_trees: joined::trees(
-                [&first.joined_trees, &second.joined_trees],
-                first.tree.as_ref(),
-                second.tree.as_deref(),
-            ),
-            earlier: self.earlier_with(other),
-            // The end of a turn is recorded alone, without looking at the files once more.
-            rules: second.rules.clone().or_else(|| first.rules.clone()),
-            ..second.clone()
-        })
-    }
-
-    /// Says whether two records of the same increment have the same transcript and prompt; a purge can have removed one
-    /// prompt. Honest records do, and others stay apart: anyone can write another prompt into a copy of a record.
-    fn tells_the_same(&self, other: &Record) -> bool {
-        let is_same_prompt = self.prompt.is_none() || other.prompt.is_none() || self.prompt == other.prompt;
-        is_same_prompt && (self.bytes, &self.sha256) == (other.bytes, &other.sha256)
-    }
-
-    /// Says whether it tells how long cache writes were kept.
-    fn has_long_writes(&self) -> bool {
-        self.tokens.is_some_and(|tokens| tokens.cache_write_long.is_some())
-    }
-
-    /// Returns the checksums of both records, sorted and without duplicates.
-    fn earlier_with(&self, other: &Record) -> Vec<String> {
-        let mut earlier = [&self.earlier[..], &other.earlier].concat();
-        earlier.sort();
-        earlier.dedup();
-        earlier
     }
 }
 

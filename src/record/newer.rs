@@ -7,8 +7,7 @@
 use bstr::{BString, ByteSlice as _};
 use serde_json::{Map, Value};
 
-use super::Record;
-use super::joined::MAX_JOINED_TREES;
+use super::{MAX_JOINED_TREES, Record};
 use crate::transcript::{EditedPath, ModelUsage, Tokens};
 
 /// The beginning of a record's line.

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use bstr::{BString, ByteSlice as _};
 
-use super::joined::MAX_JOINED_TREES;
 use super::remark;
-use super::{Evidence, Newer, Record, Unit};
+use super::{Evidence, MAX_JOINED_TREES, Newer, Record, Unit};
 use crate::transcript::SessionKey;
 
 /// A new unit is compared with this many units at most: a note by someone else can have a million.
@@ -46,6 +45,12 @@ impl Note {
     pub(super) fn take_problem(&mut self, left_out: usize) {
         let problem = || format!("the note is too large: lines left out: {left_out}");
         self.problems.extend((left_out > 0).then(problem));
+    }
+
+    /// Returns the note with one more problem.
+    pub(super) fn with_problem(mut self, why: &str) -> Self {
+        self.problems.push(why.to_owned());
+        self
     }
 
     /// Returns an empty note whose problem is `why`, for a note that cannot be read.

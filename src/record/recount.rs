@@ -3,8 +3,8 @@
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 
-use super::before::before_position;
-use super::{Reader, Record, Summary, apart, before, bounds, edits};
+use super::before::{before_position, before_segment};
+use super::{Reader, Record, Summary, apart, bounds, edits};
 use crate::agent;
 use crate::archive::{Chunk, Contents, Header};
 use crate::git::ObjectId;
@@ -13,11 +13,20 @@ use crate::transcript::{Before, EditedPath, Message, SessionKey, Tally, complete
 /// How many bytes of two transcripts are compared at once.
 const COMPARED_BYTES: u64 = 64 << 10;
 
+/// Why the words of a record cannot be counted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Uncountable {
+    /// Some are not here, or nobody can read them.
+    Missing,
+    /// They are too many; see [`READ_LIMIT`](super::READ_LIMIT).
+    TooLarge,
+}
+
 impl Reader<'_> {
     /// Returns a record with tokens, files and active time counted from its transcript; `None` if the transcript is
     /// incomplete, the agent is unknown, or the record already has these counts.
     pub(crate) fn recounted(&self, commit_id: ObjectId, record: &Record) -> Option<Record> {
-        let (tally, bytes) = self.tally(record)?;
+        let (tally, bytes) = self.tally(record).ok()?;
         let mut counted = record.clone();
         counted.active = tally.first_time.map(|_| tally.active_secs).or(record.active);
         if let Some(tokens) = tally.tokens() {
@@ -32,7 +41,7 @@ impl Reader<'_> {
 
     /// Returns a record whose words were cut with the counts of those that stay; without files if that cannot be known.
     pub(crate) fn counted_anew(&self, commit_id: ObjectId, record: Record) -> Record {
-        let Some((tally, bytes)) = self.tally(&record) else { return Record { edits: Vec::new(), ..record } };
+        let Ok((tally, bytes)) = self.tally(&record) else { return Record { edits: Vec::new(), ..record } };
         let counted = Record::of(&record.key(), &tally);
         Record {
             turns: counted.turns,
@@ -46,22 +55,28 @@ impl Reader<'_> {
     }
 
     /// Returns the summary of a session's words from one segment to a later one, as a record of `commit_id` would have it; without
-    /// a commit, it names no files. `None` if words are missing, the agent is unknown, or `through` does not follow `since`.
+    /// a commit, it names no files. The bytes that are unpacked for it are taken from `room`.
+    ///
+    /// # Errors
+    ///
+    /// If words are missing or too many, the agent is unknown, or `through` does not follow `since`.
     pub fn counted(
         &self,
         key: &SessionKey,
         since: Option<&str>,
         through: &str,
         commit_id: Option<ObjectId>,
-    ) -> Option<Summary> {
-        let through_id = self.repo().parse_id(through)?;
+        room: &mut u64,
+    ) -> Result<Summary, Uncountable> {
+        let parse = |hex: &str| self.repo().parse_id(hex).ok_or(Uncountable::Missing);
+        let through_id = parse(through)?;
         let archive = self.archive().only(key);
         if let Some(since) = since {
-            let since_id = self.repo().parse_id(since)?;
+            let since_id = parse(since)?;
             let (links, _) = archive.chain(through_id, Some(since_id));
-            links.last().filter(|link| link.segment_id == since_id)?;
+            links.last().filter(|link| link.segment_id == since_id).ok_or(Uncountable::Missing)?;
         }
-        let header = archive.header(through_id).ok()?;
+        let header = archive.header(through_id).map_err(|_| Uncountable::Missing)?;
         let place = |tally: &Tally| Record {
             since: since.map(str::to_owned),
             through: through.to_owned(),
@@ -69,25 +84,31 @@ impl Reader<'_> {
             time: header.time.clone(),
             ..Record::of(key, tally)
         };
-        let (tally, bytes) = self.tally(&place(&Tally::default()))?;
+        let (tally, bytes) = self.tally_within(&place(&Tally::default()), room)?;
         let in_repository = |id| edits::placed(tally.edits(), edits::place_of(self.repo(), id, &bytes));
         let edits = commit_id.map(in_repository).unwrap_or_default();
-        Some(Summary::of_record(&Record { edits, ..place(&tally) }))
+        Ok(Summary::of_record(&Record { edits, ..place(&tally) }))
     }
 
     /// Returns the summary of the words between two positions of the transcript that ends with `through`, as a record of
-    /// `commit_id` would have it. `None` if words are missing or the agent is unknown.
+    /// `commit_id` would have it. The bytes that are unpacked for it are taken from `room`.
+    ///
+    /// # Errors
+    ///
+    /// If words are missing or too many, or the agent is unknown.
     pub fn counted_between(
         &self,
         key: &SessionKey,
         through: &str,
         positions: Range<u64>,
         commit_id: ObjectId,
-    ) -> Option<Summary> {
-        let through_id = self.repo().parse_id(through)?;
+        room: &mut u64,
+    ) -> Result<Summary, Uncountable> {
+        let through_id = self.repo().parse_id(through).ok_or(Uncountable::Missing)?;
         let archive = self.archive();
         let contents = archive.only(key).range(through_id, positions.clone());
-        let before = before_position(&archive, key, through_id, positions.start);
+        let (before, unpacked) = before_position(&archive, key, through_id, positions.start);
+        *room = room.saturating_sub(unpacked.saturating_add(contents.segment_bytes));
         let (tally, bytes) = tallied(&key.agent, contents, before)?;
         let record = Record {
             through: through.to_owned(),
@@ -95,7 +116,7 @@ impl Reader<'_> {
             edits: edits::placed(tally.edits(), edits::place_of(self.repo(), commit_id, &bytes)),
             ..Record::of(key, &tally)
         };
-        Some(Summary { within: Some(positions), ..Summary::of_record(&record) })
+        Ok(Summary { within: Some(positions), ..Summary::of_record(&record) })
     }
 
     /// Returns the header of a session's segment; `None` if it is not here. A partial clone fetches nothing for that.
@@ -105,8 +126,9 @@ impl Reader<'_> {
     }
 
     /// Returns how many bytes of whole lines two transcripts of a session have in common, whose bytes before `from` are known
-    /// to be the same. At most `most` bytes are compared; `None` if that is not enough, or if bytes are not here.
-    pub fn common_bytes(&self, key: &SessionKey, [one, other]: [&str; 2], from: u64, most: u64) -> Option<u64> {
+    /// to be the same. The bytes that are unpacked for it are taken from `room`; `None` if there are not enough, or if
+    /// bytes are not here.
+    pub fn common_bytes(&self, key: &SessionKey, [one, other]: [&str; 2], from: u64, room: &mut u64) -> Option<u64> {
         let archive = self.archive().only(key);
         let open = |segment: &str| {
             let mut transcript = archive.open(self.repo().parse_id(segment)?).ok()?;
@@ -116,8 +138,10 @@ impl Reader<'_> {
         let (mut one, mut other) = (open(one)?, open(other)?);
         let end = one.length().min(other.length());
         let (mut same, mut whole) = (from, from);
+        let all = *room;
         while same < end {
-            if same - from > most {
+            *room = all.saturating_sub(one.unpacked_bytes().saturating_add(other.unpacked_bytes()));
+            if *room == 0 {
                 return None;
             }
             let (mut left, mut right) = (Vec::new(), Vec::new());
@@ -131,14 +155,21 @@ impl Reader<'_> {
                 break;
             }
         }
+        *room = all.saturating_sub(one.unpacked_bytes().saturating_add(other.unpacked_bytes()));
         Some(whole)
     }
 
-    /// Counts the words of a record, and returns them; `None` if words are missing or the agent is unknown.
-    pub(super) fn tally(&self, record: &Record) -> Option<(Tally, Vec<u8>)> {
+    /// Counts the words of a record, and returns them.
+    pub(super) fn tally(&self, record: &Record) -> Result<(Tally, Vec<u8>), Uncountable> {
+        self.tally_within(record, &mut { u64::MAX })
+    }
+
+    fn tally_within(&self, record: &Record, room: &mut u64) -> Result<(Tally, Vec<u8>), Uncountable> {
         let since = record.since.as_deref().and_then(|hex| self.repo().parse_id(hex));
-        let before = since.map(|since| before(&self.archive(), &record.key(), since)).unwrap_or_default();
-        tallied(&record.agent, self.contents(record, false), before)
+        let before = since.map(|since| before_segment(&self.archive(), &record.key(), since));
+        let ((before, unpacked), contents) = (before.unwrap_or_default(), self.contents(record, false));
+        *room = room.saturating_sub(unpacked.saturating_add(contents.segment_bytes));
+        tallied(&record.agent, contents, before)
     }
 
     /// Returns the files of the repository that calls of an increment changed, as its words tell it. `bytes` are the words that
@@ -150,15 +181,18 @@ impl Reader<'_> {
     }
 }
 
-/// Counts words of an agent, and returns them; `None` if some are missing or the agent is unknown.
-fn tallied(agent: &str, contents: Contents, before: Before) -> Option<(Tally, Vec<u8>)> {
+/// Counts words of an agent, and returns them.
+fn tallied(agent: &str, contents: Contents, before: Before) -> Result<(Tally, Vec<u8>), Uncountable> {
     let is_whole = contents.problems.is_empty() && contents.pieces.iter().all(|piece| matches!(piece, Chunk::Bytes(_)));
     let stored_bytes = contents.sources.iter().map(|(_, bytes)| bytes).sum();
     let bytes = contents.into_bytes();
-    if !is_whole || bytes.is_empty() || bounds::readable(&bytes, stored_bytes) < bytes.len() {
-        return None;
+    if !is_whole || bytes.is_empty() {
+        return Err(Uncountable::Missing);
+    }
+    if bounds::readable(&bytes, stored_bytes) < bytes.len() {
+        return Err(Uncountable::TooLarge);
     }
     let mut tally = Tally::after(before);
-    tally.add(&agent::find(agent)?.parse(&bytes));
-    Some((tally, bytes))
+    tally.add(&agent::find(agent).ok_or(Uncountable::Missing)?.parse(&bytes));
+    Ok((tally, bytes))
 }

@@ -1,8 +1,17 @@
-//! The configuration of redaction: `shiftlog.redact` and `shiftlog.redact.*`.
+//! The configuration of redaction, `shiftlog.redact` and `shiftlog.redact.*`, and names without secrets.
+
+use bstr::BString;
+use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Result};
 use crate::git::{Repository, git};
+use crate::hex::hex;
 use crate::redact::{Redactor, Settings};
+use crate::transcript::SessionKey;
+
+/// What stands in front of the digest of a name that is not shown, and how much of the digest follows.
+const HIDDEN: &str = "hidden-";
+const HIDDEN_BYTES: usize = 12;
 
 /// Makes the redactor that the repository's configuration describes.
 ///
@@ -45,6 +54,38 @@ pub fn scanner_outside() -> Result<Redactor> {
 pub fn of_pattern(pattern: &str) -> Result<Redactor> {
     let patterns = vec![("purged".to_owned(), pattern.to_owned())];
     Redactor::new(&Settings { patterns, has_patterns_alone: true, ..Settings::default() })
+}
+
+/// Returns text without secrets.
+pub fn clean(redactor: &Redactor, text: &str) -> String {
+    let lines = BString::from(format!("{text}\n"));
+    let (clean, _) = redactor.redact(&lines);
+    let clean = String::from_utf8_lossy(&clean).into_owned();
+    clean.strip_suffix('\n').map(str::to_owned).unwrap_or(clean)
+}
+
+/// Returns the name of a session without secrets: of a part that has one, a digest stands in its place. The names of sub-agents
+/// begin with that of their session as before.
+pub fn clean_key(redactor: &Redactor, key: &SessionKey) -> SessionKey {
+    let has_secret = |text: &str| clean(redactor, text) != text;
+    let part = |text: &str| match has_secret(text) {
+        true => format!("{HIDDEN}{}", hex(&Sha256::digest(text.as_bytes())[..HIDDEN_BYTES])),
+        false => text.to_owned(),
+    };
+    let id = match key.parent_id().and_then(|parent| Some((parent, key.id.strip_prefix(parent)?.strip_prefix('.')?))) {
+        // A secret can have a dot in it.
+        Some((parent, own)) if has_secret(&key.id) && !has_secret(parent) => {
+            format!("{parent}.{}", part(&format!("{parent}.{own}")))
+        }
+        Some((parent, own)) => format!("{}.{}", part(parent), part(own)),
+        None => part(&key.id),
+    };
+    SessionKey::new(part(&key.agent), id)
+}
+
+/// Says whether a name is what [`clean_key`] returns for one with a secret.
+pub fn is_hidden(name: &SessionKey) -> bool {
+    name.agent.starts_with(HIDDEN) || name.id.split('.').any(|part| part.starts_with(HIDDEN))
 }
 
 fn settings(repo: &Repository) -> Result<Settings> {

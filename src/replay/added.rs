@@ -11,8 +11,8 @@ use super::{Certainty, Explainer};
 use crate::error::Result;
 use crate::git::{BlameRequest, BlamedCommit, BlamedFile, BlamedLines, Commit, ObjectId, Paths};
 use crate::progress::Tell;
-use crate::record::Reader;
-use crate::stats::{Lines, Source};
+use crate::record::{Reader, Uncountable};
+use crate::stats::{Lines, Source, Unread};
 use crate::transcript::SessionKey;
 
 /// The lines that commits add, by what wrote them.
@@ -20,8 +20,8 @@ use crate::transcript::SessionKey;
 pub struct Added {
     /// The lines, in the order of their commits.
     pub lines: Vec<Lines>,
-    /// How many commits have records whose words are not all here.
-    pub lacking: usize,
+    /// How many commits have records whose words could not all be read.
+    pub unread: Unread,
     /// Problems: what could not be read or was left out.
     pub problems: Vec<String>,
 }
@@ -44,7 +44,7 @@ pub fn added(reader: &Reader<'_>, commits: &[Commit], paths: Option<&Paths>, tel
         // What was read of a commit is of no use for the next one.
         let mut explainer = Explainer::new(reader, None, None).without_prompts().with_edits(edits.take());
         let mut lacking: Vec<String> = Vec::new();
-        let mut is_lacking = false;
+        let (mut is_lacking, mut is_too_large) = (false, false);
         for file in of_commit {
             let mut found: Vec<Lines> = Vec::new();
             let previous = commits[at].parent_ids.first().copied().zip(file.before.clone());
@@ -52,6 +52,7 @@ pub fn added(reader: &Reader<'_>, commits: &[Commit], paths: Option<&Paths>, tel
                 let lines = lines_of(commit_id, &file.path, previous.clone(), start, count);
                 for (offset, line) in explainer.explain(&lines)?.into_iter().enumerate() {
                     let problems = &line.source.problems;
+                    is_too_large |= line.source.is_too_large;
                     is_lacking |= line.source.lack.is_some() || !problems.is_empty();
                     if lacking.len() < problems.len() {
                         lacking.clone_from(problems);
@@ -82,7 +83,11 @@ pub fn added(reader: &Reader<'_>, commits: &[Commit], paths: Option<&Paths>, tel
             }
             added.lines.append(&mut found);
         }
-        added.lacking += usize::from(is_lacking);
+        match (is_too_large, is_lacking) {
+            (true, _) => added.unread.add(Uncountable::TooLarge),
+            (false, true) => added.unread.add(Uncountable::Missing),
+            (false, false) => {}
+        }
         edits = explainer.edits();
         // Each commit may lack another object; how many do is reported once.
         let is_other = |told: &&String| !lacking.iter().any(|problem| told.starts_with(problem));

@@ -27,6 +27,8 @@ pub struct Source {
     pub problems: Vec<String>,
     /// Why there are no words of some session although nothing is damaged.
     pub lack: Option<MissingWords>,
+    /// Whether words are left out because there are too many to read here.
+    pub is_too_large: bool,
     /// Whether a session has more before what was read: an earlier commit has it.
     pub has_more_before: bool,
 }
@@ -57,6 +59,7 @@ impl Source {
             let summary = conversation.summary;
             source.has_more_before |= !is_whole && summary.since.is_some();
             source.lack = source.lack.or(conversation.lack);
+            source.is_too_large |= conversation.is_too_large;
             if conversation.lack.is_none() {
                 source.problems.append(&mut conversation.problems);
             }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use super::key::Origin;
-use super::{Distinct, Entry, Uncounted, distinct};
+use super::{Distinct, Entry, Uncounted, Unread, distinct};
 use crate::error::Result;
 use crate::git::date::Time;
 use crate::git::{Commit, ObjectId};
@@ -69,24 +69,27 @@ fn names_model(summary: &Summary, part: &str) -> bool {
 
 impl Collected {
     /// Adds the sessions in the archive that no commit has, as far as they fit the agent, the session and the dates of a query.
-    /// Returns how many of them lack words.
+    /// Returns how many of them cannot be read.
     ///
     /// # Errors
     ///
     /// If the notes or the archive cannot be read.
-    pub fn add_unrecorded(&mut self, reader: &Reader<'_>, query: &Query) -> Result<usize> {
+    pub fn add_unrecorded(&mut self, reader: &Reader<'_>, query: &Query) -> Result<Unread> {
         let mut sessions: Vec<_> = reader.unrecorded()?.into_iter().collect();
         sessions.sort_by(|(a, _), (b, _)| (&a.agent, &a.id).cmp(&(&b.agent, &b.id)));
-        let mut lacking = 0;
+        let mut unread = Unread::default();
         for (key, segment_id) in sessions {
             let is_chosen = query.agent.as_ref().is_none_or(|agent| *agent == key.agent)
                 && query.session.as_ref().is_none_or(|start| key.is_within(start));
             if !is_chosen {
                 continue;
             }
-            let Some(summary) = reader.counted(&key, None, &segment_id.to_string(), None) else {
-                lacking += 1;
-                continue;
+            let summary = match reader.counted(&key, None, &segment_id.to_string(), None, &mut { u64::MAX }) {
+                Ok(summary) => summary,
+                Err(why) => {
+                    unread.add(why);
+                    continue;
+                }
             };
             let seconds = Time::parse_rfc3339(&summary.time).map_or(0, |time| time.seconds);
             let is_within =
@@ -95,7 +98,7 @@ impl Collected {
                 self.entries.push(Entry::of(None, summary));
             }
         }
-        Ok(lacking)
+        Ok(unread)
     }
 
     /// Returns where a record belongs; `branches` are those of commits.

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::git::date::Time;
 use crate::git::{Commit, ObjectId};
 use crate::record::{Query, Reader};
+use crate::redact::Redactor;
 use crate::transcript::{ModelUsage, SessionKey, Tokens};
 
 /// The sums of a group.
@@ -128,12 +129,12 @@ fn count(found: &Collected, keys: &[Key], prices: &Prices, branches: &HashMap<Ob
 
 impl Counted {
     /// Takes secrets out of the values of all groups and the names of models: they are handed on with the counts.
-    pub fn clean(&mut self, keys: &[Key], clean: impl Fn(&str) -> String) {
+    pub fn clean(&mut self, keys: &[Key], redactor: &Redactor) {
         for group in &mut self.groups {
-            clean_values(keys, &mut group.values, &clean);
-            group.sum.clean_unpriced(&clean);
+            clean_values(keys, &mut group.values, redactor);
+            group.sum.clean_unpriced(redactor);
         }
-        self.total.clean_unpriced(&clean);
+        self.total.clean_unpriced(redactor);
     }
 }
 
@@ -170,8 +171,8 @@ impl Sum {
         }
     }
 
-    fn clean_unpriced(&mut self, clean: impl Fn(&str) -> String) {
-        self.unpriced = self.unpriced.iter().map(|model| clean(model)).collect();
+    fn clean_unpriced(&mut self, redactor: &Redactor) {
+        self.unpriced = self.unpriced.iter().map(|model| redactor.without_secrets(model).into_owned()).collect();
     }
 
     /// Says whether a count was so large that it is cut.

@@ -6,6 +6,8 @@ use bstr::ByteSlice as _;
 use jiff::civil::Date;
 
 use crate::git::{Commit, date};
+use crate::record::redaction;
+use crate::redact::Redactor;
 use crate::transcript::{ModelUsage, SessionKey};
 
 /// A key by which records are grouped.
@@ -122,11 +124,14 @@ fn week(day: &str) -> String {
     format!("{}-W{:02}", week.year(), week.week())
 }
 
-/// Cleans the values of a group, such as names of models and branches, which can have secrets; ids of commits stay.
-pub fn clean_values(keys: &[Key], values: &mut [String], clean: impl Fn(&str) -> String) {
+/// Takes secrets out of the values of a group, such as names of models and branches. Ids of commits stay. A session whose id
+/// is a secret has the name that pages give it, so that two of them remain two groups.
+pub fn clean_values(keys: &[Key], values: &mut [String], redactor: &Redactor) {
     for (at, value) in values.iter_mut().enumerate() {
-        if keys.get(at) != Some(&Key::Commit) {
-            *value = clean(value);
+        match keys.get(at) {
+            Some(Key::Commit) => {}
+            Some(Key::Session) => *value = redaction::clean_key(redactor, &SessionKey::new("", &*value)).id,
+            _ => *value = redactor.without_secrets(value).into_owned(),
         }
     }
 }

@@ -15,6 +15,7 @@ mod price;
 mod row;
 mod share;
 mod tools;
+mod unread;
 mod words;
 
 pub use self::collect::{Collected, collect, shorten};
@@ -26,4 +27,5 @@ pub use self::once::{Distinct, Uncounted, distinct};
 pub use self::price::{Cost, Prices, cost_of};
 pub use self::row::Row;
 pub use self::tools::{CallSum, CountedCalls, counted_calls};
+pub use self::unread::Unread;
 pub use self::words::read_words;

@@ -8,38 +8,40 @@
 mod line;
 mod tree;
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
-use self::line::Ends;
-use self::tree::{Head, Words};
+use self::line::{Ends, LeftOver, NotedRecord};
+use self::tree::{SegmentHead, SessionLookup, TreeChoice};
 use crate::git::ObjectId;
-use crate::record::{Reader, Summary};
+use crate::record::{READ_LIMIT, Reader, Summary, Uncountable};
 use crate::transcript::SessionKey;
 
-/// The most stretches that one query counts from their words. Real repositories have a few.
+/// One query reads the words of at most so many stretches to count them. Real repositories have a few.
 const MAX_CUTS: usize = 256;
-/// The most bytes of transcripts that are read for them, and that are compared with each other.
+/// One query unpacks at most so many bytes to count stretches, and as many again to compare transcripts.
 const MAX_CUT_BYTES: u64 = 256 << 20;
 
-/// What could not be counted as it should be.
+/// How many records, and parts of records, could not be counted exactly.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Uncounted {
-    /// How many stretches of records count nowhere because their words are not here.
+    /// The stretches that count nowhere because their words are not here.
     pub missing: usize,
-    /// How many are more than one query counts from their words.
+    /// The stretches that count nowhere because their words are too many to read.
+    pub too_large: usize,
+    /// The stretches that count nowhere because the query has too many of them; see [`MAX_CUTS`] and [`MAX_CUT_BYTES`].
     pub beyond: usize,
-    /// How many records may have words beside others that count nowhere: only the words could tell.
+    /// The records that are not counted, although they may have words that no other record has. Their words are not here.
     pub doubtful: usize,
-    /// How many records may count words that others have: only the words could tell.
+    /// The records that are counted, although another record may count the same words. Their words are not here.
     pub repeated: usize,
 }
 
 impl Uncounted {
     /// Says whether the sums are less than they may be.
     pub fn is_at_least(self) -> bool {
-        self.missing + self.beyond + self.doubtful > 0
+        self.missing + self.too_large + self.beyond + self.doubtful > 0
     }
 
     /// Returns the sum of both.
@@ -47,6 +49,7 @@ impl Uncounted {
     pub fn plus(self, other: Uncounted) -> Uncounted {
         Uncounted {
             missing: self.missing + other.missing,
+            too_large: self.too_large + other.too_large,
             beyond: self.beyond + other.beyond,
             doubtful: self.doubtful + other.doubtful,
             repeated: self.repeated + other.repeated,
@@ -66,6 +69,9 @@ impl Uncounted {
             _ => Some(format!("{count} records {several}; their transcripts are not here")),
         };
         let missing = parts(self.missing, ["its words are not here", "their words are not here"]);
+        let too_large = format!("too large to be read here ({READ_LIMIT})");
+        let too_large = [format!("its words are {too_large}"), format!("their words are {too_large}")];
+        let too_large = parts(self.too_large, too_large.each_ref().map(String::as_str));
         let beyond = parts(self.beyond, ["too many records overlap"; 2]);
         let doubtful = records(
             self.doubtful,
@@ -78,18 +84,18 @@ impl Uncounted {
             self.repeated,
             ["may count words that another record counts too", "may count words that other records count too"],
         );
-        missing.into_iter().chain(beyond).chain(doubtful).chain(repeated).collect()
+        missing.into_iter().chain(too_large).chain(beyond).chain(doubtful).chain(repeated).collect()
     }
 }
 
-/// What counts of some records.
+/// Records of which no two have the same words.
 #[derive(Debug)]
 pub struct Distinct<T> {
-    /// What counts: records, and parts of records. Each has the value of its record.
+    /// Whole records, and stretches of records, each with the value of its record.
     pub records: Vec<(T, Summary)>,
-    /// The records that count less than they should, without their counts.
+    /// The records that have a stretch in [`Distinct::uncounted`], each with all its counts set to nothing.
     pub lacking: Vec<(T, Summary)>,
-    /// How many these are, and why.
+    /// What could not be counted exactly.
     pub uncounted: Uncounted,
 }
 
@@ -101,31 +107,33 @@ pub fn distinct<T: Copy>(
     commit_id: impl Fn(T) -> ObjectId,
 ) -> Distinct<T> {
     let summaries: Vec<&Summary> = records.iter().map(|(_, summary)| summary).collect();
-    let compared = std::cell::Cell::new(MAX_CUT_BYTES);
-    let recorded = OnceCell::new();
+    let room = Cell::new(MAX_CUT_BYTES);
+    let noted = OnceCell::new();
+    let noted = || noted.get_or_init(|| noted_records(reader));
     let header = |key: &SessionKey, segment: &str| {
         let header = reader.segment_header(key, segment)?;
-        Some(Head {
+        Some(SegmentHead {
             keep: header.keep,
             end: header.total_bytes(),
             sha256: header.sha256.clone(),
             parent: header.parent,
         })
     };
-    let told = Told {
+    let lookup = Lookup {
         end: &|key, segment| {
-            let told =
-                || recorded.get_or_init(|| ends_in_notes(reader)).get(&(key.clone(), segment.to_owned())).copied();
-            header(key, segment).map(|head| (head.end, line::mark(&head.sha256))).or_else(told)
+            let of_note = || NotedRecord::find(noted().get(key)?, segment)?.end;
+            header(key, segment).map(|head| (head.end, line::mark(&head.sha256))).or_else(of_note)
         },
         head: &header,
         common: &|key, texts, from| {
-            let common = reader.common_bytes(key, texts, from, compared.get())?;
-            compared.set(compared.get().saturating_sub(common - from));
-            Some(common)
+            let mut left = room.get();
+            let common = reader.common_bytes(key, texts, from, &mut left);
+            room.set(left);
+            common
         },
+        noted: &|key| noted().get(key).map_or(&[], Vec::as_slice),
     };
-    let chosen = chosen(&summaries, &told);
+    let chosen = chosen(&summaries, &lookup);
     let mut uncounted =
         Uncounted { beyond: chosen.beyond.len(), doubtful: chosen.doubtful.len(), ..Uncounted::default() };
     uncounted.repeated = chosen.repeated;
@@ -135,31 +143,32 @@ pub fn distinct<T: Copy>(
     for Cut { record, stretch } in chosen.cuts {
         let (value, summary) = &records[record];
         let (key, bytes) = (&summary.key, stretch.bytes(|segment| header(&summary.key, segment).map(|head| head.end)));
-        let is_within = bytes.and_then(|bytes| room.checked_sub(bytes));
-        room = is_within.unwrap_or(room);
+        let is_within = bytes.is_some_and(|bytes| bytes <= room);
         let commit_id = commit_id(*value);
-        let cut = match (&stretch, is_within) {
-            (_, None) => None,
-            (Stretch::Segments { since, through }, _) => {
-                reader.counted(key, since.as_deref(), through, Some(commit_id))
+        let cut = match &stretch {
+            _ if !is_within => Err(None),
+            Stretch::Segments { since, through } => {
+                reader.counted(key, since.as_deref(), through, Some(commit_id), &mut room).map_err(Some)
             }
-            (Stretch::Bytes { range, is_first }, _) => {
+            Stretch::Bytes { range, is_first } => {
                 let since = summary.since.clone().filter(|_| *is_first);
                 let cut = reader.counted_between(
                     key,
                     summary.through.as_deref().unwrap_or_default(),
                     range.clone(),
                     commit_id,
+                    &mut room,
                 );
-                cut.map(|cut| Summary { since, ..cut })
+                cut.map(|cut| Summary { since, ..cut }).map_err(Some)
             }
         };
         match cut {
-            Some(cut) => cuts.entry(record).or_default().push(Summary { time: summary.time.clone(), ..cut }),
-            None => {
+            Ok(cut) => cuts.entry(record).or_default().push(named_as(summary, cut)),
+            Err(why) => {
                 lacking.push(record);
-                match bytes {
-                    Some(_) if is_within.is_none() => uncounted.beyond += 1,
+                match (why, bytes) {
+                    (None, Some(_)) => uncounted.beyond += 1,
+                    (Some(Uncountable::TooLarge), _) => uncounted.too_large += 1,
                     _ => uncounted.missing += 1,
                 }
             }
@@ -176,28 +185,42 @@ pub fn distinct<T: Copy>(
     Distinct { records: counted, lacking, uncounted }
 }
 
-/// Returns where the records of all notes end. Those that a query chooses can begin where others end that it does not choose.
-fn ends_in_notes(reader: &Reader<'_>) -> HashMap<(SessionKey, String), (u64, u128)> {
+/// Returns a stretch that was counted from its words with the time of its record, and with the model of the record where the
+/// words name none: some agents tell it to their hooks alone.
+fn named_as(summary: &Summary, mut stretch: Summary) -> Summary {
+    let models = stretch.usage.iter_mut().map(|usage| &mut usage.model).chain([&mut stretch.model]);
+    models.filter(|model| model.is_none()).for_each(|model| *model = summary.only_model().map(str::to_owned));
+    Summary { time: summary.time.clone(), ..stretch }
+}
+
+/// Returns where the records of all notes begin and end, by session. A record that a query chooses can begin where a record
+/// ends that it does not choose.
+fn noted_records(reader: &Reader<'_>) -> HashMap<SessionKey, Vec<NotedRecord>> {
     let noted = reader.noted().unwrap_or_default();
     let notes = noted.values().filter_map(|blob_ids| reader.note_of_blobs(blob_ids).ok());
-    let end = |summary: Summary| {
-        let end = (summary.bytes, line::mark(&summary.sha256));
-        Some(((summary.key, summary.through?), end)).filter(|_| summary.bytes > 0)
-    };
-    notes.flat_map(|note| note.summaries()).filter_map(end).collect()
+    let mut records: HashMap<SessionKey, Vec<NotedRecord>> = HashMap::new();
+    for summary in notes.flat_map(|note| note.summaries()) {
+        let Some(through) = summary.through else { continue };
+        let end = Some((summary.bytes, line::mark(&summary.sha256))).filter(|_| summary.bytes > 0);
+        records.entry(summary.key).or_default().push(NotedRecord { since: summary.since, through, end });
+    }
+    records.values_mut().for_each(|records| NotedRecord::sort(records));
+    records
 }
 
 type EndOf<'a> = dyn Fn(&SessionKey, &str) -> Option<(u64, u128)> + 'a;
 type CommonOf<'a> = dyn Fn(&SessionKey, [&str; 2], u64) -> Option<u64> + 'a;
 
-/// What the archive tells, and the notes of other commits.
-struct Told<'a> {
+/// Looks things up in the archive, and in the notes of all commits.
+struct Lookup<'a> {
     /// Returns the length of a session's transcript at the end of a segment, and a mark of its words.
     end: &'a EndOf<'a>,
     /// Returns what a segment says.
-    head: &'a dyn Fn(&SessionKey, &str) -> Option<Head>,
+    head: &'a dyn Fn(&SessionKey, &str) -> Option<SegmentHead>,
     /// Returns how many bytes two transcripts have in common, which are known to be the same up to a position.
     common: &'a CommonOf<'a>,
+    /// Returns the records of a session in all notes.
+    noted: &'a dyn Fn(&SessionKey) -> &'a [NotedRecord],
 }
 
 /// Which records count whole, and which in part.
@@ -247,7 +270,7 @@ impl Stretch {
 
 /// Chooses what counts of records, those of the newest commit first. The archive is asked only where records do not follow each
 /// other.
-fn chosen(summaries: &[&Summary], told: &Told<'_>) -> Chosen {
+fn chosen(summaries: &[&Summary], lookup: &Lookup<'_>) -> Chosen {
     let mut chosen = Chosen { is_whole: vec![true; summaries.len()], ..Chosen::default() };
     let mut sessions: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     let mut earlier = HashSet::new();
@@ -260,12 +283,12 @@ fn chosen(summaries: &[&Summary], told: &Told<'_>) -> Chosen {
         }
     }
     for records in sessions.into_values().filter(|records| records.len() > 1) {
-        choose_of_session(summaries, &records, told, &mut chosen);
+        choose_of_session(summaries, &records, lookup, &mut chosen);
     }
     chosen
 }
 
-fn choose_of_session(summaries: &[&Summary], records: &[usize], told: &Told<'_>, chosen: &mut Chosen) {
+fn choose_of_session(summaries: &[&Summary], records: &[usize], lookup: &Lookup<'_>, chosen: &mut Chosen) {
     let mut ends: Ends<'_> = HashMap::new();
     for record in records {
         let summary = summaries[*record];
@@ -273,48 +296,52 @@ fn choose_of_session(summaries: &[&Summary], records: &[usize], told: &Told<'_>,
             ends.entry(through).or_insert_with(|| (summary.bytes, line::mark(&summary.sha256)));
         }
     }
-    let (mut ways, is_known) = line::ways(summaries, records, &ends, &mut chosen.is_whole);
-    if ways.len() < 2 || line::are_one_path(&ways) {
+    let (mut spans, is_known) = line::spans(summaries, records, &ends, &mut chosen.is_whole);
+    if spans.len() < 2 || line::are_one_path(&spans) {
         return;
     }
     let key = &summaries[records[0]].key;
     if !is_known {
         for record in records {
             let since = summaries[*record].since.as_deref().filter(|since| !ends.contains_key(since));
-            ends.extend(since.and_then(|since| Some((since, (told.end)(key, since)?))));
+            ends.extend(since.and_then(|since| Some((since, (lookup.end)(key, since)?))));
         }
-        ways = line::ways(summaries, records, &ends, &mut chosen.is_whole).0;
+        spans = line::spans(summaries, records, &ends, &mut chosen.is_whole).0;
     }
-    if line::are_apart(&ways) {
-        return;
-    }
-    let choice = line::choose(summaries, records, &ways, &ends);
-    let words =
-        Words { head: &|segment| (told.head)(key, segment), common: &|texts, from| (told.common)(key, texts, from) };
-    let exact = if choice.is_sure() { None } else { tree::choose(summaries, &ways, &words) };
+    let choice = line::choose(summaries, records, &spans, &ends);
+    let words = SessionLookup {
+        head: &|segment| (lookup.head)(key, segment),
+        common: &|texts, from| (lookup.common)(key, texts, from),
+    };
+    let is_proven = choice.is_sure() && tree::are_uncut(summaries, &spans, &choice.whole, &words);
+    let exact = if is_proven { None } else { tree::choose(summaries, &spans, &words) };
     let mut cut = |record: usize, stretch: Option<Stretch>| match stretch.filter(|_| chosen.cuts.len() < MAX_CUTS) {
         Some(stretch) => chosen.cuts.push(Cut { record, stretch }),
         None => chosen.beyond.push(record),
     };
     let whole = match exact {
-        Some(tree::Choice { whole, stretches }) => {
-            for (way, range, is_first) in stretches {
-                cut(ways[way].record, Some(Stretch::Bytes { range, is_first }));
+        Some(TreeChoice { whole, stretches }) => {
+            for (span, range, is_first) in stretches {
+                cut(spans[span].record, Some(Stretch::Bytes { range, is_first }));
             }
             whole
         }
         None => {
-            for line::Stretch { way, since, through } in choice.stretches {
+            for LeftOver { span, since, through } in choice.stretches {
                 let since = since.map(str::to_owned);
-                cut(ways[way].record, through.map(|through| Stretch::Segments { since, through: through.to_owned() }));
+                cut(
+                    spans[span].record,
+                    through.map(|through| Stretch::Segments { since, through: through.to_owned() }),
+                );
             }
-            chosen.doubtful.extend(choice.doubtful.iter().map(|way| ways[*way].record));
-            chosen.repeated += choice.may_repeat.len();
+            chosen.doubtful.extend(choice.doubtful.iter().map(|span| spans[*span].record));
+            let unrelated = || line::unrelated(&spans, &choice.whole, (lookup.noted)(key));
+            chosen.repeated += choice.may_repeat.len() + if is_proven { 0 } else { unrelated() };
             choice.whole
         }
     };
-    for (way, is_whole) in ways.iter().zip(whole) {
-        chosen.is_whole[way.record] = is_whole;
+    for (span, is_whole) in spans.iter().zip(whole) {
+        chosen.is_whole[span.record] = is_whole;
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::branch::branches_of;
 use super::words::each_record;
-use super::{Collected, Key};
+use super::{Collected, Key, Unread};
 use crate::error::Result;
 use crate::record::{Conversation, Reader};
 use crate::transcript::{ModelUsage, Part, SessionKey};
@@ -39,8 +39,8 @@ pub struct CountedCalls {
     pub total: CallSum,
     /// Prompts that were taken back, with what was answered to them.
     pub abandoned: u64,
-    /// How many records have no words here.
-    pub lacking: usize,
+    /// How many records have words that could not be read.
+    pub unread: Unread,
 }
 
 /// A call of a tool, or its result.
@@ -90,7 +90,7 @@ pub fn counted_calls(
     let mut waiting: HashMap<(SessionKey, String), Option<usize>> = HashMap::new();
     let mut seen = HashSet::new();
     let read = |_: &Reader<'_>, _: usize, conversation: &Conversation| steps(conversation);
-    counted.lacking = each_record(reader, found, read, |entry, (steps, abandoned)| {
+    counted.unread = each_record(reader, found, read, |entry, (steps, abandoned)| {
         let key = &found.entries[entry].summary.key;
         let mut own: HashMap<(Option<String>, String), usize> = HashMap::new();
         let mut latest = None;

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
-use super::{Answer, Collected, Used};
+use super::{Answer, Collected, Unread, Used};
 use crate::error::{Error, Result};
 use crate::git::Repository;
 use crate::record;
@@ -20,12 +20,12 @@ const LARGE_BYTES: u64 = 4 << 20;
 
 /// Replaces the tokens of records by those of the answers in their words. An answer that several sessions have, as after a
 /// fork, counts once, in the oldest record; an answer that a commit cuts in two counts in both records with its parts. Records
-/// whose words are not here keep their tokens; their number is returned.
+/// whose words cannot be read keep their tokens; their number is returned.
 ///
 /// # Errors
 ///
 /// If a note cannot be read.
-pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<usize> {
+pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<Unread> {
     let summaries = found.entries.iter().filter(|entry| !entry.is_lacking).map(|entry| &entry.summary);
     let ends = summaries.filter_map(|summary| {
         let end =
@@ -40,7 +40,7 @@ pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<usize> {
         (answers(conversation), before(reader, &entry.summary, &ends), edits)
     };
     let mut counted = Vec::new();
-    let lacking = each_record(reader, found, read, |index, read| counted.push((index, read)))?;
+    let unread = each_record(reader, found, read, |index, read| counted.push((index, read)))?;
     let mut seen = Seen::new();
     for (index, (answers, before, edits)) in counted {
         let entry = &mut found.entries[index];
@@ -52,7 +52,7 @@ pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<usize> {
         entry.used = new_tokens(&entry.summary.key, answers, &before, &mut seen);
         entry.summary.edits = edits.unwrap_or_else(|| std::mem::take(&mut entry.summary.edits));
     }
-    Ok(lacking)
+    Ok(unread)
 }
 
 /// Where what counts of a record ends.
@@ -82,13 +82,13 @@ fn before(reader: &Reader<'_>, summary: &Summary, ends: &HashSet<(&SessionKey, E
 }
 
 /// Reads the words of each record that a commit has in several threads, and gives what `read` makes of them to `visit` with the
-/// index of the record, those of the oldest commit first. Returns how many records have no words here.
+/// index of the record, those of the oldest commit first. Returns how many records have words that could not be read.
 pub(super) fn each_record<T: Send>(
     reader: &Reader<'_>,
     found: &Collected,
     read: impl Fn(&Reader<'_>, usize, &Conversation) -> T + Sync,
     mut visit: impl FnMut(usize, T),
-) -> Result<usize> {
+) -> Result<Unread> {
     let mut by_commit: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, entry) in found.entries.iter().enumerate() {
         if let Some(commit) = entry.commit.filter(|_| !entry.is_lacking) {
@@ -124,20 +124,20 @@ pub(super) fn each_record<T: Send>(
         Ok(done)
     })?;
     done.sort_by_key(|(job, _)| *job);
-    let mut lacking = 0;
+    let mut unread = Unread::default();
     for (_, read) in done {
-        lacking += read.lacking;
+        unread = unread.plus(read.unread);
         read.records.into_iter().for_each(|(index, read)| visit(index, read));
     }
-    Ok(lacking)
+    Ok(unread)
 }
 
 /// What was read of a commit.
 struct ReadRecords<T> {
     /// The indexes of records, each with what was made of its words.
     records: Vec<(usize, T)>,
-    /// How many records have no words here.
-    lacking: usize,
+    /// How many records have words that could not be read.
+    unread: Unread,
 }
 
 /// Reads the words of some records of a commit.
@@ -148,8 +148,9 @@ fn read_commit<T>(
     indexes: &[usize],
     read: impl Fn(&Reader<'_>, usize, &Conversation) -> T,
 ) -> Result<ReadRecords<T>> {
-    let mut records = Vec::new();
+    let (mut records, mut too_large) = (Vec::new(), 0);
     let mut tell = |index: usize, conversation: &Conversation| {
+        too_large += usize::from(conversation.is_too_large && !conversation.is_damaged());
         if conversation.problems.is_empty() && !conversation.messages.is_empty() {
             records.push((index, read(reader, index, conversation)));
         }
@@ -173,8 +174,8 @@ fn read_commit<T>(
             Ok(ControlFlow::Continue(()))
         })?;
     }
-    let lacking = indexes.len() - records.len();
-    Ok(ReadRecords { records, lacking })
+    let unread = Unread { missing: indexes.len() - records.len() - too_large, too_large };
+    Ok(ReadRecords { records, unread })
 }
 
 /// The answers that were seen, by the names of [`names`], with the tokens that were counted for each.

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use crate::error::Result;
 use crate::git::{ObjectId, Order, Range, Repository};
 use crate::notes;
-use crate::record::{Note, Record};
+use crate::record::{Headers, Note, Reader, Record};
 
-/// Returns, by commit, the records that a notes ref lost in a race and does not have now.
+/// Returns, by commit, the records that a notes ref lost in a race and does not have now, alone or within another record.
 ///
 /// # Errors
 ///
@@ -16,6 +16,7 @@ pub fn lost_records(repo: &Repository, notes_ref: &str) -> Result<BTreeMap<Objec
     let mut lost: BTreeMap<ObjectId, Vec<Record>> = BTreeMap::new();
     let Some(tip) = repo.tip(notes_ref)? else { return Ok(lost) };
     let range = Range { tips: vec![tip.commit_id], hidden: Vec::new() };
+    let reader = Reader::new(repo, Some(notes_ref));
     let records = |tree_id, id| -> Result<Vec<Record>> {
         let note = notes::get_at(repo, tree_id, id)?.unwrap_or_default();
         Ok(Note::parse_for_showing(&note).records().cloned().collect())
@@ -46,11 +47,11 @@ pub fn lost_records(repo: &Repository, notes_ref: &str) -> Result<BTreeMap<Objec
             let kept = records(commit.tree_id, annotated_id)?;
             let mut now = records(tip.tree_id, annotated_id)?;
             now.extend(removed.get(&annotated_id).into_iter().flatten().cloned());
-            let is_there = |list: &[Record], record: &Record| list.iter().any(|known| known.covers(record));
-            let gone = records(before, annotated_id)?
-                .into_iter()
-                .filter(|record| !is_there(&kept, record) && !is_there(&now, record));
-            let gone: Vec<Record> = gone.collect();
+            let mut headers = Headers::new();
+            let mut has =
+                |known: &Record, record: &Record| known.covers(record) || reader.contains(known, record, &mut headers);
+            let mut gone = records(before, annotated_id)?;
+            gone.retain(|record| !kept.iter().chain(&now).any(|known| has(known, record)));
             if !gone.is_empty() {
                 lost.entry(annotated_id).or_default().extend(gone);
             }

@@ -10,7 +10,7 @@ use bstr::ByteSlice as _;
 use super::Server;
 use super::asked::Values;
 use crate::error::{Error, Kind, Result};
-use crate::export::{Pages, Selection, Wanted, clean, clean_commit, clean_key, clean_summary, is_hidden, read_commit};
+use crate::export::{Pages, Selection, Wanted, clean_commit, clean_summary, read_commit};
 use crate::find::{self, Case, Effort, Limits, Terms};
 use crate::git::date::Time;
 use crate::git::{self, BlameRequest, Branch, Commit, ObjectId, Paths, Range, Repository};
@@ -19,7 +19,8 @@ use crate::pretty::html::{
     search_page, stats_page,
 };
 use crate::pretty::{Statistics, count};
-use crate::record::{Query, Reader, Words, redaction};
+use crate::record::redaction::{self, clean, clean_key, is_hidden};
+use crate::record::{Query, Reader, Words};
 use crate::redact::Redactor;
 use crate::replay::Explainer;
 use crate::stats::{self, Key, Prices, cost_of};
@@ -438,7 +439,7 @@ pub fn stats(visit: &Visit<'_>, values: &Values) -> Result<Vec<u8>> {
     let (prices, unread) = visit.prices();
     let found = stats::collect(&visit.reader, &query)?;
     let mut counted = stats::counted(&visit.reader, &query, &found, &keys, &prices)?;
-    counted.clean(&keys, |text| visit.clean(text));
+    counted.clean(&keys, &visit.redactor);
     let of = Statistics { counted: &counted, keys: &keys, prices: Some(&prices) };
     let mut short = visit.repo.names();
     let mut name = |(key, value): (&Key, &String)| match visit.repo.parse_id(value).filter(|_| *key == Key::Commit) {

@@ -9,10 +9,9 @@ use super::pages::Visit;
 use super::sending::{Answer, Form, Outgoing};
 use super::{Server, pages};
 use crate::error::{Error, Kind, Result};
-use crate::export::clean;
 use crate::git::Repository;
 use crate::pretty::html::{Outlet, PageOptions, Span, Theme, notice_page};
-use crate::record::redaction;
+use crate::record::redaction::{self, clean};
 
 /// Makes pages. The repository is opened for each, so that they show it as it is.
 pub struct Site {

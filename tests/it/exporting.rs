@@ -1,5 +1,6 @@
 //! `git shiftlog export`: pages and Markdown as files.
 
+mod links;
 pub mod secrets;
 pub mod session_ids;
 

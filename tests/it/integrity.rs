@@ -156,6 +156,35 @@ fn a_record_that_stock_git_overwrote_comes_back() {
 }
 
 #[test]
+fn a_record_that_a_joined_one_contains_is_not_lost() {
+    let scratch = Scratch::set_up();
+    scratch.git(["switch", "-q", "-c", "topic"]).ok();
+    let session = scratch.session("s1");
+    for name in ["one", "two"] {
+        session.prompt(&format!("make {name}"));
+        session.edits(&format!("{name}.txt"), "words\n");
+        session.commits(&format!("add {name}"));
+    }
+    let notes = |args: &[&str]| scratch.git([&["notes", "--ref=shiftlog"], args].concat()).ok();
+    let inner = notes(&["show", "HEAD"]);
+    scratch.git(["switch", "-q", "main"]).ok();
+    scratch.git(["merge", "-q", "--squash", "topic"]).ok();
+    scratch.git(["commit", "-q", "-m", "both"]).ok();
+    scratch.shiftlog("remap", ["-q"]);
+    let joined = notes(&["show", "HEAD"]);
+    // The note had the record of the second commit, and a racing 'git notes append' has written the joined one over it.
+    notes(&["add", "-f", "-m", &inner, "HEAD"]);
+    let before = scratch.id("refs/notes/shiftlog");
+    notes(&["add", "-f", "-m", &joined, "HEAD"]);
+    notes(&["append", "-m", "a remark", "HEAD~1"]);
+    let (tree, message) = (scratch.id("refs/notes/shiftlog^{tree}"), "Notes added by 'git notes append'");
+    let racing = scratch.git(["commit-tree", &tree, "-p", &before, "-m", message]).ok();
+    scratch.git(["update-ref", "refs/notes/shiftlog", racing.trim()]).ok();
+    let ran = scratch.shiftlog("fsck", ["-q"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+}
+
+#[test]
 fn a_record_that_was_tampered_with_is_told() {
     let team = Team::new();
     let a = team.clone_of("a", &[]);

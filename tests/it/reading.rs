@@ -1,5 +1,6 @@
 //! What `show` looks like to somebody who reads it: whole outputs.
 
+mod many_records;
 mod tasks;
 mod without_words;
 

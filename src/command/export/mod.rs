@@ -19,7 +19,7 @@ use crate::git::{Commit, Repository};
 use crate::outside;
 use crate::pretty::html::{Indexed, Observed, Outlet, PageOptions, Span, Spoken, Theme, write_index};
 use crate::pretty::{self, Amount, Depth, View};
-use crate::record::{Reader, redaction};
+use crate::record::{READ_LIMIT, Reader, redaction};
 use crate::stats::Prices;
 
 /// Write conversations to files, as pages or Markdown
@@ -207,7 +207,13 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             cli::warning(&format!("words of {} are damaged", pretty::count(damaged, "conversation")));
             cli::hint(&repo, "'git shiftlog fsck' says which, and 'git shiftlog fsck --repair' restores what it can");
         }
-        Ok(if damaged > 0 { Outcome::No } else { Outcome::Done })
+        let too_large = export.pages.too_large();
+        if too_large > 0 {
+            let of = pretty::count(too_large, "conversation");
+            cli::warning(&format!("{of} too large to be shown whole; {}", READ_LIMIT));
+            cli::hint(&repo, "'git shiftlog show --raw' prints all of it");
+        }
+        Ok(if damaged + too_large > 0 { Outcome::No } else { Outcome::Done })
     })
 }
 

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use crate::cli;
 use crate::error::{Error, Kind, Result};
 
+/// How many symbolic links are followed from one to the next, as on Linux.
+const MAX_LINKS: usize = 40;
+
 /// Where an export goes.
 #[derive(Debug)]
 pub struct Target {
@@ -20,7 +23,11 @@ pub struct Target {
 #[derive(Debug)]
 enum Destination {
     Stdout,
-    File(PathBuf),
+    /// The path that the user named, and the file that it leads to if it is a symbolic link.
+    File {
+        link: PathBuf,
+        file: PathBuf,
+    },
     Directory(PathBuf),
 }
 
@@ -33,7 +40,7 @@ impl Target {
             Some(path) if path.as_encoded_bytes().ends_with(b"/") || Path::new(path).is_dir() => {
                 Destination::Directory(path.into())
             }
-            Some(path) => Destination::File(path.into()),
+            Some(path) => Destination::File { link: path.into(), file: led_to(path.into()) },
         };
         Target { place, is_forced }
     }
@@ -59,19 +66,29 @@ impl Target {
         }
         let files = match &self.place {
             Destination::Stdout => Vec::new(),
-            Destination::File(path) => vec![path.clone()],
+            Destination::File { file, .. } => vec![file.clone()],
             Destination::Directory(directory) => names.iter().map(|name| directory.join(name)).collect(),
         };
         // What is in there is Git's.
         if let Some(path) = files.iter().find(|path| is_in_git(path)) {
             return Err(Error::other(format!("'{}' is in a directory of Git", path.display())));
         }
+        if let Destination::File { file, .. } = &self.place
+            && file.is_symlink()
+        {
+            return Err(Error::other(format!("'{}' leads through too many symbolic links", file.display())));
+        }
         // To replace a device or a pipe would break it for everybody.
         if let Some(path) = files.iter().find(|path| path.metadata().is_ok_and(|metadata| !metadata.is_file())) {
             let error = Error::other(format!("'{}' is not a regular file", path.display()));
             return Err(error.hint("'-o -' writes to stdout"));
         }
-        match files.iter().find(|path| !self.is_forced && path.symlink_metadata().is_ok()) {
+        // A link that leads nowhere is there, too.
+        let named = match &self.place {
+            Destination::File { link, .. } => std::slice::from_ref(link),
+            _ => &files[..],
+        };
+        match named.iter().find(|path| !self.is_forced && path.symlink_metadata().is_ok()) {
             Some(path) => Err(exists(path)),
             None => Ok(()),
         }
@@ -90,7 +107,7 @@ impl Target {
                 return out.finish();
             }
             (Destination::Directory(directory), Some(name)) => directory.join(name),
-            (Destination::File(path) | Destination::Directory(path), _) => path.clone(),
+            (Destination::File { file: path, .. } | Destination::Directory(path), _) => path.clone(),
         };
         let failed = |error: std::io::Error| match Error::io("write", &path, error) {
             // A directory that is not there is no missing conversation.
@@ -112,6 +129,17 @@ impl Target {
             _ => failed(error.error),
         })
     }
+}
+
+/// Returns the file that a path leads to, which need not exist: a symbolic link that the user names is written through, as by
+/// `git format-patch --output`. Where links lead in a circle, one of them
+/// is returned.
+fn led_to(mut file: PathBuf) -> PathBuf {
+    for _ in 0..MAX_LINKS {
+        let Ok(next) = std::fs::read_link(&file) else { break };
+        file = file.parent().unwrap_or(Path::new("")).join(next);
+    }
+    file
 }
 
 fn exists(path: &Path) -> Error {

@@ -11,6 +11,8 @@ use crate::transcript::{Attachment, Picture};
 
 /// Longer text is shown as it stands: to read that much as Markdown would take many times its size.
 const MAX_MARKDOWN_BYTES: usize = 1 << 20;
+/// How deep quotes, lists and emphasis nest at most. What nests deeper is shown at this depth: browsers give up on more.
+const MAX_DEPTH: usize = 32;
 /// The schemes of addresses that a link may lead to.
 const SCHEMES: &[&str] = &["http", "https", "mailto"];
 
@@ -34,23 +36,65 @@ pub fn markdown(source: &str) -> Markup {
     let mut html = String::with_capacity(source.len() * 5 / 4);
     let mut open = Open::default();
     let mut is_code = false;
-    let events = Parser::new_ext(&source, options).map(|event| match event {
-        Event::Start(Tag::CodeBlock(kind)) => {
-            is_code = true;
-            Event::Start(Tag::CodeBlock(language(kind)))
-        }
-        Event::End(TagEnd::CodeBlock) => {
-            is_code = false;
-            event
-        }
-        event if is_code => event,
-        event => harmless(event, &mut open),
-    });
+    let mut nesting = Nesting::default();
+    let events =
+        Parser::new_ext(&source, options).filter_map(|event| nesting.bounded(event)).map(|event| match event {
+            Event::Start(Tag::CodeBlock(kind)) => {
+                is_code = true;
+                Event::Start(Tag::CodeBlock(language(kind)))
+            }
+            Event::End(TagEnd::CodeBlock) => {
+                is_code = false;
+                event
+            }
+            event if is_code => event,
+            event => harmless(event, &mut open),
+        });
     pulldown_cmark::html::push_html(&mut html, events);
     // A reader with a keyboard scrolls only what takes the focus.
     let html = html.replace("<pre>", "<pre tabindex=\"0\">");
     let html = html.replace("<table>", "<div class=\"table\" tabindex=\"0\"><table>");
     PreEscaped(html.replace("</table>", "</table></div>"))
+}
+
+/// The elements that can nest, as far as they are open.
+#[derive(Default)]
+struct Nesting {
+    /// How many are shown.
+    shown: usize,
+    /// How many within them are left out.
+    left_out: usize,
+}
+
+impl Nesting {
+    /// Returns an event unless it begins or ends an element that nests too deep. A line break stands in place of a list item.
+    fn bounded<'e>(&mut self, event: Event<'e>) -> Option<Event<'e>> {
+        match &event {
+            Event::Start(tag) if can_nest(&tag.to_end()) && self.shown == MAX_DEPTH => {
+                self.left_out += 1;
+                matches!(tag, Tag::Item).then_some(Event::SoftBreak)
+            }
+            Event::Start(tag) if can_nest(&tag.to_end()) => {
+                self.shown += 1;
+                Some(event)
+            }
+            Event::End(end) if can_nest(end) && self.left_out > 0 => {
+                self.left_out -= 1;
+                None
+            }
+            Event::End(end) if can_nest(end) => {
+                self.shown = self.shown.saturating_sub(1);
+                Some(event)
+            }
+            _ => Some(event),
+        }
+    }
+}
+
+fn can_nest(end: &TagEnd) -> bool {
+    let inline =
+        matches!(end, TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image);
+    inline || matches!(end, TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item)
 }
 
 /// What is open where the parser has come to.
@@ -236,6 +280,35 @@ mod tests {
         assert!(html.contains("image: a cat <code>https://evil.example/p.png</code>"), "{html}");
         let html = shown("[![a](https://a.example/p.png)](https://b.example)");
         assert!(!html.contains("<img") && html.contains("(b.example)"), "{html}");
+    }
+
+    #[test]
+    fn what_nests_too_deep_is_shown_at_the_deepest_level() {
+        let many = 200_000;
+        let hostile = [
+            (format!("{}the end", "> ".repeat(many)), "<blockquote>"),
+            (format!("{}the end", "- ".repeat(many)), "<ul>"),
+            (format!("{}the end{}", "*a _b ".repeat(5_000), "_ *".repeat(5_000)), "<em>"),
+            (format!("{}the end{}", "![".repeat(5_000), "](x)".repeat(5_000)), "<span"),
+        ];
+        for (source, element) in hostile {
+            let html = shown(&source);
+            assert!(html.contains("the end"), "what it says stays");
+            let (mut depth, mut deepest) = (0usize, 0);
+            for (at, _) in html.match_indices('<') {
+                match html[at..].starts_with("</") {
+                    true => depth -= 1,
+                    false if html[at..].starts_with("<br") => {}
+                    false => depth += 1,
+                }
+                deepest = deepest.max(depth);
+            }
+            assert_eq!(depth, 0, "each element is closed");
+            assert!(deepest <= MAX_DEPTH + 2, "{deepest} levels of {element}");
+            assert!(html.len() < 3 * source.len() + 10_000, "{} bytes of {}", html.len(), source.len());
+        }
+        let usual = shown(&format!("{}the end", "> ".repeat(MAX_DEPTH)));
+        assert_eq!(usual.matches("<blockquote>").count(), MAX_DEPTH, "nothing is left out at the bound");
     }
 
     /// The elements and attributes that Markdown may become.

@@ -1,5 +1,5 @@
 //! Choosing what counts of the records of one session as if its transcript had only ever grown: by the lengths that records
-//! tell. That reads no segment, and is right for nearly all sessions; [`Choice::is_sure`] says where it may not be.
+//! tell. That reads no segment, and is right for nearly all sessions; [`LineChoice::is_sure`] says where it may not be.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -21,37 +21,60 @@ pub(super) enum Place<'e> {
 /// The beginning of a session.
 const BEGINNING: Place<'static> = Place::After(0, 0);
 
-/// What a record covers.
+/// Where a record of a note begins and ends.
+pub(super) struct NotedRecord {
+    pub since: Option<String>,
+    pub through: String,
+    /// The length of the transcript at the end of `through`, and a mark of its words; `None` if the record does not tell it.
+    pub end: Option<(u64, u128)>,
+}
+
+impl NotedRecord {
+    /// Sorts records for [`NotedRecord::find`].
+    pub fn sort(records: &mut [NotedRecord]) {
+        records.sort_by(|a, b| a.through.cmp(&b.through).then(b.end.cmp(&a.end)));
+    }
+
+    /// Returns a record that ends with a segment, one that tells where that is before others.
+    pub fn find<'n>(sorted: &'n [NotedRecord], segment: &str) -> Option<&'n NotedRecord> {
+        let at = sorted.partition_point(|record| record.through.as_str() < segment);
+        sorted.get(at).filter(|record| record.through == segment)
+    }
+}
+
+/// The part of a transcript that a record covers.
 #[derive(Clone, Copy)]
-pub(super) struct Way<'e> {
+pub(super) struct RecordSpan<'e> {
     pub record: usize,
     pub from: Place<'e>,
     pub to: Place<'e>,
 }
 
-/// A stretch of a record that counts, from the end of one segment to that of another; `None` for the beginning of the session,
-/// and for an end that no segment has.
-pub(super) struct Stretch<'e> {
-    /// The index of the way.
-    pub way: usize,
+/// A stretch that no whole record covers. It counts for one of the records that have it.
+pub(super) struct LeftOver<'e> {
+    /// The index of the span.
+    pub span: usize,
+    /// The segment that it begins after; `None` for the beginning of the session.
     pub since: Option<&'e str>,
+    /// The segment that it ends with; `None` if no segment ends there.
     pub through: Option<&'e str>,
 }
 
-/// What counts of the ways of a session.
-pub(super) struct Choice<'e> {
-    /// Of each way, whether all of it counts.
+/// What counts of the spans of a session.
+pub(super) struct LineChoice<'e> {
+    /// Of each span, whether all of it counts.
     pub whole: Vec<bool>,
     /// The stretches that count of others.
-    pub stretches: Vec<Stretch<'e>>,
-    /// The ways that do not count although no record says that others have all of their words.
+    pub stretches: Vec<LeftOver<'e>>,
+    /// The spans that do not count although no record says that others have all of their words.
     pub doubtful: Vec<usize>,
-    /// The ways that count and of which nobody knows where they begin: they may have words of others.
+    /// The spans that count and of which nobody knows where they begin: they may have words of others.
     pub may_repeat: Vec<usize>,
 }
 
-impl Choice<'_> {
-    /// Says whether the words could not tell more.
+impl LineChoice<'_> {
+    /// Says whether the lengths decide everything, so that reading the words would change nothing. That holds if each record
+    /// begins where its `since` ends.
     pub fn is_sure(&self) -> bool {
         self.stretches.is_empty() && self.doubtful.is_empty() && self.may_repeat.is_empty()
     }
@@ -62,51 +85,69 @@ pub(super) fn mark(sha256: &str) -> u128 {
     twox_hash::XxHash3_128::oneshot(sha256.as_bytes())
 }
 
-/// Says whether the ways have no byte in common, whatever their words are.
-pub(super) fn are_apart(ways: &[Way<'_>]) -> bool {
-    let bytes = |way: &Way<'_>| match (way.from, way.to) {
+/// Says whether the spans have no byte in common, whatever their words are.
+fn are_apart(spans: &[RecordSpan<'_>]) -> bool {
+    let bytes = |span: &RecordSpan<'_>| match (span.from, span.to) {
         (Place::After(from, _), Place::After(to, _)) if from < to => Some((from, to)),
         _ => None,
     };
-    let Some(mut ranges) = ways.iter().map(bytes).collect::<Option<Vec<_>>>() else { return false };
+    let Some(mut ranges) = spans.iter().map(bytes).collect::<Option<Vec<_>>>() else { return false };
     ranges.sort_unstable();
     ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0)
 }
 
-/// Chooses what counts of ways.
+/// Chooses what counts of spans.
 pub(super) fn choose<'e>(
     summaries: &[&'e Summary],
     records: &[usize],
-    ways: &[Way<'e>],
+    spans: &[RecordSpan<'e>],
     ends: &Ends<'e>,
-) -> Choice<'e> {
-    let order = in_order(ways);
+) -> LineChoice<'e> {
+    match are_apart(spans) {
+        true => LineChoice {
+            whole: vec![true; spans.len()],
+            stretches: Vec::new(),
+            doubtful: Vec::new(),
+            may_repeat: Vec::new(),
+        },
+        false => choose_of_overlapping(summaries, records, spans, ends),
+    }
+}
+
+fn choose_of_overlapping<'e>(
+    summaries: &[&'e Summary],
+    records: &[usize],
+    spans: &[RecordSpan<'e>],
+    ends: &Ends<'e>,
+) -> LineChoice<'e> {
+    let order = in_order(spans);
     let rank: HashMap<Place<'_>, usize> = order.iter().enumerate().map(|(rank, place)| (*place, rank)).collect();
-    let steps: Vec<(usize, usize)> = ways.iter().map(|way| (rank[&way.from], rank[&way.to])).collect();
+    let steps: Vec<(usize, usize)> = spans.iter().map(|span| (rank[&span.from], rank[&span.to])).collect();
     let (whole, covered) = cover(&steps, order.len());
     let names = names(summaries, records, ends);
-    let mut stretches: Vec<Stretch<'e>> = Vec::new();
+    let mut stretches: Vec<LeftOver<'e>> = Vec::new();
     for (step, from, to) in left_over(&steps, &covered) {
-        let way = &ways[step];
-        let summary = summaries[way.record];
-        let since = if from == rank[&way.from] { summary.since.as_deref() } else { names[&order[from]] };
-        let through = if to == rank[&way.to] { summary.through.as_deref() } else { names[&order[to]] };
-        stretches.push(Stretch { way: step, since, through });
+        let span = &spans[step];
+        let summary = summaries[span.record];
+        let since = if from == rank[&span.from] { summary.since.as_deref() } else { names[&order[from]] };
+        let through = if to == rank[&span.to] { summary.through.as_deref() } else { names[&order[to]] };
+        stretches.push(LeftOver { span: step, since, through });
     }
-    let is_unknown = |way: &Way<'_>| matches!(way.from, Place::Segment(_));
-    let may_repeat = (0..ways.len()).filter(|way| whole[*way] && is_unknown(&ways[*way])).collect();
-    let cut: HashSet<usize> = stretches.iter().map(|stretch| stretch.way).collect();
-    let of = |way: usize| summaries[ways[way].record];
-    let trees: HashSet<&String> = (0..ways.len()).filter(|way| whole[*way]).flat_map(|way| &of(way).trees).collect();
-    let has_joined = (0..ways.len()).any(|way| whole[way] && of(way).trees.len() > 1);
+    let is_unknown = |span: &RecordSpan<'_>| matches!(span.from, Place::Segment(_));
+    let may_repeat = (0..spans.len()).filter(|span| whole[*span] && is_unknown(&spans[*span])).collect();
+    let cut: HashSet<usize> = stretches.iter().map(|stretch| stretch.span).collect();
+    let of = |span: usize| summaries[spans[span].record];
+    let trees: HashSet<&String> =
+        (0..spans.len()).filter(|span| whole[*span]).flat_map(|span| &of(span).trees).collect();
+    let has_joined = (0..spans.len()).any(|span| whole[span] && of(span).trees.len() > 1);
     // A squash names the commits whose records it has. Two records of one commit can have different words.
-    let is_told = |way: usize| {
-        let own = &of(way).trees;
+    let is_told = |span: usize| {
+        let own = &of(span).trees;
         !own.is_empty() && (has_joined || own.len() > 1) && own.iter().all(|tree| trees.contains(tree))
     };
-    let is_doubtful = |way: &usize| !whole[*way] && !cut.contains(way) && !is_told(*way);
-    let doubtful = (0..ways.len()).filter(is_doubtful).collect();
-    Choice { whole, stretches, doubtful, may_repeat }
+    let is_doubtful = |span: &usize| !whole[*span] && !cut.contains(span) && !is_told(*span);
+    let doubtful = (0..spans.len()).filter(is_doubtful).collect();
+    LineChoice { whole, stretches, doubtful, may_repeat }
 }
 
 /// Returns the segment that ends at each place; `None` for the beginning of the session.
@@ -125,59 +166,92 @@ fn place<'e>(ends: &Ends<'e>, segment: Option<&'e str>) -> Place<'e> {
     segment.map_or(BEGINNING, |id| ends.get(id).map_or(Place::Segment(id), |(bytes, mark)| Place::After(*bytes, *mark)))
 }
 
-/// Returns the ways of records. Of records that say the same, only the newest stays. Says also whether the places of all are known.
-pub(super) fn ways<'e>(
+/// Returns the spans of records. Of records that say the same, only the newest stays. Says also whether the places of all are known.
+pub(super) fn spans<'e>(
     summaries: &[&'e Summary],
     records: &[usize],
     ends: &Ends<'e>,
     is_whole: &mut [bool],
-) -> (Vec<Way<'e>>, bool) {
+) -> (Vec<RecordSpan<'e>>, bool) {
     let mut seen = HashSet::new();
-    let mut ways = Vec::new();
+    let mut spans = Vec::new();
     for record in records {
         let summary = summaries[*record];
         let [from, to] = [&summary.since, &summary.through].map(|segment| place(ends, segment.as_deref()));
         is_whole[*record] = seen.insert((from, to));
         if is_whole[*record] {
-            ways.push(Way { record: *record, from, to });
+            spans.push(RecordSpan { record: *record, from, to });
         }
     }
-    let is_known = ways.iter().all(|way| matches!(way.from, Place::After(..)));
-    (ways, is_known)
+    let is_known = spans.iter().all(|span| matches!(span.from, Place::After(..)));
+    (spans, is_known)
 }
 
-/// Says whether each way but one goes on where another ends: then they share nothing. That is what nearly all sessions are.
-pub(super) fn are_one_path(ways: &[Way<'_>]) -> bool {
-    let next: HashMap<Place<'_>, Place<'_>> = ways.iter().map(|way| (way.from, way.to)).collect();
-    let ends: HashSet<Place<'_>> = ways.iter().map(|way| way.to).collect();
-    let mut starts = ways.iter().map(|way| way.from).filter(|from| !ends.contains(from));
+/// Says whether each span but one goes on where another ends. Nearly all sessions are such a path, and its spans are taken to
+/// share nothing: no segment is read to look whether an agent went back to words that it had taken out of its file.
+pub(super) fn are_one_path(spans: &[RecordSpan<'_>]) -> bool {
+    let next: HashMap<Place<'_>, Place<'_>> = spans.iter().map(|span| (span.from, span.to)).collect();
+    let ends: HashSet<Place<'_>> = spans.iter().map(|span| span.to).collect();
+    let mut starts = spans.iter().map(|span| span.from).filter(|from| !ends.contains(from));
     let (Some(start), None) = (starts.next(), starts.next()) else { return false };
-    if next.len() < ways.len() || ends.len() < ways.len() {
+    if next.len() < spans.len() || ends.len() < spans.len() {
         return false;
     }
-    std::iter::successors(next.get(&start), |place| next.get(place)).take(ways.len() + 1).count() == ways.len()
+    std::iter::successors(next.get(&start), |place| next.get(place)).take(spans.len() + 1).count() == spans.len()
 }
 
-/// Returns all places, each behind those from which ways lead to it, and otherwise in the order of bytes: an agent that rewrites
-/// its file can make it shorter. Where ways lead in a circle, bytes alone decide.
-fn in_order<'e>(ways: &[Way<'e>]) -> Vec<Place<'e>> {
+/// Returns how many of the spans that count whole may have words of another one, as far as notes tell: no chain of records leads
+/// from the one to the other, so two clones may have continued the session, and one of them the words of both.
+pub(super) fn unrelated(spans: &[RecordSpan<'_>], whole: &[bool], noted: &[NotedRecord]) -> usize {
+    let ends: Ends<'_> = noted.iter().filter_map(|record| Some((record.through.as_str(), record.end?))).collect();
+    let of_notes = noted.iter().map(|record| {
+        let (from, to) = (place(&ends, record.since.as_deref()), place(&ends, Some(&record.through)));
+        RecordSpan { record: 0, from, to }
+    });
+    let all: Vec<RecordSpan<'_>> = spans.iter().copied().chain(of_notes).collect();
+    let rank: HashMap<Place<'_>, usize> = in_order(&all).into_iter().zip(0..).collect();
+    let mut next: HashMap<usize, Vec<usize>> = HashMap::new();
+    for span in &all {
+        next.entry(rank[&span.from]).or_default().push(rank[&span.to]);
+    }
+    let is_counted = |(span, is_whole): &(&RecordSpan<'_>, &bool)| **is_whole && matches!(span.from, Place::After(..));
+    let counted = spans.iter().zip(whole).filter(is_counted);
+    let mut counted: Vec<(usize, usize)> = counted.map(|(span, _)| (rank[&span.from], rank[&span.to])).collect();
+    counted.sort_unstable();
+    // Ranks between two spans that follow each other are looked at once, so this is linear.
+    let leads_to = |from: usize, to: usize| {
+        let (mut open, mut seen) = (vec![from], HashSet::new());
+        while let Some(at) = open.pop() {
+            if at == to {
+                return true;
+            }
+            open.extend(next.get(&at).into_iter().flatten().filter(|next| **next <= to && seen.insert(**next)));
+        }
+        false
+    };
+    counted.windows(2).filter(|pair| !leads_to(pair[0].1, pair[1].0)).count()
+}
+
+/// Returns all places, each behind those from which spans lead to it, and otherwise in the order of bytes: an agent that rewrites
+/// its file can make it shorter. Where spans lead in a circle, bytes alone decide.
+fn in_order<'e>(spans: &[RecordSpan<'e>]) -> Vec<Place<'e>> {
     let mut ahead: HashMap<Place<'e>, usize> = HashMap::new();
     let mut next: HashMap<Place<'e>, Vec<Place<'e>>> = HashMap::new();
     let mut bytes: HashMap<Place<'e>, u64> = HashMap::new();
-    for way in ways.iter().filter(|way| way.from != way.to) {
-        ahead.entry(way.from).or_insert(0);
-        *ahead.entry(way.to).or_insert(0) += 1;
-        next.entry(way.from).or_default().push(way.to);
+    for span in spans.iter().filter(|span| span.from != span.to) {
+        ahead.entry(span.from).or_insert(0);
+        *ahead.entry(span.to).or_insert(0) += 1;
+        next.entry(span.from).or_default().push(span.to);
         // A place that is unknown is taken to be shortly before the end of its record.
-        if let Place::After(end, _) = way.to {
-            bytes.entry(way.from).and_modify(|known| *known = end.min(*known)).or_insert(end);
+        if let Place::After(end, _) = span.to {
+            bytes.entry(span.from).and_modify(|known| *known = end.min(*known)).or_insert(end);
         }
     }
     let weight = |place: Place<'e>| match place {
         Place::After(bytes, _) => (bytes, 1, place),
         Place::Segment(_) => (bytes.get(&place).copied().unwrap_or(u64::MAX), 0, place),
     };
-    let all: BTreeSet<_> = ways.iter().flat_map(|way| [way.from, way.to]).map(weight).collect();
+    let all: BTreeSet<_> = spans.iter().flat_map(|span| [span.from, span.to]).map(weight).collect();
     let mut ready: BTreeSet<_> =
         all.iter().copied().filter(|(.., place)| ahead.get(place).is_none_or(|count| *count == 0)).collect();
     let mut rest = all.into_iter();

@@ -20,8 +20,8 @@ fn summaries(steps: &[(u64, u64)]) -> Vec<Summary> {
 /// Chooses from the lengths of transcripts alone.
 fn chosen_of(summaries: &[Summary], end: impl Fn(&str) -> Option<(u64, u128)>) -> Chosen {
     let end = |_: &SessionKey, segment: &str| end(segment);
-    let told = Told { end: &end, head: &|_, _| None, common: &|_, _, _| None };
-    chosen(&summaries.iter().collect::<Vec<_>>(), &told)
+    let lookup = Lookup { end: &end, head: &|_, _| None, common: &|_, _, _| None, noted: &|_| &[] };
+    chosen(&summaries.iter().collect::<Vec<_>>(), &lookup)
 }
 
 /// Returns what the archive tells.
@@ -207,10 +207,10 @@ fn stored_summaries(stored: &[Stored], records: &[(Option<&str>, &str)]) -> Vec<
     records.iter().map(summary).collect()
 }
 
-fn head_of(stored: &[Stored], name: &str) -> Option<Head> {
+fn head_of(stored: &[Stored], name: &str) -> Option<SegmentHead> {
     let (_, parent, keep, _) = stored.iter().find(|(known, ..)| *known == name)?;
     let words = text_of(stored, name)?;
-    Some(Head { parent: parent.map(str::to_owned), keep: *keep, end: words.len() as u64, sha256: words })
+    Some(SegmentHead { parent: parent.map(str::to_owned), keep: *keep, end: words.len() as u64, sha256: words })
 }
 
 fn common_of(stored: &[Stored], names: [&str; 2], from: u64) -> Option<u64> {
@@ -226,8 +226,8 @@ fn counted_words(stored: &[Stored], records: &[(Option<&str>, &str)]) -> Vec<(us
     let head = |_: &SessionKey, name: &str| head_of(stored, name);
     let common = |_: &SessionKey, names: [&str; 2], from: u64| common_of(stored, names, from);
     let end = |key: &SessionKey, name: &str| head(key, name).map(|head| (head.end, mark(&head.sha256)));
-    let told = Told { end: &end, head: &head, common: &common };
-    let chosen = chosen(&summaries.iter().collect::<Vec<_>>(), &told);
+    let lookup = Lookup { end: &end, head: &head, common: &common, noted: &|_| &[] };
+    let chosen = chosen(&summaries.iter().collect::<Vec<_>>(), &lookup);
     assert_eq!((chosen.doubtful.len(), chosen.beyond.len(), chosen.repeated), (0, 0, 0), "the words tell all");
     let mut counted = Vec::new();
     for (record, (since, through)) in records.iter().enumerate().filter(|(record, _)| chosen.is_whole[*record]) {
@@ -276,6 +276,62 @@ fn a_session_that_two_clones_continue_counts_its_beginning_once_and_both_ends() 
     let both = counted_words(&twice, &[(None, "c"), (Some("c"), "ours"), (None, "d"), (Some("d"), "e")]);
     let all: String = both.iter().map(|(_, text)| text.as_str()).collect();
     assert_eq!((all.len(), both.len()), (6, 3), "{both:?}");
+}
+
+#[test]
+fn a_record_that_begins_before_the_end_of_its_since_counts_no_word_twice() {
+    // Two clones have continued a session, and one of them stored its words after those of the other.
+    for theirs in ["x", "xyz"] {
+        let stored =
+            [("1", None, 0, "a"), ("2", Some("1"), 1, "b"), ("3", Some("1"), 1, theirs), ("4", Some("3"), 1, "bd")];
+        let counted = counted_words(&stored, &[(Some("3"), "4"), (Some("1"), "2"), (None, "1")]);
+        assert_eq!(counted, words(&[(0, "bd"), (2, "a")]), "{theirs}");
+        let squashed = counted_words(&stored, &[(Some("3"), "4"), (None, "2")]);
+        assert_eq!(squashed, words(&[(0, "bd"), (1, "a")]), "{theirs}");
+    }
+}
+
+#[test]
+fn a_stretch_has_the_model_that_only_a_hook_has_named() {
+    let named = Summary { model: Some("a".into()), ..summaries(&[(0, 2)]).remove(0) };
+    let usage = |model: Option<&str>| crate::transcript::ModelUsage {
+        model: model.map(str::to_owned),
+        ..crate::transcript::ModelUsage::default()
+    };
+    let words = |model: Option<&str>| Summary {
+        model: model.map(str::to_owned),
+        usage: vec![usage(model)],
+        ..summaries(&[(0, 1)]).remove(0)
+    };
+    let models = |stretch: Summary| [stretch.model.clone(), stretch.usage[0].model.clone()].map(Option::unwrap);
+    assert_eq!(models(named_as(&named, words(None))), ["a", "a"]);
+    assert_eq!(models(named_as(&named, words(Some("b")))), ["b", "b"], "what the words say holds");
+}
+
+#[test]
+fn without_words_a_record_that_notes_do_not_lead_to_may_repeat_others() {
+    let stored = [("1", None, 0, "a"), ("2", Some("1"), 1, "b"), ("3", Some("1"), 1, "xyz"), ("4", Some("3"), 1, "bd")];
+    let summaries = stored_summaries(&stored, &[(Some("3"), "4"), (Some("1"), "2"), (None, "1")]);
+    let noted = |records: &[(Option<&str>, &str)]| -> Vec<NotedRecord> {
+        let record = |summary: Summary| NotedRecord {
+            end: Some((summary.bytes, mark(&summary.sha256))),
+            since: summary.since,
+            through: summary.through.expect("it is told"),
+        };
+        stored_summaries(&stored, records).into_iter().map(record).collect()
+    };
+    let repeated = |noted: Vec<NotedRecord>| {
+        let end = |_: &SessionKey, name: &str| {
+            noted.iter().find(|record| record.through == name).and_then(|record| record.end)
+        };
+        let lookup = Lookup { end: &end, head: &|_, _| None, common: &|_, _, _| None, noted: &|_| &noted };
+        let chosen = chosen(&summaries.iter().collect::<Vec<_>>(), &lookup);
+        assert_eq!(chosen.is_whole, [true; 3]);
+        chosen.repeated
+    };
+    let all = |third| noted(&[(None, "1"), (Some("1"), "2"), (Some(third), "3"), (Some("3"), "4")]);
+    assert_eq!(repeated(all("1")), 1, "both go on from one place");
+    assert_eq!(repeated(all("2")), 0, "one goes on from the other");
 }
 
 #[test]
@@ -338,16 +394,16 @@ proptest! {
         let ends = stored.iter().map(|(name, ..)| (*name, head_of(&stored, name).expect("it is stored")));
         let ends: Ends<'_> = ends.map(|(name, head)| (name, (head.end, mark(&head.sha256)))).collect();
         let records: Vec<usize> = (0..refs.len()).collect();
-        let (ways, _) = line::ways(&refs, &records, &ends, &mut vec![true; refs.len()]);
+        let (spans, _) = line::spans(&refs, &records, &ends, &mut vec![true; refs.len()]);
         let words =
-            Words { head: &|name| head_of(&stored, name), common: &|names, from| common_of(&stored, names, from) };
-        let choice = tree::choose(&refs, &ways, &words).expect("all is here");
+            SessionLookup { head: &|name| head_of(&stored, name), common: &|names, from| common_of(&stored, names, from) };
+        let choice = tree::choose(&refs, &spans, &words).expect("all is here");
         let mut once = Vec::new();
-        for (way, _) in ways.iter().zip(&choice.whole).filter(|(_, is_whole)| **is_whole) {
-            once.extend(lines(way.record, all(way.record)));
+        for (span, _) in spans.iter().zip(&choice.whole).filter(|(_, is_whole)| **is_whole) {
+            once.extend(lines(span.record, all(span.record)));
         }
-        for (way, range, _) in choice.stretches {
-            once.extend(lines(ways[way].record, range.start as usize..range.end as usize));
+        for (span, range, _) in choice.stretches {
+            once.extend(lines(spans[span].record, range.start as usize..range.end as usize));
         }
         let set: std::collections::BTreeSet<String> = once.iter().cloned().collect();
         prop_assert_eq!(set.len(), once.len(), "nothing counts twice");

@@ -5,20 +5,20 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::line::Way;
+use super::line::RecordSpan;
 use crate::record::Summary;
 
 /// The most texts of one session that differ from each other. Real sessions have a few.
 const MAX_TEXTS: usize = 64;
 /// The most records of one session that are compared.
-const MAX_WAYS: usize = 4_096;
+const MAX_SPANS: usize = 4_096;
 /// The most segments that their chains have together, and how many of these are different ones.
 const MAX_STEPS: usize = 1 << 20;
 const MAX_HEADS: usize = 20_000;
 
 /// What a segment says of the transcript that ends with it.
 #[derive(Clone, Debug)]
-pub(super) struct Head {
+pub(super) struct SegmentHead {
     /// The segment before it.
     pub parent: Option<String>,
     /// How much it keeps of that one's transcript.
@@ -30,19 +30,19 @@ pub(super) struct Head {
 }
 
 /// What the archive tells of a session.
-pub(super) struct Words<'a> {
+pub(super) struct SessionLookup<'a> {
     /// Returns what a segment says, if it is here.
-    pub head: &'a dyn Fn(&str) -> Option<Head>,
+    pub head: &'a dyn Fn(&str) -> Option<SegmentHead>,
     /// Returns how many bytes two transcripts have in common, which are known to be the same up to a position.
     pub common: &'a dyn Fn([&str; 2], u64) -> Option<u64>,
 }
 
-/// What counts of the ways of a session.
+/// What counts of the spans of a session.
 #[derive(Debug, Default)]
-pub(super) struct Choice {
-    /// Of each way, whether all of it counts.
+pub(super) struct TreeChoice {
+    /// Of each span, whether all of it counts.
     pub whole: Vec<bool>,
-    /// The stretches that count of others, each with the index of its way, and whether it begins where the record does.
+    /// The stretches that count of others, each with the index of its span, and whether it begins where the record does.
     pub stretches: Vec<(usize, Range<u64>, bool)>,
 }
 
@@ -64,39 +64,71 @@ struct Text<'e> {
     base: Option<(usize, u64)>,
 }
 
-/// Chooses what counts of ways; `None` if segments are not here, or there are too many.
-pub(super) fn choose(summaries: &[&Summary], ways: &[Way<'_>], words: &Words<'_>) -> Option<Choice> {
-    if ways.len() > MAX_WAYS {
+/// Chooses what counts of spans; `None` if segments are not here, or there are too many.
+pub(super) fn choose(
+    summaries: &[&Summary],
+    spans: &[RecordSpan<'_>],
+    lookup: &SessionLookup<'_>,
+) -> Option<TreeChoice> {
+    if spans.len() > MAX_SPANS {
         return None;
     }
-    let mut chains = Chains { words, heads: HashMap::new(), steps: 0 };
+    let mut chains = Chains { lookup, heads: HashMap::new(), steps: 0 };
     let mut records = Vec::new();
-    for way in ways {
-        let summary = summaries[way.record];
+    for span in spans {
+        let summary = summaries[span.record];
         let through = summary.through.as_deref()?;
         let (parts, length, start) = chains.parts(through, summary.since.as_deref())?;
         records.push((Text { name: through, parts, length, base: None }, start));
     }
     // The longest text comes first: shorter ones can be its beginning.
     let mut order: Vec<usize> = (0..records.len()).collect();
-    order.sort_by_key(|way| (Reverse(records[*way].0.length), *way));
-    let mut tree = Tree { texts: Vec::new(), words };
+    order.sort_by_key(|span| (Reverse(records[*span].0.length), *span));
+    let mut tree = Tree { texts: Vec::new(), lookup };
     let mut places = vec![(0, 0..0); records.len()];
     let mut taken: Vec<Option<Text<'_>>> = Vec::new();
     let starts: Vec<u64> = records.iter().map(|(_, start)| *start).collect();
     taken.extend(records.into_iter().map(|(text, _)| Some(text)));
-    for way in order {
-        let text = taken[way].take()?;
+    for span in order {
+        let text = taken[span].take()?;
         let length = text.length;
-        places[way] = (tree.place(text)?, starts[way].min(length)..length);
+        places[span] = (tree.place(text)?, starts[span].min(length)..length);
     }
     Some(tree.choose(&places))
 }
 
+/// Says whether each span that counts whole begins where its `since` ends: no segment after that keeps less of the transcript.
+/// False also if segments are not here, or if there are too many.
+pub(super) fn are_uncut(
+    summaries: &[&Summary],
+    spans: &[RecordSpan<'_>],
+    whole: &[bool],
+    lookup: &SessionLookup<'_>,
+) -> bool {
+    let mut left = MAX_HEADS;
+    let mut is_uncut = |summary: &Summary| {
+        let Some(since) = summary.since.as_deref() else { return Some(()) };
+        let mut kept = u64::MAX;
+        let mut next = summary.through.clone();
+        while let Some(segment) = next {
+            left = left.checked_sub(1)?;
+            let head = (lookup.head)(&segment)?;
+            if segment == since {
+                return (kept >= head.end).then_some(());
+            }
+            kept = kept.min(head.keep);
+            next = head.parent;
+        }
+        None
+    };
+    let counted = spans.iter().zip(whole).filter(|(_, is_whole)| **is_whole);
+    counted.map(|(span, _)| summaries[span.record]).all(|summary| is_uncut(summary).is_some())
+}
+
 /// The chains of a session's segments.
 struct Chains<'a> {
-    words: &'a Words<'a>,
-    heads: HashMap<String, Head>,
+    lookup: &'a SessionLookup<'a>,
+    heads: HashMap<String, SegmentHead>,
     steps: usize,
 }
 
@@ -109,7 +141,7 @@ impl Chains<'_> {
         while let Some(segment) = next.take() {
             self.steps += 1;
             if !self.heads.contains_key(&segment) {
-                self.heads.insert(segment.clone(), (self.words.head)(&segment)?);
+                self.heads.insert(segment.clone(), (self.lookup.head)(&segment)?);
             }
             let head = &self.heads[&segment];
             let is_broken = kept != u64::MAX && kept > head.end;
@@ -138,7 +170,7 @@ impl Chains<'_> {
 /// Texts that share their beginnings.
 struct Tree<'a, 'e> {
     texts: Vec<Text<'e>>,
-    words: &'a Words<'a>,
+    lookup: &'a SessionLookup<'a>,
 }
 
 impl<'e> Tree<'_, 'e> {
@@ -175,7 +207,7 @@ impl<'e> Tree<'_, 'e> {
         if common == shorter {
             return Some(common);
         }
-        (self.words.common)([known.name, text.name], common)
+        (self.lookup.common)([known.name, text.name], common)
     }
 
     /// Returns the parts of a range of a text by the texts that have them.
@@ -193,21 +225,21 @@ impl<'e> Tree<'_, 'e> {
         }
     }
 
-    fn choose(&self, places: &[(usize, Range<u64>)]) -> Choice {
-        let mut choice = Choice { whole: vec![false; places.len()], stretches: Vec::new() };
+    fn choose(&self, places: &[(usize, Range<u64>)]) -> TreeChoice {
+        let mut choice = TreeChoice { whole: vec![false; places.len()], stretches: Vec::new() };
         let mut covered: Vec<Vec<Range<u64>>> = vec![Vec::new(); self.texts.len()];
-        let length = |way: usize| places[way].1.end - places[way].1.start;
+        let length = |span: usize| places[span].1.end - places[span].1.start;
         let mut order: Vec<usize> = (0..places.len()).collect();
-        order.sort_by_key(|way| (Reverse(length(*way)), *way));
-        for way in order {
-            let owned = self.owned(places[way].0, places[way].1.clone());
+        order.sort_by_key(|span| (Reverse(length(*span)), *span));
+        for span in order {
+            let owned = self.owned(places[span].0, places[span].1.clone());
             let is_new = |(at, range): &(usize, Range<u64>)| left_of(&covered[*at], range) == [range.clone()];
-            choice.whole[way] = owned.iter().all(is_new);
-            if choice.whole[way] {
+            choice.whole[span] = owned.iter().all(is_new);
+            if choice.whole[span] {
                 owned.into_iter().for_each(|(at, range)| covered[at].push(range));
             }
         }
-        for (way, (at, range)) in places.iter().enumerate().filter(|(way, _)| !choice.whole[*way]) {
+        for (span, (at, range)) in places.iter().enumerate().filter(|(span, _)| !choice.whole[*span]) {
             let mut stretches: Vec<Range<u64>> = Vec::new();
             for (at, owned) in self.owned(*at, range.clone()) {
                 let left = left_of(&covered[at], &owned);
@@ -224,7 +256,7 @@ impl<'e> Tree<'_, 'e> {
             }
             choice.stretches.extend(joined.into_iter().map(|stretch| {
                 let is_first = stretch.start == range.start;
-                (way, stretch, is_first)
+                (span, stretch, is_first)
             }));
         }
         choice

@@ -74,6 +74,68 @@ fn the_common_beginning_counts_once_and_both_ends_count() {
     }
 }
 
+/// A message of a person, as a line of a transcript.
+fn line(words: &str) -> String {
+    let message = json!({ "role": "user", "content": words });
+    let record = json!({ "type": "user", "uuid": words, "timestamp": "2026-01-02T03:04:06Z", "message": message });
+    format!("{record}\n")
+}
+
+/// A session that two clones have continued, each recorded by hand: here with `two` on the second commit; in the clone with
+/// `theirs`, which was fetched; and then with `two` and `four` on the third commit.
+fn recorded_by_hand(theirs: &str) -> Scratch {
+    let scratch = Scratch::set_up();
+    let file = scratch.root().join("t.jsonl");
+    let add = |top: &std::path::Path, name: &str, words: &[&str]| {
+        std::fs::write(top.join(name), "words\n").unwrap();
+        scratch.git_in(top, ["add", name]).ok();
+        scratch.git_in(top, ["commit", "-q", "-m", name]).ok();
+        std::fs::write(&file, words.iter().map(|words| line(words)).collect::<String>()).unwrap();
+        let transcript = format!("--transcript={}", file.display());
+        scratch.shiftlog_in(top, "add", [&transcript, "--session=long", "-q"]).ok();
+    };
+    add(&scratch.top, "first", &["one"]);
+    let clone = scratch.root().join("clone");
+    scratch.git(["clone", "-q", ".", clone.to_str().unwrap()]).ok();
+    for name in ["notes/shiftlog", "shiftlog/sessions"] {
+        scratch.git_in(&clone, ["fetch", "-q", "origin", &format!("+refs/{name}*:refs/{name}*")]).ok();
+    }
+    scratch.git_in(&clone, ["switch", "-q", "-c", "theirs"]).ok();
+    add(&scratch.top, "second", &["one", "two"]);
+    add(&clone, "third", &["one", theirs]);
+    scratch.git(["remote", "add", "origin", &clone.display().to_string()]).ok();
+    scratch.shiftlog("sync", ["pull", "-q"]);
+    add(&scratch.top, "fourth", &["one", "two", "four"]);
+    scratch
+}
+
+#[test]
+fn words_that_are_stored_again_after_those_of_another_clone_count_once() {
+    for theirs in ["3", "three and many more words than the other clone has"] {
+        let scratch = recorded_by_hand(theirs);
+        let of = |revision: &str| scratch.record(revision);
+        assert_ne!(of("HEAD")["since"], of("HEAD~1")["through"], "it goes on from the segment of the clone");
+        assert_eq!(of("HEAD")["turns"], 2, "and has 'two' once more");
+        for options in [&["HEAD"][..], &["--words", "HEAD"], &["HEAD", "^HEAD~2"]] {
+            let all = if options.len() > 1 && options[1] == "^HEAD~2" { 2 } else { 3 };
+            assert_eq!(total(&scratch, options)["turns"], all, "{theirs}: {options:?}");
+        }
+        let clone = scratch.root().join("clone");
+        scratch.git(["fetch", "-q", clone.to_str().unwrap(), "+refs/heads/theirs:refs/heads/theirs"]).ok();
+        assert_eq!(total(&scratch, &["--branches"])["turns"], 4, "{theirs}");
+        // A clone of the notes alone cannot know, and says so.
+        let other = scratch.root().join("notes");
+        scratch.git(["clone", "-q", "--no-local", ".", other.to_str().unwrap()]).ok();
+        scratch.git_in(&other, ["fetch", "-q", "origin", "refs/notes/shiftlog:refs/notes/shiftlog"]).ok();
+        let ran = scratch.shiftlog_in(&other, "stats", ["--by=agent"]);
+        let told = match theirs {
+            "3" => "warning: 1 part of a record is not counted: its words are not here\n",
+            _ => "warning: 1 record may count words that another record counts too; its transcript is not here\n",
+        };
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, told), "{theirs}: {}", ran.stdout);
+    }
+}
+
 #[test]
 fn a_squash_of_one_end_has_the_beginning_that_the_other_end_goes_on_from() {
     let (scratch, _) = continued_twice(true);

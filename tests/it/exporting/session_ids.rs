@@ -55,6 +55,37 @@ fn an_id_that_is_a_secret_is_in_no_byte_of_an_export() {
 }
 
 #[test]
+fn two_sessions_whose_ids_are_secrets_count_in_two_rows_with_the_names_of_their_pages() {
+    let scratch = named_by_a_secret();
+    scratch.git(["config", "shiftlog.redact", "off"]).ok();
+    let second = SECRET.replace("88", "99");
+    let file = scratch.root().join("transcript.jsonl");
+    let (transcript, session) = (format!("--transcript={}", file.display()), format!("--session={second}"));
+    scratch.shiftlog("add", [transcript, session, "HEAD".into()]).ok();
+    scratch.git(["config", "--unset", "shiftlog.redact"]).ok();
+    scratch.shiftlog("export", ["--html", "-o", "site/", "HEAD~2..HEAD"]);
+    let mut pages: Vec<String> = fs::read_dir(scratch.top.join("site"))
+        .unwrap()
+        .filter_map(|entry| {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            Some(name.strip_prefix("claude~")?.strip_suffix(".html")?.to_owned())
+        })
+        .collect();
+    pages.sort();
+    assert_eq!(pages.len(), 3, "{pages:?}");
+    for options in [&["--json", "--by=session"][..], &["--json", "--by=session", "--tools"]] {
+        let printed = scratch.shiftlog("stats", options).ok();
+        assert!(!printed.contains("REDACTED") && !printed.contains(&SECRET[..12]), "{printed}");
+        let rows = printed.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let mut rows: Vec<String> = rows.filter_map(|row| Some(row["by"]["session"].as_str()?.to_owned())).collect();
+        rows.sort();
+        rows.dedup();
+        let is_wanted = |name: &&String| options.len() == 2 || !name.starts_with("hidden-");
+        assert_eq!(rows, pages.iter().filter(is_wanted).cloned().collect::<Vec<_>>(), "{options:?}");
+    }
+}
+
+#[test]
 fn an_export_is_the_same_byte_for_byte_whatever_is_missing() {
     let scratch = named_by_a_secret();
     let write = |name: &str| scratch.shiftlog("export", ["--html", "-o", name, "HEAD~2..HEAD"]).ok();

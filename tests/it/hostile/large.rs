@@ -93,6 +93,33 @@ fn what_is_too_large_is_told() {
 }
 
 #[test]
+fn a_session_that_is_too_large_to_read_is_not_called_damaged_or_missing() {
+    let scratch = made("60 MiB of small messages");
+    let limit = "at most 32 MiB are read, and 16 bytes more for each one that is stored";
+    let large = |then: &str| format!("warning: words of 1 record are too large to be read here ({limit}); {then}\n");
+    for (args, told) in [
+        (&["stats", "--words"][..], large("notes count instead")),
+        (&["stats", "--tools"], large("what they called is not counted")),
+        (
+            &["export", "--html", "-o", "page.html"],
+            format!(
+                "warning: 1 conversation too large to be shown whole; {limit}\n\
+                 hint: 'git shiftlog show --raw' prints all of it\n"
+            ),
+        ),
+    ] {
+        let ran = run(&scratch, &scratch.top, args);
+        assert!(ran.stderr.contains(&told), "{args:?}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("damaged") && !ran.stderr.contains("not here"), "{args:?}: {}", ran.stderr);
+    }
+    // No commit has it.
+    scratch.git(["notes", "--ref=shiftlog", "remove", "HEAD"]).ok();
+    let ran = run(&scratch, &scratch.top, &["stats", "--unrecorded"]);
+    let told = large("they are not counted").replace("record", "session");
+    assert!(ran.stderr.contains(&told), "{}", ran.stderr);
+}
+
+#[test]
 fn what_is_large_and_honest_is_read_whole() {
     let scratch = Scratch::new();
     let maker = maker(&scratch);

@@ -1,21 +1,16 @@
-//! Joining records only where the archive proves that no words are lost.
+//! What the archive proves about the words of two records of one session.
+
+use std::collections::HashMap;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Note, Record, Unit};
+use super::{Reader, Record, bounds};
 use crate::agent::{self, Agent};
 use crate::archive::{self, Archive, Link};
 use crate::git::{ObjectId, Repository};
 
-/// Adds a record of ours to a note. It is joined with the record that it continues, and with another record only if the
-/// archive proves that neither loses words: anyone can write a longer record of our session.
-pub(crate) fn add_proven(repo: &Repository, note: &mut Note, record: Record) {
-    let since = record.since.clone();
-    note.add_if(record, |joined, part| {
-        let goes_on = since.as_ref() == Some(&part.through) && !has_lost(repo, joined, part);
-        goes_on || joined.through == part.through || has_all_of(repo, joined, part)
-    });
-}
+/// The segments that were read: the parent of each, and how much of that it keeps.
+pub(crate) type Headers = HashMap<ObjectId, (Option<ObjectId>, u64)>;
 
 /// Says whether the archive shows that `later` lacks words at the end of `record`, which it goes on from: the agent made its
 /// file shorter in between.
@@ -39,16 +34,6 @@ pub(super) fn ends_anew(record: &Record) -> bool {
     agent::find(&record.agent).is_some_and(Agent::rewrites_last_lines)
 }
 
-/// Adds everything in `other` to a note. Two records are joined only if the archive proves that neither loses words.
-pub(crate) fn merge_proven(repo: &Repository, note: &mut Note, other: Note) {
-    note.add_lacking(other.into_units(), |note, unit| match unit {
-        Unit::Record(record) => {
-            note.add_if(*record, |joined, part| joined.through == part.through || has_all_of(repo, joined, part))
-        }
-        unit => note.add_line(unit),
-    });
-}
-
 /// Says whether `later` has all words of `record`, as the stored segments show; only then may it replace `record`.
 ///
 /// If the last segment of `record` is missing here, as in a clone that fetches only notes, nothing can be shown: anyone can
@@ -69,4 +54,45 @@ pub(crate) fn has_all_of(repo: &Repository, later: &Record, record: &Record) -> 
     let text = archive.transcript(later).bytes();
     let beginning = usize::try_from(record.bytes).ok().and_then(|length| text.get(..length));
     beginning.is_some_and(|text| archive::hex(&Sha256::digest(text)) == record.sha256)
+}
+
+impl Reader<'_> {
+    /// Says whether the increment of `inner` lies within that of `outer`, a record of the same session. The records of a
+    /// session share one chain, so `headers` is the same for all of them.
+    pub(crate) fn contains(&self, outer: &Record, inner: &Record, headers: &mut Headers) -> bool {
+        if outer.key() != inner.key() || outer.bytes < inner.bytes {
+            return false;
+        }
+        let parse = |hex: &str| self.repo.parse_id(hex);
+        let stop = outer.since.as_deref().and_then(parse);
+        let key = outer.key();
+        let archive = Archive::new(self.repo).only(&key);
+        // How much of the transcript at each segment is left at the end of `outer`.
+        let mut left = HashMap::new();
+        let mut kept = u64::MAX;
+        let mut next = parse(&outer.through);
+        while let Some(segment_id) = next.filter(|id| !left.contains_key(id)) {
+            left.insert(segment_id, kept);
+            let is_last =
+                Some(segment_id) == stop || (headers.len() >= bounds::MAX_LINKS && !headers.contains_key(&segment_id));
+            if is_last {
+                break;
+            }
+            let (parent, keep) = *headers.entry(segment_id).or_insert_with(|| {
+                let header = archive.header(segment_id).ok();
+                header.map_or((None, 0), |header| (header.parent.as_deref().and_then(parse), header.keep))
+            });
+            (next, kept) = (parent, kept.min(keep));
+        }
+        let left_at = |hex: &str| parse(hex).and_then(|id| left.get(&id).copied());
+        let begins_inside = match &inner.since {
+            Some(since) => left_at(since).is_some(),
+            None => outer.since.is_none(),
+        };
+        // The chain ends with `outer.since`, whose words are not part of the increment.
+        let is_left = |left: u64| left >= inner.bytes || ends_anew(inner);
+        let ends_inside = left_at(&inner.through).is_some_and(is_left) && outer.since.as_ref() != Some(&inner.through);
+        // Of two that end at the same segment, the one that begins later lies within the other.
+        begins_inside && ends_inside && (inner.through != outer.through || inner.since != outer.since)
+    }
 }
