@@ -2,6 +2,7 @@
 //!
 //! Read [`Planner::text`]: it decides about one generated file. Skills, links and taking back stand in `plan/`.
 
+mod discover;
 mod links;
 mod originals;
 mod others;
