@@ -349,7 +349,7 @@ impl Work {
                 wished = wishes(&store)?;
             }
         }
-        let mut planner = Planner::new(&store, registry.clone(), command, ways(&adopted));
+        let mut planner = Planner::new(&store, registry, command, ways(&adopted));
         if goal == Goal::Kept {
             planner.keep_unnamed()?;
         } else {

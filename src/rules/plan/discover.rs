@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use super::super::backup;
 use super::super::block;
-use super::super::generate;
+use super::super::generate::{self, stable_digest};
 use super::super::places::{self, Form, Rules, SKILL_TARGETS};
-use super::super::registry::{Entry, Owned, stable_digest};
+use super::super::registry::{Entry, Owned};
 use super::super::tree::tree_digest;
 use super::super::{Scope, want};
 use super::Planner;
@@ -64,7 +64,7 @@ impl Planner<'_> {
                 let directory = place.base.join(directory);
                 for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
                     let path = entry.path();
-                    if path.to_str().is_none() || self.is_known(&path) || self.first_link(&path, false).is_some() {
+                    if path.to_str().is_none() || self.is_known(&path) || self.link_above(&path).is_some() {
                         continue;
                     }
                     let (owned, digest) = match disk::observe(&path) {
@@ -116,14 +116,14 @@ impl Planner<'_> {
     }
 
     fn is_known(&self, path: &Path) -> bool {
-        self.registry.entries.contains_key(path) || self.wanted.contains(path)
+        self.wanted.contains(path) || self.registry.entries.contains_key(path)
     }
 
     fn discover_file(&mut self, target: &str, path: &Path, has_front: bool) -> Result<()> {
-        if path.to_str().is_none() || self.is_known(path) || self.first_link(path, true).is_some() {
+        if path.to_str().is_none() || self.is_known(path) || self.link_above(path).is_some() {
             return Ok(());
         }
-        // What cannot be read is not ours.
+        // A link is not ours, and neither is what cannot be read.
         let Ok(Node::File { bytes, mode }) = disk::observe(path) else { return Ok(()) };
         if !generate::is_generated(&bytes, has_front) && !block::is_in(&bytes) {
             return Ok(());

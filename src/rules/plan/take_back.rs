@@ -1,12 +1,13 @@
 //! Planning that what we have written goes, and that what was there comes back.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::super::backup;
 use super::super::block;
-use super::super::generate;
+use super::super::generate::{self, stable_digest};
 use super::super::places;
-use super::super::registry::{Entry, Original, Owned, stable_digest};
+use super::super::registry::{Entry, Original, Owned};
 use super::super::report::Change;
 use super::super::want;
 use super::Planner;
@@ -34,7 +35,7 @@ impl Planner<'_> {
             self.registry.entries.iter().filter(is_left).map(|(path, entry)| (path.clone(), entry.clone())).collect();
         let mut unknown = 0;
         for (path, entry) in left {
-            if let Some(link) = self.first_link(&path, false) {
+            if let Some(link) = self.link_above(&path) {
                 let what = "has become a symbolic link, and what was written below it stays";
                 let how = match self.ways.follows {
                     false => {
@@ -121,7 +122,7 @@ impl Planner<'_> {
 
     /// Plans that one thing goes. Returns whether it does.
     fn take_back(&mut self, path: &Path, entry: &Entry) -> Result<bool> {
-        let Some(node) = self.observe_written(path)? else { return Ok(false) };
+        let Some(node) = self.as_written(path, disk::observe(path)) else { return Ok(false) };
         let is_text = matches!(entry.owned, Owned::Whole | Owned::Block);
         if node == Node::Other || node == Node::Directory && is_text && !self.ways.is_forced {
             self.leave_no_file(path);
@@ -259,9 +260,12 @@ impl Planner<'_> {
     /// Plans that directories go that we have made and that are not needed any more, where nothing else is in them. One that
     /// cannot go yet is known until it can.
     pub fn remove_directories(&mut self) {
-        let is_needed = |directory: &PathBuf| {
-            self.registry.entries.keys().chain(&self.wanted).any(|path| path.starts_with(directory))
-        };
+        let mut needed: HashSet<&Path> = HashSet::new();
+        for path in self.registry.entries.keys().chain(&self.wanted) {
+            // What is above a directory that is needed is in the set already.
+            let _ = path.ancestors().find(|above| !needed.insert(above));
+        }
+        let is_needed = |directory: &PathBuf| needed.contains(directory.as_path());
         let is_there = |directory: &PathBuf| is_needed(directory) || disk::is_directory(directory);
         let (known, _): (Vec<_>, Vec<_>) = self.registry.directories.iter().cloned().partition(is_there);
         for directory in known.iter().rev().filter(|directory| !is_needed(directory)) {
