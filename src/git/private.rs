@@ -178,6 +178,18 @@ pub fn open_no_link(path: &Path) -> std::io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
 }
 
+/// Opens a file of others for reading. A symbolic link is followed.
+///
+/// # Errors
+///
+/// If it is no regular file, or cannot be opened.
+pub fn open(path: &Path) -> std::io::Result<File> {
+    // To open a named pipe without this waits for a writer.
+    let flags = rustix::fs::OFlags::NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
+}
+
 /// Reads a file of at most `max_bytes` that a user or a repository names. A symbolic link is followed.
 ///
 /// # Errors
