@@ -117,9 +117,28 @@ impl Plan {
         self.hints.push(hint.to_owned());
     }
 
-    /// Returns the place of a file that links in the repository lead to. A hook keeps the name that Git runs it by.
+    /// Returns the place of a file that links in the repository lead to, or another name by which the file is edited already. A
+    /// hook keeps the name that Git runs it by.
     pub fn settled(&self, path: &Path, kind: FileKind) -> PathBuf {
-        if kind == FileKind::Hook { path.to_owned() } else { self.places.settled(path) }
+        if kind == FileKind::Hook { path.to_owned() } else { self.place(path) }
+    }
+
+    /// Returns the place of a file. One outside the repository has the name by which it is written down, or is edited by the
+    /// steps so far, if links give it several.
+    fn place(&self, path: &Path) -> PathBuf {
+        let settled = self.places.settled(path);
+        if settled != path || self.places.have(path) {
+            return settled;
+        }
+        let planned = self.steps.iter().filter_map(|step| match step {
+            Edit::Write { path, .. } => Some(path),
+            _ => None,
+        });
+        let known: Vec<&PathBuf> = self.installed.files.iter().map(|file| &file.path).chain(planned).collect();
+        let real = file::real(path);
+        let is_same = |known: &&PathBuf| !self.places.have(known) && file::real(known) == real;
+        let is_known = known.iter().any(|known| *known == path);
+        known.into_iter().find(|known| !is_known && is_same(known)).map_or_else(|| path.to_owned(), Clone::clone)
     }
 
     /// Says whether a file is left alone since it is outside the repository. `path` is the file, `named` how it was named.
@@ -170,7 +189,7 @@ impl Plan {
 
     /// Returns what a file has once the steps so far are taken, our part included; `None` if there is no file then.
     pub fn planned(&mut self, path: &Path) -> Result<Option<Vec<u8>>> {
-        let settled = self.places.settled(path);
+        let settled = self.place(path);
         let planned = self.steps.iter().rev().find_map(|step| match step {
             Edit::Write { path: planned, after, .. } if planned == path || *planned == settled => Some(after.clone()),
             _ => None,
