@@ -2,7 +2,8 @@
 //!
 //! Read [`plan`]. A hook that is no shell script, is turned off or is tracked stays as it is, with a remark.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs::Metadata;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
@@ -252,20 +253,37 @@ fn by_hand(repo: &Repository, hooks: &Path, event: &str, is_committed: bool, pro
     let line = if shared.is_some() { hook::for_one(event, &line) } else { line };
     let what = match (&tracked, shared) {
         (Some(tracked), _) => format!("leads to the tracked file '{}'", tracked.display()),
-        (None, Some(other)) => format!("leads to the same file '{}' as the hook {other}", file::real(&path).display()),
+        (None, Some(other)) if path.is_symlink() => {
+            format!("leads to the same file '{}' as the hook {other}", file::real(&path).display())
+        }
+        (None, Some(other)) => format!("is the same file as the hook {other}"),
         (None, None) => return None,
     };
     Some(ByHand { what, line, is_tracked: tracked.is_some() })
 }
 
-/// Returns another of our events whose hook leads to the same script as this one: a block for one of them would run for both.
-fn shared_with(hooks: &Path, event: &str) -> Option<&'static str> {
+/// Returns another hook that is the same script as this one. If a link leads from one of our events to the file of another, a
+/// block for one of them would run for both. If they are hard links, an edit would make two files of them.
+fn shared_with(hooks: &Path, event: &str) -> Option<String> {
     let path = hooks.join(event);
     let target = file::real(&path);
-    let other = *EVENTS.iter().find(|other| **other != event && file::real(&hooks.join(other)) == target)?;
+    let linked = EVENTS.iter().find(|other| **other != event && file::real(&hooks.join(other)) == target);
+    let other = linked.map(|other| (*other).to_owned()).or_else(|| hard_link(hooks, event))?;
     // What no line can be added to is told in words of its own.
     let is_script = file::read(&path).is_ok_and(|text| text.is_none_or(|text| hook::is_shell_script(&text)));
     (is_script && !is_disabled(&path)).then_some(other)
+}
+
+/// Returns another file in the directory of hooks that is a hard link to a hook.
+fn hard_link(hooks: &Path, event: &str) -> Option<String> {
+    let place =
+        |path: &Path| path.symlink_metadata().ok().filter(Metadata::is_file).map(|file| (file.dev(), file.ino()));
+    let path = hooks.join(event);
+    let own = place(&path).filter(|_| path.metadata().is_ok_and(|file| file.nlink() > 1))?;
+    let mut names: Vec<String> =
+        hooks.read_dir().ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names.into_iter().find(|name| name != event && place(&hooks.join(name)) == Some(own))
 }
 
 /// Returns the tracked file that a hook leads to through symbolic links: others would get what is private to this clone.
