@@ -6,6 +6,7 @@ mod obstacles;
 
 use std::path::{Path, PathBuf};
 
+pub use self::carrying_out::open_when_free;
 use super::edit::Edit;
 use super::installed::{Installed, Original};
 use super::part::{has_our_part, is_blank, stripped};

@@ -26,7 +26,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 use crate::managed::client::{CLIENTS, Client, declared};
 pub use crate::managed::hook::STOP as STOP_PUSH;
-pub use crate::managed::{Declared, Left, Plan};
+pub use crate::managed::{Declared, Left, Plan, open_when_free};
 use crate::managed::{Edit, FileKind, HOOK_PROGRAM};
 use crate::outside;
 

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use super::{Edit, Plan};
 use crate::error::{Error, Kind, Result};
-use crate::git::{Repository, fault_point, private};
+use crate::git::private::{self, Lock};
+use crate::git::{Repository, fault_point};
 use crate::managed::installed::{EditedFile, Installed, Original};
 use crate::managed::step::{self, Step};
 use crate::managed::{FileKind, LOCK_TIMEOUT, disk, file};
@@ -18,8 +19,8 @@ impl Plan {
     ///
     /// If a step fails; those before it are done and written down. [`Kind::Busy`] if a file or the set-up has changed since.
     pub fn carry_out(mut self, repo: &Repository) -> Result<()> {
-        let lock_path = self.common_dir.join("shiftlog/init.lock");
-        let _lock = private::lock(&lock_path, Instant::now() + LOCK_TIMEOUT)?;
+        let lock_path = lock_path(&self.common_dir);
+        let lock = private::lock(&lock_path, Instant::now() + LOCK_TIMEOUT)?;
         let mut installed = Installed::read(&self.common_dir, &self.places)?;
         installed.follow(repo);
         if installed != self.installed {
@@ -40,7 +41,7 @@ impl Plan {
             self.restore_config(&mut steps)?;
         }
         let config = self.original_config();
-        let outcome = steps.iter().enumerate().try_for_each(|(number, step)| self.take(repo, number, step));
+        let outcome = steps.iter().enumerate().try_for_each(|(number, step)| self.take(repo, &lock, number, step));
         self.keep_config(config);
         if self.is_removal && outcome.is_ok() {
             let directories = std::mem::take(&mut self.installed.directories);
@@ -69,7 +70,7 @@ impl Plan {
         outcome
     }
 
-    fn take(&mut self, repo: &Repository, number: usize, step: &Edit) -> Result<()> {
+    fn take(&mut self, repo: &Repository, lock: &Lock, number: usize, step: &Edit) -> Result<()> {
         self.write_down(step)?;
         fault_point(&format!("init-{number}-planned"));
         match step {
@@ -82,11 +83,11 @@ impl Plan {
                 let before = step::stamp(&disk::observe(target)?);
                 Step::Remove { path: target.clone(), before }.take(true)?;
             }
-            Edit::AddConfig { key, value } => repo.config_add(key, value)?,
+            Edit::AddConfig { key, value } => repo.config_add(key, value, lock)?,
             Edit::RemoveConfig { key, value } if key.starts_with("remote.") || key.starts_with("shiftlog.") => {
-                repo.config_remove_one(key, value)?;
+                repo.config_remove_one(key, value, lock)?;
             }
-            Edit::RemoveConfig { key, value } => repo.config_remove(key, value)?,
+            Edit::RemoveConfig { key, value } => repo.config_remove(key, value, lock)?,
         }
         fault_point(&format!("init-{number}-done"));
         match step {
@@ -129,6 +130,24 @@ impl Plan {
         }
         self.installed.write(&self.common_dir, &self.places)
     }
+}
+
+/// Returns the file that is locked while a plan is carried out.
+fn lock_path(common_dir: &Path) -> PathBuf {
+    common_dir.join("shiftlog/init.lock")
+}
+
+/// Opens a repository when nothing is being set up in it. A `git config` that a killed command has started can go on after that
+/// command.
+///
+/// # Errors
+///
+/// If it cannot be opened; [`Kind::Busy`] if the lock is held for long.
+pub fn open_when_free(open: impl Fn() -> Result<Repository>) -> Result<Repository> {
+    let repo = open()?;
+    // What was read before the wait can be old.
+    let has_waited = private::wait_for(&lock_path(&repo.common_dir()), Instant::now() + LOCK_TIMEOUT)?;
+    if has_waited { open() } else { Ok(repo) }
 }
 
 /// Writes a file, through symbolic links, with the mode it had; a new one is executable or not.
