@@ -20,7 +20,7 @@ pub struct Plan {
     common_dir: PathBuf,
     places: Places,
     installed: Installed,
-    steps: Vec<Edit>,
+    edits: Vec<Edit>,
     remarks: Vec<String>,
     hints: Vec<String>,
     /// Whether everything that was installed goes.
@@ -28,7 +28,7 @@ pub struct Plan {
     /// Whether hooks that serve other repositories too may change.
     is_for_all: bool,
     /// Those that would change, and do not.
-    left: Vec<Left>,
+    left: Vec<LeftAlone>,
     /// Directories that lose a file that was not written down, and go with it if nothing else is in them.
     emptied: Vec<PathBuf>,
     /// The files that were read, with digests of what they had; `None` for one that was not there.
@@ -41,7 +41,7 @@ pub struct Plan {
 
 /// A file outside the repository that is left alone, since nobody has agreed to change it.
 #[derive(Clone, Debug)]
-pub struct Left {
+pub struct LeftAlone {
     /// Where it is.
     pub path: PathBuf,
     /// The path in the repository that leads there by a link; `None` for a hook in a directory outside, or for settings of
@@ -65,7 +65,7 @@ impl Plan {
             installed,
             common_dir,
             places,
-            steps: Vec::new(),
+            edits: Vec::new(),
             remarks: Vec::new(),
             hints: Vec::new(),
             is_removal,
@@ -78,9 +78,9 @@ impl Plan {
         })
     }
 
-    /// Returns the steps, in the order they are taken.
-    pub fn steps(&self) -> &[Edit] {
-        &self.steps
+    /// Returns the edits, in the order in which they are made.
+    pub fn edits(&self) -> &[Edit] {
+        &self.edits
     }
 
     /// Returns what the user should know besides.
@@ -94,7 +94,7 @@ impl Plan {
     }
 
     /// Returns the files that are left alone since they are outside the repository, and nobody has agreed to change them.
-    pub fn left(&self) -> &[Left] {
+    pub fn left(&self) -> &[LeftAlone] {
         &self.left
     }
 
@@ -131,7 +131,7 @@ impl Plan {
         if settled != path || self.places.have(path) {
             return settled;
         }
-        let planned = self.steps.iter().filter_map(|step| match step {
+        let planned = self.edits.iter().filter_map(|step| match step {
             Edit::Write { path, .. } => Some(path),
             _ => None,
         });
@@ -154,7 +154,7 @@ impl Plan {
         let is_left = needs_consent && !self.is_for_all && self.places.is_outside(path);
         if is_left && !self.is_left(named) {
             let target = if is_linked { self.places.settled(path) } else { path.to_owned() };
-            self.left.push(Left { path: target, link: is_linked.then(|| named.to_owned()) });
+            self.left.push(LeftAlone { path: target, link: is_linked.then(|| named.to_owned()) });
         }
         is_left
     }
@@ -191,7 +191,7 @@ impl Plan {
     /// Returns what a file has once the steps so far are taken, our part included; `None` if there is no file then.
     pub fn planned(&mut self, path: &Path) -> Result<Option<Vec<u8>>> {
         let settled = self.place(path);
-        let planned = self.steps.iter().rev().find_map(|step| match step {
+        let planned = self.edits.iter().rev().find_map(|step| match step {
             Edit::Write { path: planned, after, .. } if planned == path || *planned == settled => Some(after.clone()),
             _ => None,
         });
@@ -220,7 +220,7 @@ impl Plan {
         let path = self.settled(&named, kind);
         let there = self.read(&path)?;
         // Another step may have planned something else for it: what is said last holds.
-        self.steps.retain(|step| !matches!(step, Edit::Write { path: planned, .. } if *planned == path));
+        self.edits.retain(|step| !matches!(step, Edit::Write { path: planned, .. } if *planned == path));
         if there.as_deref() == Some(&after[..]) || self.leaves(&path, &named, kind) {
             return Ok(());
         }
@@ -237,14 +237,14 @@ impl Plan {
                 }
             },
         };
-        self.steps.push(Edit::Write { path, before, after, kind, is_restore: false });
+        self.edits.push(Edit::Write { path, before, after, kind, is_restore: false });
         Ok(())
     }
 
     /// Plans that a config value shall be there; one that is there already stays as it is.
     pub fn add_config(&mut self, repo: &Repository, key: &str, value: &str) {
         if !repo.config_strings(key).iter().any(|known| known == value) {
-            self.steps.push(Edit::AddConfig { key: key.to_owned(), value: value.to_owned() });
+            self.edits.push(Edit::AddConfig { key: key.to_owned(), value: value.to_owned() });
         }
     }
 
@@ -261,7 +261,7 @@ impl Plan {
 
     /// Plans that a config value is added after those that are there, so that it wins over them.
     pub fn append_config(&mut self, key: &str, value: &str) {
-        self.steps.push(Edit::AddConfig { key: key.to_owned(), value: value.to_owned() });
+        self.edits.push(Edit::AddConfig { key: key.to_owned(), value: value.to_owned() });
     }
 
     /// Says whether we added a value of a key.
@@ -274,7 +274,7 @@ impl Plan {
         let ours = self.installed.config.iter().filter(|(k, v)| k == key && fits(v));
         let steps: Vec<Edit> =
             ours.map(|(key, value)| Edit::RemoveConfig { key: key.clone(), value: value.clone() }).collect();
-        self.steps.extend(steps);
+        self.edits.extend(steps);
     }
 
     /// Plans that a file loses our part. What nobody wrote down is known by what is in it.
@@ -300,7 +300,7 @@ impl Plan {
                 if self.leaves(path, named, kind) {
                     return Ok(());
                 }
-                self.steps.push(Edit::Write {
+                self.edits.push(Edit::Write {
                     path: path.to_owned(),
                     before: Original::Bytes(bytes),
                     after,
@@ -346,7 +346,7 @@ impl Plan {
             return Ok(());
         }
         let path = path.to_owned();
-        self.steps.push(match self.installed.original(&path, &bytes) {
+        self.edits.push(match self.installed.original(&path, &bytes) {
             Some(Original::Bytes(original)) => {
                 let before = Original::Bytes(clean(&original)?);
                 Edit::Write { path, before, after, kind, is_restore: false }
@@ -365,7 +365,7 @@ impl Plan {
         if self.is_removal && self.installed.file(path).is_none() {
             self.emptied.extend(self.places.directories_above(path));
         }
-        self.steps.push(Edit::Remove { path: path.to_owned(), target });
+        self.edits.push(Edit::Remove { path: path.to_owned(), target });
     }
 
     /// Says whether nothing is written down: nothing was installed, or somebody has removed the file.
@@ -376,6 +376,6 @@ impl Plan {
     /// Plans that the config loses the values we added, and these.
     pub fn take_back_config(&mut self, found: Vec<(String, String)>) {
         let ours = [self.installed.config.clone(), found].concat();
-        self.steps.extend(ours.into_iter().map(|(key, value)| Edit::RemoveConfig { key, value }));
+        self.edits.extend(ours.into_iter().map(|(key, value)| Edit::RemoveConfig { key, value }));
     }
 }

@@ -109,7 +109,7 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
     // A directory in the working tree is one that a team commits; there a path of this machine has no business.
     let below_top = below_top(repo, &hooks);
     let is_committed = below_top.is_some();
-    let steps_before = plan.steps().len();
+    let edits_before = plan.edits().len();
     for event in EVENTS {
         let path = hooks.join(event);
         if let Some(ByHand { what, line, is_tracked }) = by_hand(repo, &hooks, event, is_committed, program) {
@@ -142,7 +142,7 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
             }
         }
     }
-    if let Some(below_top) = below_top.filter(|_| plan.steps().len() > steps_before) {
+    if let Some(below_top) = below_top.filter(|_| plan.edits().len() > edits_before) {
         remark_on_tracked_hooks(repo, plan, &below_top);
     }
     Ok(())
@@ -153,7 +153,7 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
 /// # Errors
 ///
 /// If the hook cannot be read.
-pub(super) fn obstacle(repo: &Repository, hooks: &Path, event: &str) -> Result<Option<(String, String)>> {
+pub(super) fn why_not_installed(repo: &Repository, hooks: &Path, event: &str) -> Result<Option<(String, String)>> {
     if let Some(what) = turned_off(hooks) {
         return Ok(Some((what, "git config --show-origin --get core.hooksPath    # says where that is set".into())));
     }

@@ -32,11 +32,11 @@ impl Plan {
                 return Err(Error::new(Kind::Busy, message));
             }
         }
-        if self.steps.iter().any(|step| matches!(step, Edit::AddConfig { .. } | Edit::RemoveConfig { .. })) {
+        if self.edits.iter().any(|step| matches!(step, Edit::AddConfig { .. } | Edit::RemoveConfig { .. })) {
             repo.require_unlocked_config()?;
         }
         self.installed.sweep();
-        let mut steps = std::mem::take(&mut self.steps);
+        let mut steps = std::mem::take(&mut self.edits);
         if self.is_removal {
             self.restore_config(&mut steps)?;
         }
@@ -55,7 +55,7 @@ impl Plan {
             self.installed.directories = needed;
             // A hook is written down by its own name, also where it is a link.
             let is_kept = |EditedFile { path, .. }: &EditedFile| {
-                let is_left = |left: &super::Left| left.path == *path || left.link.as_ref() == Some(path);
+                let is_left = |left: &super::LeftAlone| left.path == *path || left.link.as_ref() == Some(path);
                 self.left.iter().any(is_left) || self.obstructed.contains(path)
             };
             let kept = self.installed.files.iter().filter(|file| is_kept(file)).cloned().collect();
