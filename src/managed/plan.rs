@@ -1,4 +1,4 @@
-//! Steps to take, which can be shown before they are taken.
+//! Planning edits of files and of the config, which can be shown before they are made.
 
 mod carrying_out;
 mod config;
@@ -15,7 +15,7 @@ use super::{FileKind, file};
 use crate::error::{Error, Result};
 use crate::git::Repository;
 
-/// What to do, in order, and what to tell about it.
+/// The edits to make, in order, and the warnings and hints about them.
 pub struct Plan {
     common_dir: PathBuf,
     places: Places,
@@ -27,15 +27,15 @@ pub struct Plan {
     is_removal: bool,
     /// Whether hooks that serve other repositories too may change.
     is_for_all: bool,
-    /// Those that would change, and do not.
+    /// The files that would be edited, but are outside the repository, and nobody has agreed to change them.
     left: Vec<LeftAlone>,
     /// Directories that lose a file that was not written down, and go with it if nothing else is in them.
     emptied: Vec<PathBuf>,
     /// The files that were read, with digests of what they had; `None` for one that was not there.
     read: Vec<(PathBuf, Option<String>)>,
-    /// The files that cannot be edited, and stay known.
+    /// The files that cannot be edited, and stay written down.
     obstructed: Vec<PathBuf>,
-    /// What is said of them.
+    /// The errors about the files that cannot be edited.
     failures: Vec<Error>,
 }
 
@@ -50,12 +50,12 @@ pub struct LeftAlone {
 }
 
 impl Plan {
-    /// Begins a plan without steps, with what was installed before. `is_removal` says that all of that goes, `is_for_all`
-    /// that hooks may change which serve other repositories too.
+    /// Begins a plan without edits, and reads what was installed before. With `is_removal` all of that is to be removed. With
+    /// `is_for_all` hooks may be edited that serve other repositories too.
     ///
     /// # Errors
     ///
-    /// If the file in which that is written down is none of ours.
+    /// If the file `shiftlog/installed`, which records it, cannot be read.
     pub fn new(repo: &Repository, is_removal: bool, is_for_all: bool) -> Result<Self> {
         let common_dir = repo.common_dir();
         let places = Places::of(repo);
@@ -83,12 +83,12 @@ impl Plan {
         &self.edits
     }
 
-    /// Returns what the user should know besides.
+    /// Returns the warnings for the user.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
 
-    /// Returns what the user can type about that.
+    /// Returns the hints: commands that the user can type.
     pub fn hints(&self) -> &[String] {
         &self.hints
     }
@@ -108,12 +108,12 @@ impl Plan {
         self.installed.files.iter().map(|file| file.path.clone()).collect()
     }
 
-    /// Adds something that the user should know.
+    /// Adds a warning for the user.
     pub fn remark(&mut self, remark: String) {
         self.remarks.push(remark);
     }
 
-    /// Adds what the user can type about that.
+    /// Adds a hint: a command that the user can type.
     pub fn hint(&mut self, hint: &str) {
         self.hints.push(hint.to_owned());
     }
@@ -188,7 +188,7 @@ impl Plan {
         })
     }
 
-    /// Returns what a file has once the steps so far are taken, our part included; `None` if there is no file then.
+    /// Returns the bytes of a file after the edits so far, with our part; `None` if there is no file then.
     pub fn planned(&mut self, path: &Path) -> Result<Option<Vec<u8>>> {
         let settled = self.place(path);
         let planned = self.edits.iter().rev().find_map(|step| match step {
@@ -198,7 +198,7 @@ impl Plan {
         planned.map_or_else(|| self.read(path), |after| Ok(Some(after)))
     }
 
-    /// Does the same for a file that must be text.
+    /// Returns the text of a file after the edits so far, as [`Plan::planned`]; an empty one if there is no file.
     pub fn planned_text(&mut self, path: &Path) -> Result<String> {
         let bytes = self.planned(path)?.unwrap_or_default();
         String::from_utf8(bytes).map_err(|_| Error::other(format!("cannot edit '{}': it is not UTF-8", path.display())))
@@ -215,11 +215,11 @@ impl Plan {
         Ok(bytes)
     }
 
-    /// Plans that a file shall have these bytes.
+    /// Plans that a file gets these bytes.
     pub fn edit(&mut self, named: PathBuf, kind: FileKind, after: Vec<u8>) -> Result<()> {
         let path = self.settled(&named, kind);
         let there = self.read(&path)?;
-        // Another step may have planned something else for it: what is said last holds.
+        // The last planned edit of a file replaces those before it.
         self.edits.retain(|step| !matches!(step, Edit::Write { path: planned, .. } if *planned == path));
         if there.as_deref() == Some(&after[..]) || self.leaves(&path, &named, kind) {
             return Ok(());
@@ -241,15 +241,15 @@ impl Plan {
         Ok(())
     }
 
-    /// Plans that a config value shall be there; one that is there already stays as it is.
+    /// Plans that a config value is added, unless it is there.
     pub fn add_config(&mut self, repo: &Repository, key: &str, value: &str) {
         if !repo.config_strings(key).iter().any(|known| known == value) {
             self.edits.push(Edit::AddConfig { key: key.to_owned(), value: value.to_owned() });
         }
     }
 
-    /// Plans that a key with one value shall have this one: what we set before goes. `is_asked_for` says that the user
-    /// asked for it; otherwise a value of their own stays.
+    /// Plans that a key with a single value gets this one, in the place of a value that we have set. A value of the user's is
+    /// replaced only with `is_asked_for`.
     pub fn set_config(&mut self, repo: &Repository, key: &str, value: &str, is_asked_for: bool) {
         let Some(there) = repo.config_string(key) else { return self.add_config(repo, key, value) };
         if there == value || !(is_asked_for || self.has_set(key, &there)) {
@@ -269,7 +269,7 @@ impl Plan {
         self.installed.config.iter().any(|(known, ours)| known == key && ours == value)
     }
 
-    /// Plans that those values of a key go that we added and that fit.
+    /// Plans that those values of a key are removed that we have added and for which `fits` holds.
     pub fn remove_config(&mut self, key: &str, fits: impl Fn(&str) -> bool) {
         let ours = self.installed.config.iter().filter(|(k, v)| k == key && fits(v));
         let steps: Vec<Edit> =
@@ -277,7 +277,7 @@ impl Plan {
         self.edits.extend(steps);
     }
 
-    /// Plans that a file loses our part. What nobody wrote down is known by what is in it.
+    /// Plans that our part is removed from a file. In a file that is not written down, our part is found by its text.
     pub fn take_back(&mut self, named: &Path, kind: FileKind) -> Result<()> {
         let path = &self.settled(named, kind);
         let Some(bytes) = self.read(path)? else { return Ok(()) };
@@ -331,8 +331,8 @@ impl Plan {
         self.installed.file(path).is_some() && self.installed.original(path, bytes).is_none()
     }
 
-    /// Plans that a file loses what `clean` takes out, for good: what is put back one day loses it too. A hook that has
-    /// nothing to do then goes.
+    /// Plans that a file gets the bytes that `clean` returns. The original that is kept for a later removal is cleaned, too. A
+    /// hook that has no commands then is removed.
     pub fn clean(&mut self, named: &Path, kind: FileKind, clean: impl Fn(&[u8]) -> Result<Vec<u8>>) -> Result<()> {
         let path = &self.settled(named, kind);
         let Some(bytes) = self.read(path)? else { return Ok(()) };
@@ -368,12 +368,12 @@ impl Plan {
         self.edits.push(Edit::Remove { path: path.to_owned(), target });
     }
 
-    /// Says whether nothing is written down: nothing was installed, or somebody has removed the file.
+    /// Says whether the file `shiftlog/installed` is empty or missing: nothing was installed, or somebody has removed the file.
     pub fn knows_nothing(&self) -> bool {
         self.installed.is_empty()
     }
 
-    /// Plans that the config loses the values we added, and these.
+    /// Plans that the values which we have added, and those in `found`, are removed from the config.
     pub fn take_back_config(&mut self, found: Vec<(String, String)>) {
         let ours = [self.installed.config.clone(), found].concat();
         self.edits.extend(ours.into_iter().map(|(key, value)| Edit::RemoveConfig { key, value }));
