@@ -9,6 +9,27 @@ use shiftlog::agent;
 use crate::importing::{Past, sessions};
 use crate::support::{Ran, Scratch};
 
+/// Where the agents look for sessions, and for what is said of them.
+const PIPES: &[&str] = &[
+    ".codex/sessions/2026/01/02/rollout-2026-01-02T03-04-05-019ed11e-aeff-7173-9228-5b048d95c933.jsonl",
+    ".gemini/tmp/p/.project_root",
+    ".gemini/tmp/p/chats/session-a.json",
+    ".copilot/session-state/a/events.jsonl",
+    ".config/Code/User/workspaceStorage/w/workspace.json",
+    ".local/share/opencode/opencode.db",
+    ".local/share/opencode/storage/session/p/s.json",
+    ".local/share/kilo/storage/session/p/s.json",
+    ".cursor/chats/p/c/store.db",
+    ".local/share/amp/threads/T-a.json",
+    ".factory/sessions/p/a.jsonl",
+    ".windsurf/transcripts/a.jsonl",
+    ".gemini/antigravity-cli/brain/a/.system_generated/logs/transcript_full.jsonl",
+    ".pi/agent/sessions/p/a.jsonl",
+    ".cline/data/sessions/a/a.json",
+    ".continue/sessions/a.json",
+    ".qwen/projects/p/chats/a.jsonl",
+];
+
 /// Makes a pipe, and writes to it whenever somebody opens it for reading, so that who waits for it gets something.
 fn fed_pipe(path: &Path) {
     rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
@@ -47,8 +68,13 @@ fn a_pipe_beside_sessions_keeps_none_of_them_from_being_imported() {
     past.at(200, |session| session.prompt("one"));
     past.at(201, |session| session.edits("a.txt", "a\n"));
     past.commits(202, "a");
-    let pipe = past.0.transcript.with_file_name("s2.jsonl");
-    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
+    let home = scratch.home();
+    let pipes = PIPES.iter().map(|path| home.join(path));
+    let beside = [past.0.transcript.with_file_name("s2.jsonl"), scratch.top.join(".aider.chat.history.md")];
+    for pipe in pipes.chain(beside) {
+        fs::create_dir_all(pipe.parent().unwrap()).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
+    }
     let mut import = scratch.command("timeout", &scratch.top);
     Ran::of(import.args(["60", "git", "shiftlog", "import"]).output().unwrap()).ok();
     assert_eq!(sessions(&scratch, "HEAD"), ["s1"]);
