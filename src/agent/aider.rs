@@ -63,7 +63,7 @@ impl Agent for Aider {
     }
 
     fn read_until(&self, transcript: &Path, _: Option<Instant>) -> Result<Vec<u8>> {
-        let read = |path: &Path| std::fs::read(path).map_err(|error| Error::io("read", path, error));
+        let read = |path: &Path| place::read(path).map_err(|error| Error::io("read", path, error));
         let (Some(file), Some(id)) = (transcript.parent(), transcript.file_name()) else { return read(transcript) };
         if !self.is_rendered(transcript) {
             return read(transcript);
@@ -109,7 +109,7 @@ impl Agent for Aider {
 /// Returns the content of the file with the chats; `None` if it is not a regular file, or too large for a conversation.
 fn content(file: &Path) -> Option<Vec<u8>> {
     file.symlink_metadata().ok().filter(|file| file.is_file() && file.len() <= MAX_BYTES)?;
-    std::fs::read(file).ok()
+    place::read(file).ok()
 }
 
 /// A chat in the file.

@@ -16,6 +16,7 @@ use super::json::{self, at, field, flag, list, number, string, text};
 use super::place;
 use super::{Agent, Ask, FoundTranscript, Parser, Recorded, Restoration, ask, document, payload, tool};
 use crate::error::{Error, Kind, Result};
+use crate::git::private;
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
 
@@ -176,7 +177,7 @@ fn threads() -> Option<PathBuf> {
 
 fn read(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    std::fs::File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+    private::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 

@@ -89,7 +89,7 @@ impl Agent for Continue {
     }
 
     fn ran_in(&self, transcript: &Path, directory: &Path) -> Option<bool> {
-        let document = std::fs::read(transcript).ok()?;
+        let document = place::read(transcript).ok()?;
         json::read_line(&document, |document| {
             Some(place::is_below(&place::path_or_uri(text(document, "workspaceDirectory")?), directory))
         })

@@ -7,6 +7,7 @@ use std::path::Path;
 use bstr::ByteSlice as _;
 use serde_json_borrow::Value;
 
+use crate::git::private;
 use crate::transcript::{Attachment, Message, Picture, Tokens};
 
 /// How much of a file is read where only its beginning matters.
@@ -76,9 +77,7 @@ pub fn find<T>(text: &[u8], mut read: impl FnMut(&Value<'_>) -> Option<T>) -> Op
 
 /// Returns the first thing that `read` finds in the records at the beginning of a file.
 pub fn find_in_file<T>(path: &Path, mut read: impl FnMut(&Value<'_>) -> Option<T>) -> Option<T> {
-    // To open anything else can take for ever.
-    path.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    let mut head = std::io::BufReader::new(std::fs::File::open(path).ok()?.take(HEAD_BYTES));
+    let mut head = std::io::BufReader::new(private::open(path).ok()?.take(HEAD_BYTES));
     let mut line = Vec::new();
     while head.read_until(b'\n', &mut line).ok()? > 0 {
         if let Some(found) = read_line(&line, &mut read) {

@@ -279,7 +279,7 @@ pub trait Agent: Sync {
     /// If it cannot be read; [`Kind::Busy`] if the deadline passes.
     fn read_until(&self, transcript: &Path, deadline: Option<Instant>) -> Result<Vec<u8>> {
         let _ = deadline;
-        let bytes = std::fs::read(transcript).map_err(|error| Error::io("read", transcript, error))?;
+        let bytes = place::read(transcript).map_err(|error| Error::io("read", transcript, error))?;
         Ok(if self.is_rendered(transcript) { self.lines(bytes) } else { bytes })
     }
 

@@ -27,7 +27,7 @@ pub enum Permission {
 
 /// Reads a file of JSON, with or without comments; `None` if it is missing or is none.
 pub fn read(path: &Path) -> Option<Value> {
-    parsed(&std::fs::read_to_string(path).ok()?)
+    parsed(&place::read_text(path).ok()?)
 }
 
 fn parsed(text: &str) -> Option<Value> {

@@ -4,7 +4,6 @@
 //! written data. The extension's events and where sessions are kept are from reference alone.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -17,6 +16,7 @@ use super::json::{self, at, field, flag, list, number, string, text};
 use super::place;
 use super::{Agent, Content, FoundTranscript, Parser, Permission, Recorded, Restoration, Wording, permission, tool};
 use crate::error::Result;
+use crate::git::private;
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
 
@@ -85,8 +85,7 @@ impl Agent for Pi {
     }
 
     fn repeated_bytes(&self, transcript: &Path, deadline: Instant) -> Option<u64> {
-        transcript.metadata().ok().filter(std::fs::Metadata::is_file)?;
-        repeated_bytes(BufReader::new(File::open(transcript).ok()?), deadline)
+        repeated_bytes(BufReader::new(private::open(transcript).ok()?), deadline)
     }
 
     fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {

@@ -1,11 +1,13 @@
 //! Where agents keep things: home directories, programs, files of sessions.
 
 use std::ffi::{CStr, OsStr};
+use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags};
 
+use crate::git::private;
 use crate::outside;
 
 /// A transcript found in the agent's own store.
@@ -64,12 +66,12 @@ pub fn is_below(cwd: &str, directory: &Path) -> bool {
     resolved(Path::new(cwd)).starts_with(resolved(directory))
 }
 
-/// Returns the entries of a directory, sorted; nothing if it cannot be read.
+/// Returns the files and directories in a directory, sorted; nothing if it cannot be read.
 pub fn entries(folder: &Path) -> Vec<PathBuf> {
     entries_that(folder, |_| true)
 }
 
-/// Returns the entries of a directory that were written at or after `seconds` (epoch) and whose names are wanted, sorted.
+/// Returns the files and directories in a directory that were written at or after `seconds` (epoch) and whose names are wanted, sorted.
 ///
 /// Thousands of old sessions cost a hook a look at each file's time and no more: paths are made, sorted and read only for
 /// those that are recent.
@@ -77,13 +79,16 @@ pub fn recent_entries(folder: &Path, seconds: i64, is_wanted: impl Fn(&Path) -> 
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let Ok(directory) = rustix::fs::open(folder, flags, Mode::empty()) else { return Vec::new() };
     let Ok(entries) = Dir::read_from(&directory) else { return Vec::new() };
-    let is_written = |name: &CStr| match rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
-        // The entry's own time is that of the link.
-        Ok(file) if FileType::from_raw_mode(file.st_mode).is_symlink() => {
-            rustix::fs::statat(&directory, name, AtFlags::empty()).is_ok_and(|file| file.st_mtime >= seconds)
-        }
-        Ok(file) => file.st_mtime >= seconds,
-        Err(_) => false,
+    let is_written = |name: &CStr| {
+        let file = match rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+            // The entry's own time is that of the link.
+            Ok(file) if FileType::from_raw_mode(file.st_mode).is_symlink() => {
+                rustix::fs::statat(&directory, name, AtFlags::empty())
+            }
+            file => file,
+        };
+        let can_be_read = |mode| matches!(FileType::from_raw_mode(mode), FileType::RegularFile | FileType::Directory);
+        file.is_ok_and(|file| file.st_mtime >= seconds && can_be_read(file.st_mode))
     };
     let path_of = |entry: DirEntry| {
         let name = Path::new(OsStr::from_bytes(entry.file_name().to_bytes()));
@@ -97,9 +102,37 @@ pub fn recent_entries(folder: &Path, seconds: i64, is_wanted: impl Fn(&Path) -> 
 
 fn entries_that(folder: &Path, is_wanted: impl Fn(&std::fs::DirEntry) -> bool) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = entries.filter(is_wanted).map(|entry| entry.path()).collect();
+    let can_be_read = |entry: &std::fs::DirEntry| match entry.file_type() {
+        Ok(kind) if kind.is_symlink() => entry.path().metadata().map_or(true, |end| end.is_file() || end.is_dir()),
+        Ok(kind) => kind.is_file() || kind.is_dir(),
+        Err(_) => true,
+    };
+    let wanted = entries.filter(|entry| is_wanted(entry) && can_be_read(entry));
+    let mut paths: Vec<PathBuf> = wanted.map(|entry| entry.path()).collect();
     paths.sort();
     paths
+}
+
+/// Reads a file of an agent's.
+///
+/// # Errors
+///
+/// If it is no regular file, or cannot be read. A named pipe is not waited for.
+pub fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    private::open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Does the same for a text.
+///
+/// # Errors
+///
+/// As [`read`]; and if it is not UTF-8.
+pub fn read_text(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    private::open(path)?.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// Returns the files of a directory with this extension as sessions named by their stems.
@@ -163,6 +196,20 @@ mod tests {
         let found = recent_sessions(dir.path(), "jsonl", i64::try_from(since).unwrap());
         let names: Vec<&str> = found.iter().map(|found| found.session_id.as_str()).collect();
         assert_eq!(names, ["b-link-to-new", "new"]);
+    }
+
+    #[test]
+    #[allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+    fn a_pipe_is_no_session_and_neither_is_a_link_to_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        rustix::fs::mkfifoat(rustix::fs::CWD, path("pipe.jsonl"), Mode::RUSR | Mode::WUSR).unwrap();
+        std::os::unix::fs::symlink("pipe.jsonl", path("link.jsonl")).unwrap();
+        std::fs::write(path("file.jsonl"), "{}").unwrap();
+        for found in [sessions(dir.path(), "jsonl"), recent_sessions(dir.path(), "jsonl", 0)] {
+            let names: Vec<&str> = found.iter().map(|found| found.session_id.as_str()).collect();
+            assert_eq!(names, ["file"]);
+        }
     }
 
     #[test]

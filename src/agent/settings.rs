@@ -18,7 +18,8 @@ const MEMBERS: &[&str] = &["hooks", "shiftlog"];
 /// The members of a hook that can hold its command line.
 const COMMANDS: &[&str] = &["command", "bash", "powershell"];
 
-/// Returns `text` with one entry of ours per handler; entries of ours that were there are replaced.
+/// Returns `text` with one entry of ours per handler; entries of ours that were there are replaced, but for those of the agents
+/// `others`, whose settings are in the same file by a link.
 ///
 /// `command` gives the command line for an event. An empty text stands for a file that does not exist.
 ///
@@ -29,14 +30,16 @@ pub fn add_hooks(
     text: &str,
     layout: &Layout,
     handlers: &[Handler],
+    others: &[&str],
     command: impl Fn(&str) -> String,
 ) -> Result<Edited> {
-    if has_exactly(text, handlers, &command) {
+    let is_replaced = |command: &str| is_ours(command) && !others.iter().any(|other| is_for(command, other));
+    if has_exactly(text, handlers, is_replaced, &command) {
         return Ok(text.to_owned());
     }
     let root = parse(if text.trim().is_empty() { "{\n}\n" } else { text })?;
     let top = root.object_value().ok_or_else(|| misplaced("the file", "an object"))?;
-    remove(&top, is_ours);
+    remove(&top, &is_replaced);
     if let Some(version) = layout.version.filter(|_| top.get("version").is_none()) {
         top.insert(0, "version", CstInputValue::Number(version.to_string()));
     }
@@ -85,7 +88,7 @@ fn entry(layout: &Layout, handler: &Handler, command: String) -> CstInputValue {
 ///
 /// If the text does not parse.
 pub fn remove_hooks(text: &str) -> Result<Edited> {
-    without(text, is_ours)
+    without(text, &is_ours)
 }
 
 /// Returns `text` without the entries of the earlier tools of this name, also where an entry is a handler itself, as in
@@ -95,10 +98,10 @@ pub fn remove_hooks(text: &str) -> Result<Edited> {
 ///
 /// As [`add_hooks`].
 pub fn remove_earlier_hooks(text: &str) -> Result<Edited> {
-    without(text, is_earlier)
+    without(text, &is_earlier)
 }
 
-fn without(text: &str, is_meant: fn(&str) -> bool) -> Result<Edited> {
+fn without(text: &str, is_meant: IsMeant<'_>) -> Result<Edited> {
     let root = parse(text)?;
     if let Some(top) = root.object_value() {
         remove(&top, is_meant);
@@ -112,9 +115,15 @@ pub fn has_hooks(text: &str, handlers: &[Handler]) -> bool {
     handlers.iter().all(|handler| ours.iter().any(|(event, _)| event == handler.event))
 }
 
-/// Says whether the entries of ours are just the wanted ones already.
-fn has_exactly(text: &str, handlers: &[Handler], command: impl Fn(&str) -> String) -> bool {
-    let ours = ours(text);
+/// Says whether those entries of ours that would be replaced are just the wanted ones already.
+fn has_exactly(
+    text: &str,
+    handlers: &[Handler],
+    is_replaced: impl Fn(&str) -> bool,
+    command: impl Fn(&str) -> String,
+) -> bool {
+    let mut ours = ours(text);
+    ours.retain(|(_, command)| is_replaced(command));
     let wanted = handlers.iter().map(|handler| (handler.event.to_owned(), command(handler.event)));
     ours.len() == handlers.len() && wanted.into_iter().all(|entry| ours.contains(&entry))
 }
@@ -165,6 +174,12 @@ fn is_ours(command: &str) -> bool {
     command.contains("git-shiftlog--hook") || is_earlier(command)
 }
 
+/// Says whether a command line runs our program for an agent.
+fn is_for(command: &str, agent: &str) -> bool {
+    let arguments = command.rsplit("git-shiftlog--hook").next().filter(|rest| rest.len() < command.len());
+    arguments.is_some_and(|rest| rest.trim_start_matches(['"', '\'']).split_whitespace().next() == Some(agent))
+}
+
 /// Says whether a hook's command line is one of the earlier tools of this name.
 fn is_earlier(command: &str) -> bool {
     const EARLIER: &[&str] = &["store", "session-start", "session-end", "hook"];
@@ -176,7 +191,10 @@ fn is_earlier(command: &str) -> bool {
     })
 }
 
-fn remove(top: &CstObject, is_meant: fn(&str) -> bool) {
+/// Says whether an entry with a command line is meant.
+type IsMeant<'f> = &'f dyn Fn(&str) -> bool;
+
+fn remove(top: &CstObject, is_meant: IsMeant<'_>) {
     for member in MEMBERS {
         let Some(hooks) = top.get(member) else { continue };
         let Some(events) = hooks.object_value() else { continue };
@@ -188,7 +206,7 @@ fn remove(top: &CstObject, is_meant: fn(&str) -> bool) {
 }
 
 /// Takes the entries that are meant out of all events, and says whether there were any.
-fn remove_from(events: &CstObject, is_meant: fn(&str) -> bool) -> bool {
+fn remove_from(events: &CstObject, is_meant: IsMeant<'_>) -> bool {
     let mut has_removed = false;
     for event in events.properties() {
         let Some(list) = event.array_value() else { continue };
@@ -202,7 +220,7 @@ fn remove_from(events: &CstObject, is_meant: fn(&str) -> bool) -> bool {
     has_removed
 }
 
-fn remove_from_list(list: &CstArray, is_meant: fn(&str) -> bool) -> bool {
+fn remove_from_list(list: &CstArray, is_meant: IsMeant<'_>) -> bool {
     let mut has_removed = false;
     for element in list.elements() {
         let hooks = element.as_object().and_then(|group| group.array_value("hooks"));
@@ -226,7 +244,7 @@ fn remove_from_list(list: &CstArray, is_meant: fn(&str) -> bool) -> bool {
 }
 
 /// Says whether all command lines of a hook are meant; some agents have one for each shell.
-fn runs(hook: &CstNode, is_meant: fn(&str) -> bool) -> bool {
+fn runs(hook: &CstNode, is_meant: IsMeant<'_>) -> bool {
     let Some(hook) = hook.as_object() else { return false };
     let command = |key: &&str| hook.get(key)?.value()?.as_string_lit()?.decoded_value().ok();
     let mut commands = COMMANDS.iter().filter_map(command).peekable();

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::place;
 use crate::error::{Error, Kind, Result};
+use crate::git::private;
 use crate::outside;
 
 /// How long the agent may hold its database before we give up.
@@ -22,6 +23,11 @@ pub const MAGIC: &[u8] = b"SQLite format 3\0";
 ///
 /// If there is none, or it cannot be read.
 pub fn open(path: &Path) -> Result<Connection> {
+    // SQLite would wait for a named pipe.
+    let is_odd = |file: &&PathBuf| file.metadata().is_ok_and(|metadata| !metadata.is_file());
+    if let Some(odd) = files(path).iter().find(is_odd) {
+        return Err(Error::other(format!("cannot read '{}': it is not a regular file", odd.display())));
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = match at_rest(path) {
         Some(uri) => Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI),
@@ -41,7 +47,7 @@ fn at_rest(path: &Path) -> Option<String> {
         return None;
     }
     let mut head = [0; 20];
-    std::fs::File::open(path).ok()?.read_exact(&mut head).ok()?;
+    private::open(path).ok()?.read_exact(&mut head).ok()?;
     // The version that writers need says whether there is such a log.
     if head[18] != 2 || !path.is_absolute() {
         return None;

@@ -42,7 +42,7 @@ pub struct Options {
 /// Runs the command. What was recorded stays, unless its removal is asked for.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
-        let repo = cli::repository()?;
+        let repo = setup::open_when_free(cli::repository)?;
         let mut plan = setup::remove(&repo, options.yes)?;
         let refs = if options.purge_refs { our_refs(&repo)? } else { Vec::new() };
         let (others, refs): (Vec<_>, Vec<_>) = refs.into_iter().partition(|name| has_others(&repo, name));

@@ -72,7 +72,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         return cli::finish(Err(error.hint(hint)));
     }
     cli::main(args, |options: Options| {
-        let repo = cli::repository()?;
+        let repo = setup::open_when_free(cli::repository)?;
         let share = match options.share {
             _ if options.no_share => Some(Share::Nothing),
             Some(What::Notes) => Some(Share::Notes),

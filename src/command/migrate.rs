@@ -52,7 +52,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             if !plan.is_empty() {
                 left.extend(migrate::carry_out(&repo, plan, &mut tell)?);
             }
-            if !set_up.steps().is_empty() {
+            if !set_up.edits().is_empty() {
                 set_up.carry_out(&repo)?;
             }
         }

@@ -46,6 +46,7 @@ pub struct Git {
     args: Vec<OsString>,
     directory: Option<PathBuf>,
     input: Option<Vec<u8>>,
+    lock: Option<File>,
     asking: Asking,
     environment: Vec<(&'static str, String)>,
     deadline: Option<Instant>,
@@ -67,6 +68,7 @@ pub fn git<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Git {
         args,
         directory: None,
         input: None,
+        lock: None,
         asking: Asking::Never,
         environment: Vec::new(),
         deadline: None,
@@ -98,6 +100,13 @@ impl Git {
     #[must_use]
     pub fn input(mut self, input: Vec<u8>) -> Self {
         self.input = Some(input);
+        self
+    }
+
+    /// Has the command hold the lock on an open file as long as it runs, also if this process is killed before it ends.
+    #[must_use]
+    pub fn holding(mut self, locked: File) -> Self {
+        self.lock = Some(locked);
         self
     }
 
@@ -136,7 +145,8 @@ impl Git {
     fn command(&self) -> Command {
         let mut command = Command::new("git");
         command.args(&self.args).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() });
+        let lock = self.lock.as_ref().and_then(|lock| lock.try_clone().ok()).map(Stdio::from);
+        command.stdin(lock.unwrap_or_else(|| if self.input.is_some() { Stdio::piped() } else { Stdio::null() }));
         command.env("LC_ALL", "C");
         if !matches!(self.asking, Asking::Allowed | Asking::Quietly) {
             child::forbid_asking(&mut command);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use gix::actor::Signature;
 use gix::bstr::{BString, ByteSlice as _};
 
+use super::private::Lock;
 use super::{Output, Repository, git, private};
 use crate::error::{Error, Kind, Result};
 
@@ -103,9 +104,14 @@ impl Repository {
         Err(error.hint("a running process holds it, or one that was killed left it behind: then remove it"))
     }
 
-    /// Adds a value to a key of the repository's own config file, beside the values that are there.
-    pub fn config_add(&self, key: &str, value: &str) -> Result<()> {
-        let added = git(["config", "--local", "--add", key, value]).repository(self).capture().map(drop);
+    /// Adds a value to a key of the repository's own config file, beside the values that are there. Git holds the lock, too: if
+    /// we are killed, it may write later.
+    pub fn config_add(&self, key: &str, value: &str, lock: &Lock) -> Result<()> {
+        let added = git(["config", "--local", "--add", key, value])
+            .repository(self)
+            .holding(lock.for_child()?)
+            .capture()
+            .map(drop);
         self.hand_over_config();
         added
     }
@@ -117,14 +123,14 @@ impl Repository {
     }
 
     /// Removes a value of a key from the repository's own config file, however often it stands there; other values stay. It
-    /// may have gone already.
+    /// may have gone already. Git holds the lock, as in [`Repository::config_add`].
     ///
     /// # Errors
     ///
     /// If it is still there.
-    pub fn config_remove(&self, key: &str, value: &str) -> Result<()> {
-        let removed = self.config_edit(&["--unset-all", key, value]).map(drop);
-        if removed.is_err() && self.config_edit(&["--get", key, value]).is_err() { Ok(()) } else { removed }
+    pub fn config_remove(&self, key: &str, value: &str, lock: &Lock) -> Result<()> {
+        let removed = self.config_edit(&["--unset-all", key, value], lock).map(drop);
+        if removed.is_err() && self.config_edit(&["--get", key, value], lock).is_err() { Ok(()) } else { removed }
     }
 
     /// Does the same for a value that a user can have typed, too: if it stands there several times, it is removed once.
@@ -132,19 +138,20 @@ impl Repository {
     /// # Errors
     ///
     /// If it cannot be removed.
-    pub fn config_remove_one(&self, key: &str, value: &str) -> Result<()> {
-        let count = self.config_edit(&["--get-all", key, value]).unwrap_or_default().lines().count();
+    pub fn config_remove_one(&self, key: &str, value: &str, lock: &Lock) -> Result<()> {
+        let count = self.config_edit(&["--get-all", key, value], lock).unwrap_or_default().lines().count();
         if count < 2 {
-            return self.config_remove(key, value);
+            return self.config_remove(key, value, lock);
         }
         // Git puts one entry in the place of all that fit.
-        self.config_edit(&["--replace-all", key, value, value])?;
-        (2..count).try_for_each(|_| self.config_add(key, value))
+        self.config_edit(&["--replace-all", key, value, value], lock)?;
+        (2..count).try_for_each(|_| self.config_add(key, value, lock))
     }
 
     /// Runs `git config` on the repository's own file, for values that are just as given.
-    fn config_edit(&self, args: &[&str]) -> Result<Output> {
-        let edited = git([&["config", "--local", "--fixed-value"], args].concat()).repository(self).capture();
+    fn config_edit(&self, args: &[&str], lock: &Lock) -> Result<Output> {
+        let edited = git([&["config", "--local", "--fixed-value"], args].concat());
+        let edited = edited.repository(self).holding(lock.for_child()?).capture();
         self.hand_over_config();
         edited
     }

@@ -12,9 +12,20 @@ use crate::error::{Error, Kind, Result};
 /// The beginning of the name of a file that is being written.
 const UNFINISHED: &str = ".tmp-";
 
-/// A lock that other processes of ours wait for; the system releases it when the process ends.
+/// A lock that other processes of ours wait for; the system releases it when the process ends, and each child that holds it.
 pub struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Lock {
+    /// Returns a file for a child's standard input with which the child, too, holds the lock as long as it runs.
+    ///
+    /// # Errors
+    ///
+    /// If the process has too many open files.
+    pub fn for_child(&self) -> Result<File> {
+        self.file.try_clone().map_err(|error| Error::other("cannot hand a lock on").because(error))
+    }
 }
 
 /// Takes the lock file `path`, which is created if needed. Waits at most until `deadline`.
@@ -26,7 +37,7 @@ pub fn lock(path: &Path, deadline: Instant) -> Result<Lock> {
     loop {
         let file = open_own(path, false)?;
         match file.try_lock() {
-            Ok(()) if is_at(&file, path) => return Ok(Lock { _file: file }),
+            Ok(()) if is_at(&file, path) => return Ok(Lock { file }),
             Err(std::fs::TryLockError::Error(error)) => return Err(Error::io("lock", path, error)),
             // Another process holds it, or who held it has removed it and another one may have made it again.
             Ok(()) | Err(std::fs::TryLockError::WouldBlock) => {}
@@ -37,6 +48,22 @@ pub fn lock(path: &Path, deadline: Instant) -> Result<Lock> {
         super::fault_point("lock-awaited");
         std::thread::sleep(Duration::from_millis(3));
     }
+}
+
+/// Waits until nobody holds the lock file `path`, at most until `deadline`. Returns whether there is such a file.
+///
+/// # Errors
+///
+/// [`Kind::Busy`] when the deadline passes.
+pub fn wait_for(path: &Path, deadline: Instant) -> Result<bool> {
+    let Ok(file) = open_no_link(path) else { return Ok(false) };
+    while let Err(std::fs::TryLockError::WouldBlock) = file.try_lock_shared() {
+        if Instant::now() >= deadline {
+            return Err(Error::new(Kind::Busy, format!("another process holds the lock '{}'", path.display())));
+        }
+        std::thread::sleep(Duration::from_millis(3));
+    }
+    Ok(true)
 }
 
 /// Opens a file of ours for writing, with the directories above it; they and the file are created if needed.
@@ -177,6 +204,18 @@ pub fn create_dir(path: &Path) -> Result<()> {
 pub fn open_no_link(path: &Path) -> std::io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+}
+
+/// Opens a file of others for reading. A symbolic link is followed.
+///
+/// # Errors
+///
+/// If it is no regular file, or cannot be opened.
+pub fn open(path: &Path) -> std::io::Result<File> {
+    // To open a named pipe without this waits for a writer.
+    let flags = rustix::fs::OFlags::NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
 }
 
 /// Reads a file of at most `max_bytes` that a user or a repository names. A symbolic link is followed.

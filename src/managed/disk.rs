@@ -1,11 +1,14 @@
 //! Reads files and directories without following symbolic links, and gives them times and permissions.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata};
 use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Dir, DirEntry, FileType, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -51,19 +54,24 @@ pub fn observe(path: &Path) -> Result<Node> {
     } else if kind.is_dir() {
         Node::Directory
     } else if kind.is_file() {
-        if metadata.len() > MAX_FILE_BYTES {
-            return Err(Error::other(format!("'{}' is too large (at most {MAX_FILE_BYTES} bytes)", path.display())));
-        }
-        let bytes = read(path, metadata.len()).map_err(|error| Error::io("read", path, error))?;
-        Node::File { bytes, mode: metadata.permissions().mode() & 0o7777 }
+        file(path, &metadata, || private::open_no_link(path))?
     } else {
         Node::Other
     })
 }
 
+/// Returns a file whose metadata is known.
+fn file(path: &Path, metadata: &Metadata, open: impl FnOnce() -> std::io::Result<File>) -> Result<Node> {
+    if metadata.len() > MAX_FILE_BYTES {
+        return Err(Error::other(format!("'{}' is too large (at most {MAX_FILE_BYTES} bytes)", path.display())));
+    }
+    let read = open().and_then(|file| read(file, metadata.len()));
+    let bytes = read.map_err(|error| Error::io("read", path, error))?;
+    Ok(Node::File { bytes, mode: metadata.permissions().mode() & 0o7777 })
+}
+
 /// Reads a file whose length is known, so that most files take one call. What somebody appends meanwhile is not read.
-fn read(path: &Path, len: u64) -> std::io::Result<Vec<u8>> {
-    let mut file = private::open_no_link(path)?;
+fn read(mut file: File, len: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(len).map_err(std::io::Error::other)?];
     let mut end = 0;
     while end < bytes.len() {
@@ -139,8 +147,12 @@ pub fn real_above(path: &Path) -> Option<PathBuf> {
 ///
 /// If it cannot be read, is too large, or is not UTF-8.
 pub fn text(path: &Path) -> Result<Option<String>> {
-    // What a user keeps may be kept elsewhere, file by file.
-    match observe(&resolved(path)?)? {
+    let node = match observe(path)? {
+        // What a user keeps may be kept elsewhere, file by file.
+        Node::Link(_) => observe(&resolved(path)?)?,
+        node => node,
+    };
+    match node {
         Node::Absent => Ok(None),
         Node::File { bytes, .. } => {
             String::from_utf8(bytes).map(Some).map_err(|_| Error::other(format!("'{}' is not UTF-8", path.display())))
@@ -159,11 +171,18 @@ pub fn tree(top: &Path) -> Result<BTreeMap<PathBuf, Node>> {
     let mut directories = vec![PathBuf::new()];
     while let Some(directory) = directories.pop() {
         let here = top.join(&directory);
-        let entries = fs::read_dir(&here).map_err(|error| Error::io("read", &here, error))?;
-        for entry in entries {
-            let name = entry.map_err(|error| Error::io("read", &here, error))?.file_name();
-            let path = directory.join(name);
-            let node = observe(&top.join(&path))?;
+        let fail = |error: rustix::io::Errno| Error::io("read", &here, error.into());
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mut listing = Dir::new(rustix::fs::open(&here, flags, Mode::empty()).map_err(fail)?).map_err(fail)?;
+        let entries = listing.by_ref().collect::<Result<Vec<_>, _>>().map_err(fail)?;
+        for entry in entries.iter().filter(|entry| !matches!(entry.file_name().to_bytes(), b"." | b"..")) {
+            let path = directory.join(OsStr::from_bytes(entry.file_name().to_bytes()));
+            let node = match entry.file_type() {
+                // What a file system lists as a directory needs no look of its own.
+                FileType::Directory => Node::Directory,
+                FileType::RegularFile => observe_listed(&listing, entry, &top.join(&path))?,
+                _ => observe(&top.join(&path))?,
+            };
             if node == Node::Other || path.to_str().is_none() {
                 return Err(Error::other(format!("'{}' cannot be copied", top.join(&path).display())));
             }
@@ -177,6 +196,18 @@ pub fn tree(top: &Path) -> Result<BTreeMap<PathBuf, Node>> {
         }
     }
     Ok(found)
+}
+
+/// Returns what a directory lists as a file. It is opened from there, so that the system walks its path once.
+fn observe_listed(listing: &Dir, entry: &DirEntry, path: &Path) -> Result<Node> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let open = || rustix::fs::openat(listing.fd()?, entry.file_name(), flags, Mode::empty());
+    // Somebody may have put something else there meanwhile.
+    let Ok(opened) = open().map(File::from) else { return observe(path) };
+    match opened.metadata() {
+        Ok(metadata) if metadata.is_file() => file(path, &metadata, || Ok(opened)),
+        _ => observe(path),
+    }
 }
 
 /// Returns a path below a directory that is not UTF-8, relative to the directory; `None` if there is none.

@@ -26,7 +26,7 @@ use std::time::Duration;
 pub use self::client::Declared;
 pub(crate) use self::edit::Edit;
 pub(crate) use self::kind::FileKind;
-pub use self::plan::{Left, Plan};
+pub use self::plan::{LeftAlone, Plan, open_when_free};
 pub(crate) use self::step::Step;
 
 /// How long another process that changes the same files is waited for.

@@ -1,48 +1,47 @@
-//! Steps to take, which can be shown before they are taken.
+//! Planning edits of files and of the config, which can be shown before they are made.
 
+mod carrying_out;
 mod config;
 mod obstacles;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
-use super::LOCK_TIMEOUT;
+pub use self::carrying_out::open_when_free;
 use super::edit::Edit;
-use super::installed::{EditedFile, Installed, Original};
+use super::installed::{Installed, Original};
 use super::part::{has_our_part, is_blank, stripped};
 use super::place::Places;
-use super::step::{self, Step};
-use super::{FileKind, disk, file};
-use crate::error::{Error, Kind, Result};
-use crate::git::{Repository, fault_point, private};
+use super::{FileKind, file};
+use crate::error::{Error, Result};
+use crate::git::Repository;
 
-/// What to do, in order, and what to tell about it.
+/// The edits to make, in order, and the warnings and hints about them.
 pub struct Plan {
     common_dir: PathBuf,
     places: Places,
     installed: Installed,
-    steps: Vec<Edit>,
+    edits: Vec<Edit>,
     remarks: Vec<String>,
     hints: Vec<String>,
     /// Whether everything that was installed goes.
     is_removal: bool,
     /// Whether hooks that serve other repositories too may change.
     is_for_all: bool,
-    /// Those that would change, and do not.
-    left: Vec<Left>,
+    /// The files that would be edited, but are outside the repository, and nobody has agreed to change them.
+    left: Vec<LeftAlone>,
     /// Directories that lose a file that was not written down, and go with it if nothing else is in them.
     emptied: Vec<PathBuf>,
     /// The files that were read, with digests of what they had; `None` for one that was not there.
     read: Vec<(PathBuf, Option<String>)>,
-    /// The files that cannot be edited, and stay known.
+    /// The files that cannot be edited, and stay written down.
     obstructed: Vec<PathBuf>,
-    /// What is said of them.
+    /// The errors about the files that cannot be edited.
     failures: Vec<Error>,
 }
 
 /// A file outside the repository that is left alone, since nobody has agreed to change it.
 #[derive(Clone, Debug)]
-pub struct Left {
+pub struct LeftAlone {
     /// Where it is.
     pub path: PathBuf,
     /// The path in the repository that leads there by a link; `None` for a hook in a directory outside, or for settings of
@@ -51,12 +50,12 @@ pub struct Left {
 }
 
 impl Plan {
-    /// Begins a plan without steps, with what was installed before. `is_removal` says that all of that goes, `is_for_all`
-    /// that hooks may change which serve other repositories too.
+    /// Begins a plan without edits, and reads what was installed before. With `is_removal` all of that is to be removed. With
+    /// `is_for_all` hooks may be edited that serve other repositories too.
     ///
     /// # Errors
     ///
-    /// If the file in which that is written down is none of ours.
+    /// If the file `shiftlog/installed`, which records it, cannot be read.
     pub fn new(repo: &Repository, is_removal: bool, is_for_all: bool) -> Result<Self> {
         let common_dir = repo.common_dir();
         let places = Places::of(repo);
@@ -66,7 +65,7 @@ impl Plan {
             installed,
             common_dir,
             places,
-            steps: Vec::new(),
+            edits: Vec::new(),
             remarks: Vec::new(),
             hints: Vec::new(),
             is_removal,
@@ -79,23 +78,23 @@ impl Plan {
         })
     }
 
-    /// Returns the steps, in the order they are taken.
-    pub fn steps(&self) -> &[Edit] {
-        &self.steps
+    /// Returns the edits, in the order in which they are made.
+    pub fn edits(&self) -> &[Edit] {
+        &self.edits
     }
 
-    /// Returns what the user should know besides.
+    /// Returns the warnings for the user.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
 
-    /// Returns what the user can type about that.
+    /// Returns the hints: commands that the user can type.
     pub fn hints(&self) -> &[String] {
         &self.hints
     }
 
     /// Returns the files that are left alone since they are outside the repository, and nobody has agreed to change them.
-    pub fn left(&self) -> &[Left] {
+    pub fn left(&self) -> &[LeftAlone] {
         &self.left
     }
 
@@ -109,19 +108,38 @@ impl Plan {
         self.installed.files.iter().map(|file| file.path.clone()).collect()
     }
 
-    /// Adds something that the user should know.
+    /// Adds a warning for the user.
     pub fn remark(&mut self, remark: String) {
         self.remarks.push(remark);
     }
 
-    /// Adds what the user can type about that.
+    /// Adds a hint: a command that the user can type.
     pub fn hint(&mut self, hint: &str) {
         self.hints.push(hint.to_owned());
     }
 
-    /// Returns the place of a file that links in the repository lead to. A hook keeps the name that Git runs it by.
+    /// Returns the place of a file that links in the repository lead to, or another name by which the file is edited already. A
+    /// hook keeps the name that Git runs it by.
     pub fn settled(&self, path: &Path, kind: FileKind) -> PathBuf {
-        if kind == FileKind::Hook { path.to_owned() } else { self.places.settled(path) }
+        if kind == FileKind::Hook { path.to_owned() } else { self.place(path) }
+    }
+
+    /// Returns the place of a file. One outside the repository has the name by which it is written down, or is edited by the
+    /// steps so far, if links give it several.
+    fn place(&self, path: &Path) -> PathBuf {
+        let settled = self.places.settled(path);
+        if settled != path || self.places.have(path) {
+            return settled;
+        }
+        let planned = self.edits.iter().filter_map(|step| match step {
+            Edit::Write { path, .. } => Some(path),
+            _ => None,
+        });
+        let known: Vec<&PathBuf> = self.installed.files.iter().map(|file| &file.path).chain(planned).collect();
+        let real = file::real(path);
+        let is_same = |known: &&PathBuf| !self.places.have(known) && file::real(known) == real;
+        let is_known = known.iter().any(|known| *known == path);
+        known.into_iter().find(|known| !is_known && is_same(known)).map_or_else(|| path.to_owned(), Clone::clone)
     }
 
     /// Says whether a file is left alone since it is outside the repository. `path` is the file, `named` how it was named.
@@ -136,7 +154,7 @@ impl Plan {
         let is_left = needs_consent && !self.is_for_all && self.places.is_outside(path);
         if is_left && !self.is_left(named) {
             let target = if is_linked { self.places.settled(path) } else { path.to_owned() };
-            self.left.push(Left { path: target, link: is_linked.then(|| named.to_owned()) });
+            self.left.push(LeftAlone { path: target, link: is_linked.then(|| named.to_owned()) });
         }
         is_left
     }
@@ -170,17 +188,17 @@ impl Plan {
         })
     }
 
-    /// Returns what a file has once the steps so far are taken, our part included; `None` if there is no file then.
+    /// Returns the bytes of a file after the edits so far, with our part; `None` if there is no file then.
     pub fn planned(&mut self, path: &Path) -> Result<Option<Vec<u8>>> {
-        let settled = self.places.settled(path);
-        let planned = self.steps.iter().rev().find_map(|step| match step {
+        let settled = self.place(path);
+        let planned = self.edits.iter().rev().find_map(|step| match step {
             Edit::Write { path: planned, after, .. } if planned == path || *planned == settled => Some(after.clone()),
             _ => None,
         });
         planned.map_or_else(|| self.read(path), |after| Ok(Some(after)))
     }
 
-    /// Does the same for a file that must be text.
+    /// Returns the text of a file after the edits so far, as [`Plan::planned`]; an empty one if there is no file.
     pub fn planned_text(&mut self, path: &Path) -> Result<String> {
         let bytes = self.planned(path)?.unwrap_or_default();
         String::from_utf8(bytes).map_err(|_| Error::other(format!("cannot edit '{}': it is not UTF-8", path.display())))
@@ -197,12 +215,12 @@ impl Plan {
         Ok(bytes)
     }
 
-    /// Plans that a file shall have these bytes.
+    /// Plans that a file gets these bytes.
     pub fn edit(&mut self, named: PathBuf, kind: FileKind, after: Vec<u8>) -> Result<()> {
         let path = self.settled(&named, kind);
         let there = self.read(&path)?;
-        // Another step may have planned something else for it: what is said last holds.
-        self.steps.retain(|step| !matches!(step, Edit::Write { path: planned, .. } if *planned == path));
+        // The last planned edit of a file replaces those before it.
+        self.edits.retain(|step| !matches!(step, Edit::Write { path: planned, .. } if *planned == path));
         if there.as_deref() == Some(&after[..]) || self.leaves(&path, &named, kind) {
             return Ok(());
         }
@@ -219,19 +237,19 @@ impl Plan {
                 }
             },
         };
-        self.steps.push(Edit::Write { path, before, after, kind, is_restore: false });
+        self.edits.push(Edit::Write { path, before, after, kind, is_restore: false });
         Ok(())
     }
 
-    /// Plans that a config value shall be there; one that is there already stays as it is.
+    /// Plans that a config value is added, unless it is there.
     pub fn add_config(&mut self, repo: &Repository, key: &str, value: &str) {
         if !repo.config_strings(key).iter().any(|known| known == value) {
-            self.steps.push(Edit::AddConfig { key: key.to_owned(), value: value.to_owned() });
+            self.edits.push(Edit::AddConfig { key: key.to_owned(), value: value.to_owned() });
         }
     }
 
-    /// Plans that a key with one value shall have this one: what we set before goes. `is_asked_for` says that the user
-    /// asked for it; otherwise a value of their own stays.
+    /// Plans that a key with a single value gets this one, in the place of a value that we have set. A value of the user's is
+    /// replaced only with `is_asked_for`.
     pub fn set_config(&mut self, repo: &Repository, key: &str, value: &str, is_asked_for: bool) {
         let Some(there) = repo.config_string(key) else { return self.add_config(repo, key, value) };
         if there == value || !(is_asked_for || self.has_set(key, &there)) {
@@ -243,7 +261,7 @@ impl Plan {
 
     /// Plans that a config value is added after those that are there, so that it wins over them.
     pub fn append_config(&mut self, key: &str, value: &str) {
-        self.steps.push(Edit::AddConfig { key: key.to_owned(), value: value.to_owned() });
+        self.edits.push(Edit::AddConfig { key: key.to_owned(), value: value.to_owned() });
     }
 
     /// Says whether we added a value of a key.
@@ -251,15 +269,15 @@ impl Plan {
         self.installed.config.iter().any(|(known, ours)| known == key && ours == value)
     }
 
-    /// Plans that those values of a key go that we added and that fit.
+    /// Plans that those values of a key are removed that we have added and for which `fits` holds.
     pub fn remove_config(&mut self, key: &str, fits: impl Fn(&str) -> bool) {
         let ours = self.installed.config.iter().filter(|(k, v)| k == key && fits(v));
         let steps: Vec<Edit> =
             ours.map(|(key, value)| Edit::RemoveConfig { key: key.clone(), value: value.clone() }).collect();
-        self.steps.extend(steps);
+        self.edits.extend(steps);
     }
 
-    /// Plans that a file loses our part. What nobody wrote down is known by what is in it.
+    /// Plans that our part is removed from a file. In a file that is not written down, our part is found by its text.
     pub fn take_back(&mut self, named: &Path, kind: FileKind) -> Result<()> {
         let path = &self.settled(named, kind);
         let Some(bytes) = self.read(path)? else { return Ok(()) };
@@ -282,7 +300,7 @@ impl Plan {
                 if self.leaves(path, named, kind) {
                     return Ok(());
                 }
-                self.steps.push(Edit::Write {
+                self.edits.push(Edit::Write {
                     path: path.to_owned(),
                     before: Original::Bytes(bytes),
                     after,
@@ -313,8 +331,8 @@ impl Plan {
         self.installed.file(path).is_some() && self.installed.original(path, bytes).is_none()
     }
 
-    /// Plans that a file loses what `clean` takes out, for good: what is put back one day loses it too. A hook that has
-    /// nothing to do then goes.
+    /// Plans that a file gets the bytes that `clean` returns. The original that is kept for a later removal is cleaned, too. A
+    /// hook that has no commands then is removed.
     pub fn clean(&mut self, named: &Path, kind: FileKind, clean: impl Fn(&[u8]) -> Result<Vec<u8>>) -> Result<()> {
         let path = &self.settled(named, kind);
         let Some(bytes) = self.read(path)? else { return Ok(()) };
@@ -328,7 +346,7 @@ impl Plan {
             return Ok(());
         }
         let path = path.to_owned();
-        self.steps.push(match self.installed.original(&path, &bytes) {
+        self.edits.push(match self.installed.original(&path, &bytes) {
             Some(Original::Bytes(original)) => {
                 let before = Original::Bytes(clean(&original)?);
                 Edit::Write { path, before, after, kind, is_restore: false }
@@ -347,151 +365,17 @@ impl Plan {
         if self.is_removal && self.installed.file(path).is_none() {
             self.emptied.extend(self.places.directories_above(path));
         }
-        self.steps.push(Edit::Remove { path: path.to_owned(), target });
+        self.edits.push(Edit::Remove { path: path.to_owned(), target });
     }
 
-    /// Says whether nothing is written down: nothing was installed, or somebody has removed the file.
+    /// Says whether the file `shiftlog/installed` is empty or missing: nothing was installed, or somebody has removed the file.
     pub fn knows_nothing(&self) -> bool {
         self.installed.is_empty()
     }
 
-    /// Plans that the config loses the values we added, and these.
+    /// Plans that the values which we have added, and those in `found`, are removed from the config.
     pub fn take_back_config(&mut self, found: Vec<(String, String)>) {
         let ours = [self.installed.config.clone(), found].concat();
-        self.steps.extend(ours.into_iter().map(|(key, value)| Edit::RemoveConfig { key, value }));
-    }
-
-    /// Takes the steps. Each one that can be taken back is written down before it is taken, so that a process that is killed
-    /// leaves nothing that is not known.
-    ///
-    /// # Errors
-    ///
-    /// If a step fails; those before it are done and written down. [`Kind::Busy`] if a file or the set-up has changed since.
-    pub fn carry_out(mut self, repo: &Repository) -> Result<()> {
-        let lock_path = self.common_dir.join("shiftlog/init.lock");
-        let _lock = private::lock(&lock_path, Instant::now() + LOCK_TIMEOUT)?;
-        let mut installed = Installed::read(&self.common_dir, &self.places)?;
-        installed.follow(repo);
-        if installed != self.installed {
-            return Err(Error::new(Kind::Busy, "another process has changed the set-up meanwhile"));
-        }
-        for (path, digest) in &self.read {
-            if file::read(path)?.as_deref().map(file::digest) != *digest {
-                let message = format!("'{}' has changed meanwhile; try again", path.display());
-                return Err(Error::new(Kind::Busy, message));
-            }
-        }
-        if self.steps.iter().any(|step| matches!(step, Edit::AddConfig { .. } | Edit::RemoveConfig { .. })) {
-            repo.require_unlocked_config()?;
-        }
-        self.installed.sweep();
-        let mut steps = std::mem::take(&mut self.steps);
-        if self.is_removal {
-            self.restore_config(&mut steps)?;
-        }
-        let config = self.original_config();
-        let outcome = steps.iter().enumerate().try_for_each(|(number, step)| self.take(repo, number, step));
-        self.keep_config(config);
-        if self.is_removal && outcome.is_ok() {
-            let directories = std::mem::take(&mut self.installed.directories);
-            let is_left = |path: &Path| self.left.iter().any(|left| left.path.starts_with(path));
-            let is_needed = |directory: &PathBuf| is_left(directory) || self.has_obstructed(directory);
-            let (needed, done): (Vec<_>, Vec<_>) = directories.into_iter().partition(is_needed);
-            for directory in done.iter().rev().chain(&self.emptied) {
-                // Only if it is empty: what the user put there since stays.
-                let _ = std::fs::remove_dir(directory);
-            }
-            self.installed.directories = needed;
-            // A hook is written down by its own name, also where it is a link.
-            let is_kept = |EditedFile { path, .. }: &EditedFile| {
-                let is_left = |left: &Left| left.path == *path || left.link.as_ref() == Some(path);
-                self.left.iter().any(is_left) || self.obstructed.contains(path)
-            };
-            let kept = self.installed.files.iter().filter(|file| is_kept(file)).cloned().collect();
-            self.installed.files = kept;
-        }
-        self.installed.write(&self.common_dir, &self.places)?;
-        if self.is_removal && outcome.is_ok() && self.installed.is_empty() {
-            private::remove(&lock_path)?;
-            // Conversations that wait, and what else is recorded, stay.
-            let _ = std::fs::remove_dir(self.common_dir.join("shiftlog"));
-        }
-        outcome
-    }
-
-    fn take(&mut self, repo: &Repository, number: usize, step: &Edit) -> Result<()> {
-        self.write_down(step)?;
-        fault_point(&format!("init-{number}-planned"));
-        match step {
-            Edit::Write { path, after, kind, .. } => {
-                let is_executable = matches!(kind, FileKind::Hook | FileKind::Own { is_executable: true });
-                write(path, after, is_executable)?;
-            }
-            Edit::Clean { path, after } => write(path, after, false)?,
-            Edit::Remove { target, .. } => {
-                let before = step::stamp(&disk::observe(target)?);
-                Step::Remove { path: target.clone(), before }.take(true)?;
-            }
-            Edit::AddConfig { key, value } => repo.config_add(key, value)?,
-            Edit::RemoveConfig { key, value } if key.starts_with("remote.") || key.starts_with("shiftlog.") => {
-                repo.config_remove_one(key, value)?;
-            }
-            Edit::RemoveConfig { key, value } => repo.config_remove(key, value)?,
-        }
-        fault_point(&format!("init-{number}-done"));
-        match step {
-            Edit::Write { path, is_restore: true, .. } | Edit::Remove { path, .. } => {
-                self.installed.files.retain(|file| file.path != *path);
-            }
-            Edit::Write { path, .. } => self.installed.keep_newest(path),
-            Edit::RemoveConfig { key, value } => self.installed.config.retain(|(k, v)| k != key || v != value),
-            Edit::Clean { .. } | Edit::AddConfig { .. } => {}
-        }
-        Ok(())
-    }
-
-    /// Writes down what a step is about to add.
-    fn write_down(&mut self, step: &Edit) -> Result<()> {
-        let unfinished = |path: &Path| {
-            let unfinished = file::unfinished(&file::target(path)).ok();
-            unfinished.and_then(|it| Some(it.file_name()?.to_str()?.to_owned()))
-        };
-        match step {
-            Edit::Write { path, before, after, is_restore: false, .. } => {
-                let (is_new, splices) = match before {
-                    Original::Absent => (true, Vec::new()),
-                    Original::Bytes(before) => (false, file::splices(before, after)),
-                };
-                let (unfinished, path, after) = (unfinished(path), path.clone(), file::digest(after));
-                self.installed.add_file(EditedFile { path, is_new, after, splices, unfinished });
-            }
-            Edit::Write { path, .. } => {
-                let known = self.installed.files.iter_mut().filter(|file| file.path == *path);
-                known.for_each(|file| file.unfinished = unfinished(path));
-            }
-            Edit::AddConfig { key, value } => {
-                let added = (key.clone(), value.clone());
-                if !self.installed.config.contains(&added) {
-                    self.installed.config.push(added);
-                }
-            }
-            _ => {}
-        }
-        self.installed.write(&self.common_dir, &self.places)
-    }
-}
-
-/// Writes a file, through symbolic links, with the mode it had; a new one is executable or not.
-fn write(path: &Path, bytes: &[u8], is_executable: bool) -> Result<()> {
-    let target = file::target(path);
-    Step::MakeDirectory { path: target.parent().unwrap_or(Path::new("/")).to_owned() }.take(true)?;
-    let before = disk::observe(&target)?;
-    let mode = match &before {
-        disk::Node::File { mode, .. } => Some(*mode),
-        _ => is_executable.then(file::new_executable_mode),
-    };
-    match Step::write(target, bytes, mode, &before)?.take(true)? {
-        true => Ok(()),
-        false => Err(Error::new(Kind::Busy, format!("'{}' has changed meanwhile; try again", path.display()))),
+        self.edits.extend(ours.into_iter().map(|(key, value)| Edit::RemoveConfig { key, value }));
     }
 }

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use bstr::ByteSlice as _;
 use serde_json::{Value, json};
 
-use super::generate::{MARK, Passage, Source, stable, stable_lines, whole};
+use super::generate::{MARK, Passage, Source, stable, stable_digest, stable_lines, whole};
 use super::import::front;
-use super::registry::{Owned, Registry, stable_digest};
+use super::registry::{Owned, Registry};
 use super::report::Drift;
 use super::store::Store;
 use super::tree::tree_digest;
@@ -149,7 +149,7 @@ fn edits_in(pieces: &[Passage], current: &[u8], header: &str) -> Option<Edits> {
 fn texts(pieces: &[Passage], current: &[u8]) -> Option<Vec<String>> {
     // The lines that say who wrote it, and when, are no edit.
     let (old, new) = (whole(pieces), stable(current));
-    let starts = stable_lines(old.as_bytes());
+    let starts: Vec<_> = stable_lines(old.as_bytes()).collect();
     let old_lines: Vec<&str> = starts.iter().filter_map(|line| old.get(line.clone())).collect();
     let new_lines: Vec<&str> = new.to_str().ok()?.split_inclusive('\n').collect();
     // Words directly behind the first line belong to no rule.

@@ -240,10 +240,13 @@ pub fn carry_out(
     }
 }
 
-/// Takes the steps of a journal. If one fails, those at its path and below it are left out, and the registry says of these
-/// paths what it said before: what cannot be written at one place must not keep a later command from all others. A step
-/// that fails in the store itself ends all. So it is where a user has put something in the meantime, which later commands
-/// must take for the user's; these paths are returned.
+/// Takes the steps of a journal, and writes the registry.
+///
+/// If a step fails, the later steps at its path and below it are left out, and the registry keeps its former entries for these
+/// paths; all other steps are taken. If a step fails in the store itself, no later step is taken.
+///
+/// Steps are also left out at paths where a user has put a file since the plan was made. These paths are returned, and later
+/// commands treat the files as the user's.
 fn finish(place: &Place, journal: &Journal) -> Result<Vec<PathBuf>> {
     let mut registry = journal.registry.clone();
     let mut failed: Option<Error> = None;

@@ -45,6 +45,14 @@ pub fn split(bytes: &[u8]) -> Option<Split<'_>> {
     splits(bytes).into_iter().find(|split| !split.is_open && generate::is_generated(split.block, false))
 }
 
+/// Splits a file at its block, or else at one whose last line is gone.
+pub fn split_or_open(bytes: &[u8]) -> Option<Split<'_>> {
+    let mut found = splits(bytes);
+    found.retain(|split| generate::is_generated(split.block, false));
+    let at = found.iter().position(|split| !split.is_open).or_else(|| found.first().map(|_| 0))?;
+    Some(found.swap_remove(at))
+}
+
 /// Splits a file at a block of ours whose last line is gone; `None` if it has none.
 pub fn open(bytes: &[u8]) -> Option<Split<'_>> {
     splits(bytes).into_iter().find(|split| split.is_open && generate::is_generated(split.block, false))
@@ -74,7 +82,7 @@ pub fn any(bytes: &[u8]) -> Option<Split<'_>> {
 
 /// Says whether a file has a block of ours, or what is left of one.
 pub fn is_in(bytes: &[u8]) -> bool {
-    split(bytes).is_some() || open(bytes).is_some()
+    split_or_open(bytes).is_some()
 }
 
 /// Splits a file at each line that begins a block.

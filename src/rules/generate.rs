@@ -231,45 +231,58 @@ fn without_front(bytes: &[u8]) -> &[u8] {
 /// editor has changed to CRLF are LF, as they were written.
 pub fn stable(bytes: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(bytes.len());
-    for line in stable_lines(bytes) {
-        match bytes[line.clone()].strip_suffix(b"\r\n") {
-            Some(words) => kept.extend([words, b"\n"].concat()),
-            None => kept.extend_from_slice(&bytes[line]),
-        }
-    }
+    parts(bytes).flatten().for_each(|part| kept.extend_from_slice(part));
     kept
+}
+
+/// Says whether two texts are the same as [`stable`] has them.
+pub fn is_same(one: &[u8], other: &[u8]) -> bool {
+    parts(one).eq(parts(other))
+}
+
+/// Returns the SHA-256 of a text as [`stable`] has it, in hex.
+pub fn stable_digest(bytes: &[u8]) -> String {
+    let mut hasher = Sha256::new();
+    parts(bytes).flatten().for_each(|part| hasher.update(part));
+    hex(&hasher.finalize())
+}
+
+/// Returns the words and the end of each line, as [`stable`] has them.
+fn parts(bytes: &[u8]) -> impl Iterator<Item = [&[u8]; 2]> {
+    stable_lines(bytes).map(|line| {
+        let line = &bytes[line];
+        match line.strip_suffix(b"\n") {
+            Some(words) => [words.strip_suffix(b"\r").unwrap_or(words), b"\n"],
+            None => [line, b""],
+        }
+    })
 }
 
 /// Returns where the beginning of a text ends that has this digest, as [`stable`] has it; `None` if there is none.
 pub fn end_of(bytes: &[u8], digest: &str) -> Option<usize> {
     let mut hasher = Sha256::new();
-    stable_lines(bytes).into_iter().map(|line| (line.end, &bytes[line])).find_map(|(end, line)| {
-        match line.strip_suffix(b"\r\n") {
-            Some(words) => hasher.update([words, b"\n"].concat()),
-            None => hasher.update(line),
-        }
+    stable_lines(bytes).map(|line| line.end).zip(parts(bytes)).find_map(|(end, line)| {
+        line.iter().for_each(|part| hasher.update(part));
         (hex(&hasher.clone().finalize()) == digest).then_some(end)
     })
 }
 
 /// Returns where the lines of a text are, but for those two.
-pub fn stable_lines(bytes: &[u8]) -> Vec<Range<usize>> {
-    let mut kept = Vec::new();
+pub fn stable_lines(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let (mut left, mut end) = (0, 0);
-    for line in bytes.lines_with_terminator() {
+    bytes.lines_with_terminator().filter_map(move |line| {
         let start = end;
         end += line.len();
         if line.starts_with_str(MARK) && line.trim_end() == MARK.as_bytes() {
             left = 2;
         } else if left > 0 && is_stamp(line) {
             left -= 1;
-            continue;
+            return None;
         } else {
             left = 0;
         }
-        kept.push(start..end);
-    }
-    kept
+        Some(start..end)
+    })
 }
 
 #[cfg(test)]

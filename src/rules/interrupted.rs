@@ -46,7 +46,8 @@ pub fn write_down(place: &Place, base: &Path, steps: &[Step], planned: &Registry
     private::write(&Registry::path(place), &registry.to_bytes(place))
 }
 
-/// Says whether what an entry is about is at its path, or its original is not there any more and in the backup.
+/// Says whether the interrupted command has written an entry: our file, link or copy is at the path, or nothing is there because
+/// the original was moved to the backup.
 fn is_done(place: &Place, base: &Path, path: &Path, entry: &Entry) -> bool {
     match (entry.owned, disk::observe(path)) {
         (_, Ok(Node::Absent)) => entry.original != Original::Absent,

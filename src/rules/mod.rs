@@ -292,7 +292,11 @@ fn folders(directory: &Path) -> Vec<String> {
 /// Returns the names of the directories in a directory: those that can be skills, and the others, but for hidden ones.
 fn all_folders(directory: &Path) -> (Vec<String>, Vec<String>) {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let folders = entries.filter(|entry| entry.path().is_dir());
+    let is_folder = |entry: &std::fs::DirEntry| match entry.file_type() {
+        Ok(kind) if !kind.is_symlink() => kind.is_dir(),
+        _ => entry.path().is_dir(),
+    };
+    let folders = entries.filter(is_folder);
     let mut names: Vec<String> = folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     let (ids, mut others): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| is_id(name));

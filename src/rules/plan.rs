@@ -2,6 +2,7 @@
 //!
 //! Read [`Planner::text`]: it decides about one generated file. Skills, links and taking back stand in `plan/`.
 
+mod discover;
 mod links;
 mod originals;
 mod others;
@@ -10,7 +11,6 @@ mod take_back;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ use bstr::ByteSlice as _;
 use super::backup::Backup;
 use super::block;
 use super::generate;
-use super::registry::{Entry, Original, Owned, Registry, stable_digest};
+use super::registry::{Entry, Original, Owned, Registry};
 use super::report::{Change, Drift, Left};
 use super::store::Store;
 use super::want::{Wanted, What, Wishes};
@@ -59,7 +59,9 @@ pub struct Planner<'o> {
     pub refused: Vec<String>,
     pub warnings: Vec<String>,
     /// Paths that stay as they are.
-    wanted: BTreeSet<PathBuf>,
+    wanted: HashSet<PathBuf>,
+    /// The directories above what is wanted, and above what was known when the plan was begun.
+    above: HashSet<PathBuf>,
     made: HashSet<PathBuf>,
     /// Names in the archive that this plan gives away.
     archived: HashSet<PathBuf>,
@@ -97,7 +99,8 @@ impl<'o> Planner<'o> {
             left: Vec::new(),
             refused: Vec::new(),
             warnings: Vec::new(),
-            wanted: BTreeSet::new(),
+            wanted: HashSet::new(),
+            above: HashSet::new(),
             made: HashSet::new(),
             archived: HashSet::new(),
             discovered: HashSet::new(),
@@ -119,12 +122,17 @@ impl<'o> Planner<'o> {
     /// If something cannot be read, or if it cannot be done: nothing has been written then.
     pub fn plan(&mut self, wishes: &Wishes) -> Result<()> {
         self.follow_entries();
+        self.registry.entries.keys().for_each(|path| add_above(&mut self.above, path));
         for wanted in &wishes.wanted {
-            let has_final = matches!(wanted.what, What::Text { .. });
-            let Some(path) = self.real(&wanted.path, has_final) else {
+            // A file is looked at once; the place of a skill only when it is known that something is to be written there.
+            let node = matches!(wanted.what, What::Text { .. }).then(|| disk::observe(&wanted.path));
+            let Some(path) = self.real(&wanted.path, node.as_ref().map(|node| matches!(node, Ok(Node::Link(_)))))
+            else {
                 // What was written there, or where the link has led to, stays.
-                self.wanted.extend(self.registry.followed.get(&wanted.path).cloned());
-                self.wanted.insert(wanted.path.clone());
+                if let Some(end) = self.registry.followed.get(&wanted.path).cloned() {
+                    self.want(&end);
+                }
+                self.want(&wanted.path);
                 continue;
             };
             if self.registry.is_elsewhere(&self.store.place, &path) {
@@ -133,12 +141,13 @@ impl<'o> Planner<'o> {
                     .push(format!("    Warning: '{shown}' belongs to what this is a copy of, and is left as it is"));
                 continue;
             }
-            if self.is_of_another(&path) {
+            let known = self.registry.get(&path).cloned();
+            if known.is_none() && self.is_of_another(&path) {
                 self.stays_for_another(&path);
-                self.wanted.insert(path);
+                self.want(&path);
                 continue;
             }
-            if !self.wanted.insert(path.clone()) {
+            if !self.want(&path) {
                 let (one, other) = (self.store.place.shown(&wanted.path), self.store.place.shown(&path));
                 self.warnings
                     .push(format!("    Warning: '{one}' leads to '{other}', which has the text of another file"));
@@ -156,11 +165,14 @@ impl<'o> Planner<'o> {
             }
             match &wanted.what {
                 What::Text { pieces, has_front, is_block } => {
-                    let text = generate::whole(pieces);
-                    self.text(wanted, path, &text, *has_front, *is_block)?;
+                    let node = node.filter(|_| path == wanted.path).unwrap_or_else(|| disk::observe(&path));
+                    if let Some(node) = self.as_written(&path, node) {
+                        let text = generate::whole(pieces);
+                        self.text(wanted, path, known, node, &text, *has_front, *is_block)?;
+                    }
                 }
-                What::Link { target, conflict } => self.link(wanted, path, target, *conflict)?,
-                What::Copy { now, source, conflict } => self.copy(wanted, path, now, source, *conflict)?,
+                What::Link { target, conflict } => self.link(wanted, path, known, target, *conflict)?,
+                What::Copy { now, source, conflict } => self.copy(wanted, path, known, [now, source], *conflict)?,
             }
         }
         self.discover()?;
@@ -174,6 +186,12 @@ impl<'o> Planner<'o> {
                 Err(self.refused.iter().skip(1).take(20).fold(error, |error, other| error.hint(other.clone())))
             }
         }
+    }
+
+    /// Adds a path to those that stay as they are. Returns whether it is new there.
+    fn want(&mut self, path: &Path) -> bool {
+        add_above(&mut self.above, path);
+        self.wanted.insert(path.to_owned())
     }
 
     /// Returns a path above another that is ours, or is the store.
@@ -197,11 +215,12 @@ impl<'o> Planner<'o> {
 
     /// Returns a path of ours below another.
     fn managed_below(&self, path: &Path) -> Option<PathBuf> {
-        // What is below a path comes directly behind it.
-        let behind = (Bound::Excluded(path), Bound::Unbounded);
-        let wanted = self.wanted.range::<Path, _>(behind).next();
-        let known = self.registry.entries.range::<Path, _>(behind).next().map(|(known, _)| known);
-        [wanted, known].into_iter().flatten().find(|below| below.starts_with(path)).cloned()
+        if !self.above.contains(path) {
+            return None;
+        }
+        let is_below = |below: &&PathBuf| below.as_path() != path && below.starts_with(path);
+        let wanted = self.wanted.iter().filter(is_below).min();
+        wanted.or_else(|| self.registry.entries.keys().find(is_below)).cloned()
     }
 
     fn refuse(&mut self, why: String) {
@@ -235,10 +254,10 @@ impl<'o> Planner<'o> {
         };
         let entry = entry.filter(|entry| entry.owned == Owned::Block);
         // The user can have changed the first line of the block, too.
-        let changed = || block::any(bytes).filter(|_| entry.is_some() && block::any(&original()).is_none());
+        let changed = || block::any(entry.map(|_| bytes)?).filter(|_| block::any(&original()).is_none());
         // The earlier tool writes whole files.
-        let begun = || block::begun(bytes).filter(|_| entry.is_some() && !generate::is_of_earlier_tool(bytes, false));
-        let mut split = block::split(bytes).or_else(|| block::open(bytes)).or_else(changed).or_else(begun)?;
+        let begun = || block::begun(entry.map(|_| bytes)?).filter(|_| !generate::is_of_earlier_tool(bytes, false));
+        let mut split = block::split_or_open(bytes).or_else(changed).or_else(begun)?;
         if split.is_open {
             let end = entry.and_then(|entry| generate::end_of(split.block, &entry.digest));
             split.after = Cow::Owned(end.map_or_else(original, |end| block::behind(&split.block[end..]).to_vec()));
@@ -247,16 +266,18 @@ impl<'o> Planner<'o> {
         Some(split)
     }
 
-    /// Plans one generated text.
+    /// Plans one generated text. `owned` is what is known of the path, and `node` what is there.
+    #[allow(clippy::too_many_arguments, reason = "each is looked up once, for all kinds of what is wanted")]
     fn text(
         &mut self,
         wanted: &Wanted,
         path: PathBuf,
+        owned: Option<Entry>,
+        node: Node,
         text: &str,
         has_front: bool,
         is_block: Option<bool>,
     ) -> Result<()> {
-        let Some(node) = self.observe_written(&path)? else { return Ok(()) };
         if matches!(node, Node::Directory | Node::Other) {
             self.leave_no_file(&path);
             return Ok(());
@@ -268,10 +289,9 @@ impl<'o> Planner<'o> {
             return Ok(());
         }
         let current: &[u8] = if let Node::File { bytes, .. } = &node { bytes } else { b"" };
-        let owned = self.registry.get(&path).cloned();
         let split = self.split(&path, current, owned.as_ref());
         let is_open = split.as_ref().is_some_and(|split| split.is_open);
-        let users = split.as_ref().map_or_else(|| current.to_vec(), |split| split.users());
+        let users = split.as_ref().map_or(Cow::Borrowed(current), |split| Cow::Owned(split.users()));
         let is_imported = self.registry.imported.get(&path).is_some_and(|known| *known == digest(&users));
         let wants_block = is_block.unwrap_or_else(|| {
             !is_imported
@@ -285,9 +305,9 @@ impl<'o> Planner<'o> {
         let has_block = split.is_some();
         // What we have written and what the earlier tool has written is replaced; anything else is somebody's edit.
         let generated = split.as_ref().map_or(current, |split| split.block);
-        let new = stable_digest(text.as_bytes());
-        let is_equal = generate::stable(generated) == generate::stable(text.as_bytes());
-        let there = if is_equal { new.clone() } else { stable_digest(generated) };
+        let new = generate::stable_digest(text.as_bytes());
+        let is_equal = generate::is_same(generated, text.as_bytes());
+        let there = if is_equal { new.clone() } else { generate::stable_digest(generated) };
         let is_disturbed = match &owned {
             _ if is_open => true,
             Some(entry) if entry.owned == Owned::Block && !has_block => {
@@ -313,10 +333,10 @@ impl<'o> Planner<'o> {
                     && !wants_block
                     && (!users.is_empty() || matches!(entry.original, Original::File { .. })) =>
             {
-                self.keep_users(&path, users.clone(), *mode, false)
+                self.keep_users(&path, users.to_vec(), *mode, false)
             }
             (Some(entry), _) => entry.original.clone(),
-            (None, Node::File { mode, .. }) if has_block => self.keep_users(&path, users.clone(), *mode, true),
+            (None, Node::File { mode, .. }) if has_block => self.keep_users(&path, users.to_vec(), *mode, true),
             (None, Node::File { .. }) if is_generated => self.earlier_original(&path, has_front)?,
             (None, _) => self.keep(&path, &node, true),
         };
@@ -333,7 +353,7 @@ impl<'o> Planner<'o> {
             // What nobody has written down, or others have written, can have an edit of the user's in it; what is not generated
             // is the user's, whatever the registry says.
             let is_users = !is_generated && !has_block;
-            let is_unknown = match owned {
+            let is_unknown = match &owned {
                 None => is_generated || has_block,
                 Some(entry) => {
                     is_disturbed
@@ -347,10 +367,17 @@ impl<'o> Planner<'o> {
             let action = if node == Node::Absent { "create" } else { "update" };
             self.write(&path, after, &node, None, action)?;
         }
-        let owned = if wants_block { Owned::Block } else { Owned::Whole };
-        let entry = Entry { owned, target: wanted.target.to_owned(), digest: new, original };
-        self.registry.entries.insert(path, entry);
+        let whole_or_block = if wants_block { Owned::Block } else { Owned::Whole };
+        let entry = Entry { owned: whole_or_block, target: wanted.target.to_owned(), digest: new, original };
+        self.know(path, owned.as_ref(), entry);
         Ok(())
+    }
+
+    /// Has the registry know what is at a path from now on.
+    fn know(&mut self, path: PathBuf, known: Option<&Entry>, entry: Entry) {
+        if known != Some(&entry) {
+            self.registry.entries.insert(path, entry);
+        }
     }
 
     /// Plans that a file gets these bytes, in directories that are made if needed.
@@ -391,5 +418,15 @@ impl<'o> Planner<'o> {
                 self.registry.directories.push(directory);
             }
         }
+    }
+}
+
+/// Adds the directories above a path to a set that has those above each of its own.
+fn add_above(set: &mut HashSet<PathBuf>, path: &Path) {
+    for above in path.ancestors().skip(1) {
+        if set.contains(above) {
+            break;
+        }
+        set.insert(above.to_owned());
     }
 }

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::generate::stable_digest;
 use super::tree::{META, tree_digest};
 use super::{Place, STORE, block, generate};
 use crate::error::{Error, Kind, Result};
 use crate::managed::disk::{self, Modified, Node};
-use crate::managed::file::digest;
 
 /// Our own file, link or copy at a path.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -196,25 +196,27 @@ impl Registry {
         if let Some(base) = &self.base {
             here.copied_from(place, base);
         }
+        let mut entries = Vec::with_capacity(self.entries.len());
         for (path, entry) in self.entries {
             let own = own(&path).or_else(|| place.own(&path, is_moved && entry.is_at(&path)));
             match own.zip(entry.here(place)) {
-                Some((path, entry)) => drop(here.entries.insert(path, entry)),
+                Some(known) => entries.push(known),
                 None => here.dropped.push(path),
             }
         }
+        here.entries = entries.into_iter().collect();
         // One elsewhere is known by what is in it.
         let own_directory = |path: &Path| {
-            let has_written = here.entries.keys().any(|written| written.starts_with(path));
-            own(path).or_else(|| place.own(path, is_moved && has_written))
+            let has_written = || here.entries.keys().any(|written| written.starts_with(path));
+            own(path).or_else(|| place.own(path, is_moved && has_written()))
         };
         here.directories = self.directories.iter().filter_map(|path| own_directory(path)).collect();
         let imported = self.imported.into_iter().filter_map(|(path, digest)| Some((own(&path)?, digest)));
         here.imported = imported.collect();
         // Where it led to a file that the home has written before it was moved, it still does.
         let own_end = |end: &Path| {
-            let is_written = here.entries.keys().any(|path| path.starts_with(end));
-            own(end).or_else(|| place.own(end, is_moved && is_written))
+            let is_written = || here.entries.keys().any(|path| path.starts_with(end));
+            own(end).or_else(|| place.own(end, is_moved && is_written()))
         };
         let followed = self.followed.iter().filter_map(|(path, end)| Some((own(path)?, own_end(end)?)));
         here.followed = followed.collect();
@@ -278,9 +280,4 @@ impl Registry {
     pub fn get(&self, path: &Path) -> Option<&Entry> {
         self.entries.get(path)
     }
-}
-
-/// Returns the digest of a generated text, whoever wrote it and when.
-pub fn stable_digest(bytes: &[u8]) -> String {
-    digest(&generate::stable(bytes))
 }

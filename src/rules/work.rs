@@ -13,7 +13,7 @@ use super::manifest::Manifest;
 use super::places::fitting_profile;
 use super::plan::{Planner, Ways};
 use super::registry::Registry;
-use super::report::{Overview, Report};
+use super::report::{Left, Overview, Report};
 use super::store::Store;
 use super::want::{self, Wishes};
 use super::{Place, Scope};
@@ -226,11 +226,17 @@ impl Work {
             return Ok(Report { warnings: vec![why], is_dry_run: self.options.is_dry_run, ..Report::default() });
         }
         let _lock = self.lock()?;
-        let store = match disk::is_there(&self.place.manifest()) {
-            true => Store::read(&self.place)?,
-            false => Store::empty(&self.place, Manifest::fresh()),
-        };
-        self.finish(store, "clean", Goal::Clean)
+        let empty = || Store::empty(&self.place, Manifest::fresh());
+        let read = if disk::is_there(&self.place.manifest()) { Store::read(&self.place) } else { Ok(empty()) };
+        // The registry and the backups are enough to take back what they know.
+        let (store, error) = read.map_or_else(|error| (empty(), Some(error)), |store| (store, None));
+        let mut report = self.finish(store, "clean", Goal::Clean)?;
+        report.left.extend(error.map(|error| {
+            let why = format!("{error}; files that only the settings name were not looked for");
+            let hint = "put the manifest right, or remove it, and run 'git shiftlog rules clean' again";
+            Left { path: self.place.manifest(), why, hint: Some(hint.to_owned()) }
+        }));
+        Ok(report)
     }
 
     /// Returns the agents that are there and can get instructions, rules and skills.
@@ -349,7 +355,7 @@ impl Work {
                 wished = wishes(&store)?;
             }
         }
-        let mut planner = Planner::new(&store, registry.clone(), command, ways(&adopted));
+        let mut planner = Planner::new(&store, registry, command, ways(&adopted));
         if goal == Goal::Kept {
             planner.keep_unnamed()?;
         } else {

@@ -130,7 +130,8 @@ fn plan_hook_file(
                 |error: Error| Error::new(error.kind(), format!("cannot edit '{}'", path.display())).because(error);
             let text = std::str::from_utf8(there.as_deref().unwrap_or_default())
                 .map_err(|_| cannot(Error::other("it is not UTF-8")))?;
-            agent::add_hooks(text, &layout, file.handlers, shell).map_err(cannot)?
+            let others = others_in(&path, file, directory);
+            agent::add_hooks(text, &layout, file.handlers, &others, shell).map_err(cannot)?
         }
         HookForm::Own(..) if there.as_ref().is_some_and(|there| !there.contains_str(HOOK_PROGRAM)) => {
             plan.remark(format!("'{}' is not ours and is left alone", path.display()));
@@ -200,6 +201,16 @@ pub fn is_as_made(repo: &Repository, path: &Path) -> Result<bool> {
         [false, true].into_iter().flat_map(files)
     });
     Ok(files.any(|(agent, file, is_shared)| Path::new(file.path) == below_top && is_made_for(agent, &file, is_shared)))
+}
+
+/// Returns the agents whose own settings are in the same file, because a link leads there.
+fn others_in(path: &Path, file: &HookFile, directory: &Path) -> Vec<&'static str> {
+    let real = file::real(path);
+    let is_linked = |other: &HookFile| other.path != file.path && file::real(&directory.join(other.path)) == real;
+    let has_linked = |agent: &&&dyn Agent| {
+        [false, true].into_iter().flat_map(|is_shared| agent.hook_files(is_shared)).any(|other| is_linked(&other))
+    };
+    agent::ALL.iter().filter(has_linked).map(|agent| agent.name()).collect()
 }
 
 /// Returns the agent that a hook file is written for: the first of those that run it, so that there is one text. Which of

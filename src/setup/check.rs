@@ -78,7 +78,7 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
         let text = file::contents(&hooks.join(event)).filter(|_| has_files).unwrap_or_default();
         let chmod = format!("chmod +x {}", outside::shell(&hooks.join(event).to_string_lossy()));
         let has_block = hook::has_block_of(&text, event);
-        let obstacle = git_hooks::obstacle(repo, &hooks, event)?;
+        let obstacle = git_hooks::why_not_installed(repo, &hooks, event)?;
         let others = git_hooks::others(&places, &hooks.join(event));
         let problem = if git_hooks::are_in_config() {
             let key = format!("hook.shiftlog-{event}.command");

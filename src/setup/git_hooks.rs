@@ -2,7 +2,8 @@
 //!
 //! Read [`plan`]. A hook that is no shell script, is turned off or is tracked stays as it is, with a remark.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs::Metadata;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
@@ -108,7 +109,7 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
     // A directory in the working tree is one that a team commits; there a path of this machine has no business.
     let below_top = below_top(repo, &hooks);
     let is_committed = below_top.is_some();
-    let steps_before = plan.steps().len();
+    let edits_before = plan.edits().len();
     for event in EVENTS {
         let path = hooks.join(event);
         if let Some(ByHand { what, line, is_tracked }) = by_hand(repo, &hooks, event, is_committed, program) {
@@ -141,7 +142,7 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
             }
         }
     }
-    if let Some(below_top) = below_top.filter(|_| plan.steps().len() > steps_before) {
+    if let Some(below_top) = below_top.filter(|_| plan.edits().len() > edits_before) {
         remark_on_tracked_hooks(repo, plan, &below_top);
     }
     Ok(())
@@ -152,7 +153,7 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
 /// # Errors
 ///
 /// If the hook cannot be read.
-pub(super) fn obstacle(repo: &Repository, hooks: &Path, event: &str) -> Result<Option<(String, String)>> {
+pub(super) fn why_not_installed(repo: &Repository, hooks: &Path, event: &str) -> Result<Option<(String, String)>> {
     if let Some(what) = turned_off(hooks) {
         return Ok(Some((what, "git config --show-origin --get core.hooksPath    # says where that is set".into())));
     }
@@ -252,20 +253,37 @@ fn by_hand(repo: &Repository, hooks: &Path, event: &str, is_committed: bool, pro
     let line = if shared.is_some() { hook::for_one(event, &line) } else { line };
     let what = match (&tracked, shared) {
         (Some(tracked), _) => format!("leads to the tracked file '{}'", tracked.display()),
-        (None, Some(other)) => format!("leads to the same file '{}' as the hook {other}", file::real(&path).display()),
+        (None, Some(other)) if path.is_symlink() => {
+            format!("leads to the same file '{}' as the hook {other}", file::real(&path).display())
+        }
+        (None, Some(other)) => format!("is the same file as the hook {other}"),
         (None, None) => return None,
     };
     Some(ByHand { what, line, is_tracked: tracked.is_some() })
 }
 
-/// Returns another of our events whose hook leads to the same script as this one: a block for one of them would run for both.
-fn shared_with(hooks: &Path, event: &str) -> Option<&'static str> {
+/// Returns another hook that is the same script as this one. If a link leads from one of our events to the file of another, a
+/// block for one of them would run for both. If they are hard links, an edit would make two files of them.
+fn shared_with(hooks: &Path, event: &str) -> Option<String> {
     let path = hooks.join(event);
     let target = file::real(&path);
-    let other = *EVENTS.iter().find(|other| **other != event && file::real(&hooks.join(other)) == target)?;
+    let linked = EVENTS.iter().find(|other| **other != event && file::real(&hooks.join(other)) == target);
+    let other = linked.map(|other| (*other).to_owned()).or_else(|| hard_link(hooks, event))?;
     // What no line can be added to is told in words of its own.
     let is_script = file::read(&path).is_ok_and(|text| text.is_none_or(|text| hook::is_shell_script(&text)));
     (is_script && !is_disabled(&path)).then_some(other)
+}
+
+/// Returns another file in the directory of hooks that is a hard link to a hook.
+fn hard_link(hooks: &Path, event: &str) -> Option<String> {
+    let place =
+        |path: &Path| path.symlink_metadata().ok().filter(Metadata::is_file).map(|file| (file.dev(), file.ino()));
+    let path = hooks.join(event);
+    let own = place(&path).filter(|_| path.metadata().is_ok_and(|file| file.nlink() > 1))?;
+    let mut names: Vec<String> =
+        hooks.read_dir().ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names.into_iter().find(|name| name != event && place(&hooks.join(name)) == Some(own))
 }
 
 /// Returns the tracked file that a hook leads to through symbolic links: others would get what is private to this clone.

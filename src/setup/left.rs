@@ -1,10 +1,10 @@
 //! What is said about files outside the repository, which change only if the user agrees.
 
-use crate::managed::Left;
+use crate::managed::LeftAlone;
 
 /// Returns what files outside the repository are, a clause each, and whether it is about several files.
-fn reasons(left: &[Left]) -> Vec<(String, bool)> {
-    let directory = |left: &Left| Some(format!("'{}'", left.path.parent()?.display()));
+fn reasons(left: &[LeftAlone]) -> Vec<(String, bool)> {
+    let directory = |left: &LeftAlone| Some(format!("'{}'", left.path.parent()?.display()));
     let mut directories: Vec<String> = left.iter().filter(|left| left.link.is_none()).filter_map(directory).collect();
     directories.dedup();
     let hooks = format!("the hooks in {} run in other repositories too", directories.join(", "));
@@ -16,7 +16,7 @@ fn reasons(left: &[Left]) -> Vec<(String, bool)> {
 }
 
 /// Returns the question whether files outside the repository shall change: `of_hooks` is its end if hooks are among them.
-pub fn question(left: &[Left], of_hooks: &str, of_links: &str) -> Option<String> {
+pub fn question(left: &[LeftAlone], of_hooks: &str, of_links: &str) -> Option<String> {
     let reasons = reasons(left);
     let clauses: Vec<&str> = reasons.iter().map(|(clause, _)| clause.as_str()).collect();
     let (first, rest) = clauses.join("; ").split_at_checked(1).map(|(a, b)| (a.to_uppercase(), b.to_owned()))?;
@@ -24,7 +24,7 @@ pub fn question(left: &[Left], of_hooks: &str, of_links: &str) -> Option<String>
 }
 
 /// Returns the warnings that files outside the repository are left alone, one for each reason.
-pub fn left_alone(left: &[Left]) -> Vec<String> {
+pub fn left_alone(left: &[LeftAlone]) -> Vec<String> {
     let warning = |(clause, is_of_several): (String, bool)| {
         let verb = if is_of_several { "are" } else { "is" };
         format!("{clause}, and {verb} left alone")
@@ -33,6 +33,6 @@ pub fn left_alone(left: &[Left]) -> Vec<String> {
 }
 
 /// Says whether hooks that other repositories use, too, are among the files.
-pub fn has_hooks_of_others(left: &[Left]) -> bool {
+pub fn has_hooks_of_others(left: &[LeftAlone]) -> bool {
     reasons(left).iter().any(|(_, is_of_several)| *is_of_several)
 }

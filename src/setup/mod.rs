@@ -26,7 +26,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 use crate::managed::client::{CLIENTS, Client, declared};
 pub use crate::managed::hook::STOP as STOP_PUSH;
-pub use crate::managed::{Declared, Left, Plan};
+pub use crate::managed::{Declared, LeftAlone, Plan, open_when_free};
 use crate::managed::{Edit, FileKind, HOOK_PROGRAM};
 use crate::outside;
 
@@ -147,7 +147,7 @@ pub fn remove(repo: &Repository, is_for_all: bool) -> Result<Plan> {
             kind => plan.take_back(&path, kind)?,
         }
     }
-    let found = if is_unknown && !plan.steps().is_empty() { own_config(repo) } else { Vec::new() };
+    let found = if is_unknown && !plan.edits().is_empty() { own_config(repo) } else { Vec::new() };
     plan.take_back_config(found);
     sharing::remark_on_rest(repo, &mut plan, is_unknown);
     Ok(plan)
@@ -276,5 +276,5 @@ pub fn declared_servers(repo: &Repository) -> Vec<Declared> {
 
 /// Returns what a plan would do, a line each, in words that `--dry-run` prints.
 pub fn describe(plan: &Plan) -> Vec<String> {
-    plan.steps().iter().map(Edit::describe).collect()
+    plan.edits().iter().map(Edit::describe).collect()
 }

@@ -129,7 +129,7 @@ pub(super) fn remark_on_rest(repo: &Repository, plan: &mut Plan, is_unknown: boo
         let is_of_program = key.starts_with("shiftlog.");
         let shares = is_of_program && key.ends_with(".push") && level(&value) != "none";
         let can_be_ours = is_refspec || shares || is_unknown && is_of_program;
-        if !can_be_ours || plan.steps().iter().any(goes) {
+        if !can_be_ours || plan.edits().iter().any(goes) {
             continue;
         }
         plan.remark(format!("{key} is '{value}' and stays, since nothing says that 'git shiftlog init' set it"));

@@ -262,3 +262,36 @@ fn a_users_settings_that_are_a_link_to_nothing_are_such_a_link_again_after_deini
         after.iter().zip(&before).for_each(|(after, before)| assert_same(after, before, "the home directory"));
     }
 }
+
+#[test]
+fn settings_of_two_agents_that_are_links_to_one_file_get_the_hooks_of_both() {
+    for (options, [one, other], names) in [
+        (&["--global"][..], [".gemini/settings.json", ".qwen/settings.json"], ["gemini", "qwen"]),
+        (&[], [".claude/settings.local.json", ".gemini/settings.json"], ["claude", "gemini"]),
+    ] {
+        let scratch = Scratch::new();
+        let base = if options.is_empty() { scratch.top.clone() } else { scratch.home() };
+        let file = base.join("dots/agents.json");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, THEIRS).unwrap();
+        for link in [one, other] {
+            fs::create_dir_all(base.join(link).parent().unwrap()).unwrap();
+            symlink("../dots/agents.json", base.join(link)).unwrap();
+        }
+        let before = tree(&base);
+        let agents = names.map(|name| format!("--agent={name}"));
+        let init =
+            |wanted: &[&str]| scratch.shiftlog("init", [&["-y", "--no-git-hooks"], options, wanted].concat()).ok();
+        init(&[&agents[0], &agents[1]]);
+        let text = fs::read_to_string(&file).unwrap();
+        for name in names {
+            assert!(text.contains(&format!("git-shiftlog--hook {name} ")), "{name}: {text}");
+        }
+        for again in [&[agents[0].as_str(), &agents[1]][..], &[&agents[1]], &[&agents[0]]] {
+            init(again);
+            assert_eq!(fs::read_to_string(&file).unwrap(), text, "{again:?}");
+        }
+        scratch.shiftlog("deinit", ["-q", "-y"]).ok();
+        assert_same(&tree(&base), &before, names[0]);
+    }
+}

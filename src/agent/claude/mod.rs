@@ -16,6 +16,7 @@ use super::{
     ask, permission, tool,
 };
 use crate::error::Result;
+use crate::git::private;
 use crate::outside;
 
 /// Claude Code, with its own files where it keeps them, or in another place.
@@ -172,8 +173,7 @@ impl Agent for Claude {
     }
 
     fn repeated_bytes(&self, transcript: &Path, _: Instant) -> Option<u64> {
-        transcript.metadata().ok().filter(std::fs::Metadata::is_file)?;
-        records::repeated_bytes(std::io::BufReader::new(std::fs::File::open(transcript).ok()?))
+        records::repeated_bytes(std::io::BufReader::new(private::open(transcript).ok()?))
     }
 
     fn restoration(&self, session: Recorded<'_>, directory: &Path) -> Result<Option<Restoration>> {

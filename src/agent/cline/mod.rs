@@ -192,7 +192,7 @@ fn sessions() -> Option<PathBuf> {
 /// Says whether a session ran in a directory or below it, according to the file with its directory.
 fn has_run_in(transcript: &Path, directory: &Path) -> bool {
     let name = transcript.file_name().and_then(|name| name.to_str()?.strip_suffix(ENDING)).unwrap_or_default();
-    let companion = std::fs::read(transcript.with_file_name(format!("{name}.json"))).unwrap_or_default();
+    let companion = place::read(&transcript.with_file_name(format!("{name}.json"))).unwrap_or_default();
     let cwd = json::read_line(&companion, |companion| string(companion, "cwd"));
     cwd.is_some_and(|cwd| place::is_below(&cwd, directory))
 }

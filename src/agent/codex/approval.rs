@@ -10,7 +10,7 @@ pub fn permission(worktree: &Path, file: &str, count: usize, config: &Path) -> P
         let what = "release 0.169 ran none in linked worktrees; each commit looks for its sessions";
         return Permission::Unknown(what.into());
     }
-    let text = std::fs::read_to_string(config).unwrap_or_default();
+    let text = place::read_text(config).unwrap_or_default();
     let approved = match text.parse::<toml_edit::DocumentMut>() {
         Ok(config) => approved(&config, &[worktree.join(file), place::resolved(worktree).join(file)]),
         Err(_) => return Permission::Unknown(format!("'{}' cannot be read", config.display())),

@@ -22,6 +22,7 @@ use super::{
     ask, payload, tool,
 };
 use crate::error::{Error, Result};
+use crate::git::private;
 use crate::outside;
 
 /// Codex.
@@ -107,7 +108,7 @@ impl Agent for Codex {
     fn read_until(&self, transcript: &Path, _: Option<Instant>) -> Result<Vec<u8>> {
         use std::io::Read as _;
         let failed = |error| Error::io("read", transcript, error);
-        let file = std::fs::File::open(transcript).map_err(failed)?;
+        let file = private::open(transcript).map_err(failed)?;
         let mut bytes = Vec::new();
         if self.is_rendered(transcript) {
             let decoder = zstd::Decoder::new(file).map_err(failed)?;

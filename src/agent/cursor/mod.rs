@@ -141,7 +141,7 @@ impl Agent for Cursor {
         if self.is_rendered(transcript) {
             store::read(&sqlite::open(transcript)?, deadline)
         } else {
-            std::fs::read(transcript).map_err(|error| Error::io("read", transcript, error))
+            place::read(transcript).map_err(|error| Error::io("read", transcript, error))
         }
     }
 

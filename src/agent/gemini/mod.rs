@@ -346,7 +346,7 @@ fn folders(root: &Path, directory: &Path) -> Vec<PathBuf> {
         .map(|(_, slug)| tmp.join(slug))
         .collect();
     if registry.is_empty() {
-        let owner = |folder: &PathBuf| std::fs::read_to_string(folder.join(".project_root")).ok();
+        let owner = |folder: &PathBuf| place::read_text(&folder.join(".project_root")).ok();
         let is_here = |folder: &PathBuf| owner(folder).is_some_and(|path| place::is_below(path.trim(), directory));
         folders.extend(place::entries(&tmp).into_iter().filter(is_here));
     }

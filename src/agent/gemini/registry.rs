@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::super::place;
 use crate::error::{Error, Result};
 use crate::outside;
 
@@ -20,7 +21,7 @@ impl Registry {
     /// If it cannot be read, or is none that names could be added to.
     pub fn read(root: &Path) -> Result<Self> {
         let path = root.join("projects.json");
-        let value: serde_json::Map<_, _> = match std::fs::read(&path) {
+        let value: serde_json::Map<_, _> = match place::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| unclear(&path).because(error))?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => serde_json::Map::new(),
             Err(error) => return Err(Error::io("read", &path, error)),
@@ -56,7 +57,7 @@ impl Registry {
         let base = plain_name(directory);
         let names = (1..).map(|number| format!("{base}-{number}"));
         let is_free = |name: &String| {
-            let owner = |place: &str| std::fs::read_to_string(self.root.join(place).join(name).join(".project_root"));
+            let owner = |place: &str| place::read_text(&self.root.join(place).join(name).join(".project_root"));
             let is_anothers = |place| owner(place).is_ok_and(|owner| owner.trim() != path);
             !self.projects().any(|(_, slug)| slug == name) && !is_anothers("tmp") && !is_anothers("history")
         };

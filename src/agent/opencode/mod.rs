@@ -174,7 +174,7 @@ impl Agent for OpenCode {
         match Store::of(transcript) {
             Some((store, session_id)) => store.read(&session_id, deadline),
             None => {
-                let bytes = std::fs::read(transcript).map_err(|error| Error::io("read", transcript, error))?;
+                let bytes = place::read(transcript).map_err(|error| Error::io("read", transcript, error))?;
                 Ok(self.lines(bytes))
             }
         }

@@ -250,7 +250,7 @@ fn files_of_sessions(root: &Path) -> impl Iterator<Item = PathBuf> {
 
 fn read(path: &Path) -> Option<Value> {
     let is_json = path.extension().is_some_and(|extension| extension == "json");
-    serde_json::from_slice(&std::fs::read(path).ok().filter(|_| is_json)?).ok()
+    serde_json::from_slice(&place::read(path).ok().filter(|_| is_json)?).ok()
 }
 
 /// Returns the id of a session, a message or a part, which becomes a part of a path.

@@ -152,7 +152,7 @@ fn workspaces_of(directory: &Path) -> Vec<PathBuf> {
 
 /// Returns the folder that a workspace's storage is for.
 fn folder(workspace: &Path) -> Option<String> {
-    let text = std::fs::read(workspace.join("workspace.json")).ok()?;
+    let text = place::read(&workspace.join("workspace.json")).ok()?;
     let value: Value = serde_json::from_slice(&text).ok()?;
     let uri = value.get("folder")?.as_str()?;
     if let Some(rest) = uri.strip_prefix("vscode-remote://") {
@@ -169,7 +169,7 @@ fn recent_in(workspace: &Path, seconds: i64) -> Vec<FoundTranscript> {
     let streams = place::recent_sessions(&workspace.join(TRANSCRIPTS), "jsonl", seconds);
     let is_streamed = |chat: &FoundTranscript| {
         let is_named = || {
-            let text = std::fs::read(&chat.transcript).unwrap_or_default();
+            let text = place::read(&chat.transcript).unwrap_or_default();
             streams.iter().any(|stream| text.contains_str(&stream.session_id))
         };
         streams.iter().any(|stream| stream.session_id == chat.session_id) || (!streams.is_empty() && is_named())

@@ -8,9 +8,11 @@ use crate::managed::disk;
 
 impl Planner<'_> {
     /// Returns the path to write for a path: itself, or where links lead if these may be followed; `None` if nothing is
-    /// written there. `has_final` says that the last component counts too.
-    pub(super) fn real(&mut self, path: &Path, has_final: bool) -> Option<PathBuf> {
-        let real = match self.first_link(path, has_final) {
+    /// written there. `is_link` says whether a link is at the path; `None` if that does not matter.
+    pub(super) fn real(&mut self, path: &Path, is_link: Option<bool>) -> Option<PathBuf> {
+        let has_final = is_link.is_some();
+        let itself = || (is_link == Some(true)).then(|| path.to_owned());
+        let real = match self.link_above(path).or_else(itself) {
             None => path.to_owned(),
             // The link itself is replaced.
             Some(link) if self.ways.is_forced && !self.ways.follows && link == path => path.to_owned(),
@@ -50,26 +52,24 @@ impl Planner<'_> {
         None
     }
 
-    /// Returns the first link on the way from the base to a path. Outside of the base all links count but those in the root
-    /// directory, such as '/tmp' and '/home' on some systems.
-    pub(super) fn first_link(&mut self, path: &Path, has_final: bool) -> Option<PathBuf> {
+    /// Returns the first link on the way from the base to what a path is in. Outside of the base all links count but those in
+    /// the root directory, such as '/tmp' and '/home' on some systems.
+    pub(super) fn link_above(&mut self, path: &Path) -> Option<PathBuf> {
         let base = &self.store.place.base;
-        let is_link = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
         let first: PathBuf = path.components().take(2).collect();
         let base = if path.starts_with(base) { base } else { &first };
-        let rest = path.strip_prefix(base).ok()?;
         let above = path.parent().unwrap_or(base);
         if !self.plain.contains(above) {
             let mut here = base.clone();
-            for part in rest.parent().unwrap_or(Path::new("")) {
+            for part in path.strip_prefix(base).ok()?.parent().unwrap_or(Path::new("")) {
                 here.push(part);
-                if is_link(&here) {
+                if here.is_symlink() {
                     return Some(here);
                 }
             }
             self.plain.insert(above.to_owned());
         }
-        Some(path.to_owned()).filter(|path| has_final && is_link(path))
+        None
     }
 
     /// Says whether a path is in a directory of Git's.
@@ -116,7 +116,7 @@ impl Planner<'_> {
 
     /// Returns where a path is that has a link above it, if something may be written there.
     fn end_of(&mut self, path: &Path) -> Option<PathBuf> {
-        self.first_link(path, false)?;
+        self.link_above(path)?;
         disk::real_above(path).filter(|end| self.store.place.allows(end) && !self.store.has(end))
     }
 }

@@ -31,30 +31,26 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns what is at a path that gets text. A path that we have written and can no longer read was changed by the
-    /// user: with force it is planned to move to the backup (returns `Node::Absent`), otherwise it is reported as drift
-    /// (`None`).
-    pub(super) fn observe_written(&mut self, path: &Path) -> Result<Option<Node>> {
-        let node = disk::observe(path);
-        if self.registry.get(path).is_none() || !disk::is_there(path) {
-            return Ok(self.observe_free(path));
-        }
-        if let Ok(node) = node {
-            return Ok(Some(node));
+    /// Returns what was seen at a path that gets text, or had it. A path that we have written and can no longer read was
+    /// changed by the user: with force it is planned to move to the backup (returns `Node::Absent`), otherwise it is reported
+    /// as drift (`None`).
+    pub(super) fn as_written(&mut self, path: &Path, seen: Result<Node>) -> Option<Node> {
+        if seen.is_ok() || self.registry.get(path).is_none() || !disk::is_there(path) {
+            return self.as_free(path, seen);
         }
         if !self.ways.is_forced {
             self.drifted(path, "changed since it was written, and cannot be read");
-            return Ok(None);
+            return None;
         }
         let kept = self.backup.add(path, backup::What::Moved, false);
         self.steps.push(Step::Move { from: path.to_owned(), to: kept });
         self.changes.push(Change { path: path.to_owned(), action: "move", before: None, after: None });
-        Ok(Some(Node::Absent))
+        Some(Node::Absent)
     }
 
-    /// Returns what is at a path that we have not written. What cannot be read is left as it is (`None`).
-    pub(super) fn observe_free(&mut self, path: &Path) -> Option<Node> {
-        let why = match disk::observe(path) {
+    /// Returns what was seen at a path that we have not written. What cannot be read is left as it is (`None`).
+    pub(super) fn as_free(&mut self, path: &Path, seen: Result<Node>) -> Option<Node> {
+        let why = match seen {
             Ok(node) => return Some(node),
             Err(error) => format!("is left as it is: {error}"),
         };

@@ -43,7 +43,7 @@ impl Planner<'_> {
 
     /// Says whether a file, or the block in it, is generated and of the other scope.
     fn is_of_other_scope(&self, bytes: &[u8]) -> bool {
-        let split = block::split(bytes).or_else(|| block::open(bytes));
+        let split = block::split_or_open(bytes);
         generate::is_of_other_scope(split.as_ref().map_or(bytes, |split| split.block), self.store.place.scope)
     }
 

@@ -6,8 +6,9 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::super::backup;
+use super::super::generate::stable_digest;
 use super::super::manifest::Conflict;
-use super::super::registry::{Entry, Original, Owned, stable_digest};
+use super::super::registry::{Entry, Original, Owned};
 use super::super::report::Change;
 use super::super::tree::{META, Tree, has_same, tree_digest, tree_steps, whole_tree};
 use super::super::want::Wanted;
@@ -30,14 +31,23 @@ pub(super) struct Skill {
 
 impl Planner<'_> {
     /// Plans a link to a skill.
-    pub(super) fn link(&mut self, wanted: &Wanted, path: PathBuf, target: &Path, conflict: Conflict) -> Result<()> {
-        let Some(node) = self.observe_free(&path) else { return Ok(()) };
+    pub(super) fn link(
+        &mut self,
+        wanted: &Wanted,
+        path: PathBuf,
+        known: Option<Entry>,
+        target: &Path,
+        conflict: Conflict,
+    ) -> Result<()> {
+        let seen = std::fs::read_link(&path).map_or_else(|_| disk::observe(&path), |target| Ok(Node::Link(target)));
+        let Some(node) = self.as_free(&path, seen) else { return Ok(()) };
         let digest = target.display().to_string();
         let is_same = match &node {
             Node::Link(there) => there == target || self.store.has(there) && disk::is_same(there, target),
             _ => false,
         };
-        let Some(original) = self.skill_original(wanted, &path, &node, conflict, is_same)? else { return Ok(()) };
+        let original = self.skill_original(wanted, &path, known.as_ref(), &node, conflict, is_same)?;
+        let Some(original) = original else { return Ok(()) };
         if !is_same {
             self.make_above(&path);
             let before = if let Node::Link(_) = node { &node } else { &Node::Absent };
@@ -45,7 +55,7 @@ impl Planner<'_> {
             self.changes.push(Change { path: path.clone(), action: "link", before: None, after: None });
         }
         let entry = Entry { owned: Owned::Link, target: wanted.target.to_owned(), digest, original };
-        self.registry.entries.insert(path, entry);
+        self.know(path, known.as_ref(), entry);
         Ok(())
     }
 
@@ -54,8 +64,8 @@ impl Planner<'_> {
         &mut self,
         wanted: &Wanted,
         path: PathBuf,
-        now: &Path,
-        source: &Path,
+        known: Option<Entry>,
+        [now, source]: [&Path; 2],
         conflict: Conflict,
     ) -> Result<()> {
         let skill = match self.skill(now) {
@@ -67,17 +77,22 @@ impl Planner<'_> {
             }
         };
         let new = skill.digest.clone();
-        let Some(node) = self.observe_free(&path) else { return Ok(()) };
+        let Some(node) = self.as_free(&path, disk::observe(&path)) else { return Ok(()) };
         let is_ours = node == Node::Directory
-            && (self.registry.get(&path).is_some_and(|e| e.owned == Owned::Tree) || self.is_copy(&path));
+            && (known.as_ref().is_some_and(|known| known.owned == Owned::Tree) || self.is_copy(&path));
         // What cannot be read in it was put there by somebody, and goes to the backup with it.
         let (there, is_read) = match is_ours.then(|| disk::tree(&path)).transpose() {
             Ok(there) => (there.unwrap_or_default(), true),
             Err(error) if disk::odd_name(&path).is_some() => return self.left_out(&path, error),
             Err(_) => (Tree::new(), false),
         };
-        let is_same = is_ours && is_read && has_same(&there, &skill.tree) && self.is_copy(&path);
-        let Some(original) = self.skill_original(wanted, &path, &node, conflict, is_same)? else { return Ok(()) };
+        let is_copy = || there.get(Path::new(META)).and_then(|meta| self.source_in(meta));
+        let is_same = is_ours
+            && is_read
+            && has_same(&there, &skill.tree)
+            && is_copy().is_some_and(|source| self.store.has(&source));
+        let original = self.skill_original(wanted, &path, known.as_ref(), &node, conflict, is_same)?;
+        let Some(original) = original else { return Ok(()) };
         if !is_same {
             let mut tree = skill.tree.clone();
             if let Node::Link(_) = node {
@@ -100,7 +115,7 @@ impl Planner<'_> {
             self.changes.push(Change { path: path.clone(), action: "copy", before: None, after: None });
         }
         let entry = Entry { owned: Owned::Tree, target: wanted.target.to_owned(), digest: new, original };
-        self.registry.entries.insert(path, entry);
+        self.know(path, known.as_ref(), entry);
         Ok(())
     }
 
@@ -138,6 +153,7 @@ impl Planner<'_> {
         &mut self,
         wanted: &Wanted,
         path: &Path,
+        known: Option<&Entry>,
         node: &Node,
         conflict: Conflict,
         is_same: bool,
@@ -146,8 +162,8 @@ impl Planner<'_> {
             self.leave_no_file(path);
             return Ok(None);
         }
-        if let Some(entry) = self.registry.get(path).cloned() {
-            let is_disturbed = !is_same && self.is_skill_disturbed(path, node, &entry)?;
+        if let Some(entry) = known {
+            let is_disturbed = !is_same && self.is_skill_disturbed(path, node, entry)?;
             if is_disturbed && !self.ways.is_forced {
                 self.drifted(path, "changed since it was written");
                 return Ok(None);
@@ -160,7 +176,7 @@ impl Planner<'_> {
                 Node::File { .. } => self.steps.push(Step::Remove { path: path.to_owned(), before: stamp(node) }),
                 _ => {}
             }
-            return Ok(Some(entry.original));
+            return Ok(Some(entry.original.clone()));
         }
         Ok(Some(match node {
             Node::Absent => Original::Absent,
@@ -272,11 +288,16 @@ impl Planner<'_> {
 
     /// Returns what a directory says that it is a copy of.
     pub(super) fn copied_from(&self, path: &Path) -> Option<PathBuf> {
-        let Ok(Node::File { bytes, .. }) = disk::observe(&path.join(META)) else { return None };
+        self.source_in(&disk::observe(&path.join(META)).ok()?)
+    }
+
+    /// Returns what the file that makes a directory a copy names as its source.
+    fn source_in(&self, meta: &Node) -> Option<PathBuf> {
+        let Node::File { bytes, .. } = meta else { return None };
         if bytes.len() > MAX_META_BYTES {
             return None;
         }
-        let meta: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let meta: Value = serde_json::from_slice(bytes).unwrap_or_default();
         // That of a repository is relative to its top.
         meta["source"].as_str().map(|source| self.store.place.base.join(source))
     }

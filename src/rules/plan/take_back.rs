@@ -1,28 +1,20 @@
 //! Planning that what we have written goes, and that what was there comes back.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use super::super::backup;
 use super::super::block;
-use super::super::generate;
-use super::super::places::{self, Form, Rules, SKILL_TARGETS};
-use super::super::registry::{Entry, Original, Owned, stable_digest};
+use super::super::generate::{self, stable_digest};
+use super::super::places;
+use super::super::registry::{Entry, Original, Owned};
 use super::super::report::Change;
-use super::super::tree::tree_digest;
-use super::super::{Scope, want};
+use super::super::want;
 use super::Planner;
 use crate::error::{Error, Result};
 use crate::managed::Step;
 use crate::managed::disk::{self, Modified, Node};
 use crate::managed::step::stamp;
-
-/// How `.mdc` and `.md` files in a directory of rules are found.
-const EACH: &[(&str, &str, Form)] = &[
-    ("cursor", ".cursor/rules", Form::Cursor),
-    ("kiro", ".kiro/steering", Form::Kiro),
-    ("claude", ".claude/rules", Form::Claude),
-];
 
 /// Says whether a path can be that of a generated text.
 fn is_text(path: &Path) -> bool {
@@ -30,148 +22,6 @@ fn is_text(path: &Path) -> bool {
 }
 
 impl Planner<'_> {
-    /// Adds to the registry what an earlier tool has generated, or what we have before the registry was lost.
-    pub(super) fn discover(&mut self) -> Result<()> {
-        let place = self.store.place.clone();
-        let is_repository = place.scope == Scope::Repository;
-        let mut files: Vec<(&'static str, PathBuf)> = Vec::new();
-        for agent in ["claude", "gemini"] {
-            files.extend(places::instructions(agent, is_repository).map(|file| (agent, place.base.join(file))));
-        }
-        for agent in ["codex", "kiro"] {
-            for is_current in [false, true] {
-                if let Some(Rules::Joined(file) | Rules::Headed(file)) = places::rules(agent, is_current, is_repository)
-                {
-                    files.push((agent, place.base.join(file)));
-                }
-            }
-        }
-        files.extend(self.named().iter().cloned());
-        files.extend(self.store.unnamed.iter().cloned());
-        if self.wanted.is_empty() {
-            // Nothing stays, also where the manifest names a file no longer that an earlier tool has replaced.
-            let saved = self.saved().keys().cloned().collect();
-            let saved = backup::paths(&place).union(&saved).cloned().collect::<Vec<_>>();
-            files.extend(saved.into_iter().map(|path| ("agents-md", path)));
-        }
-        for (target, path) in files {
-            self.discover_file(target, &path, false)?;
-        }
-        for (agent, directory, form) in EACH {
-            let directory = place.base.join(directory);
-            for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
-                let name = entry.file_name();
-                if name.to_str().is_some_and(|name| name.ends_with(form.suffix())) {
-                    self.discover_file(agent, &directory.join(name), true)?;
-                }
-            }
-        }
-        for agent in SKILL_TARGETS {
-            for is_current in [false, true] {
-                let Some(directory) = places::skills(agent, is_current, is_repository) else { continue };
-                let directory = place.base.join(directory);
-                for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
-                    let path = entry.path();
-                    if path.to_str().is_none() || self.is_known(&path) || self.first_link(&path, false).is_some() {
-                        continue;
-                    }
-                    let (owned, digest) = match disk::observe(&path) {
-                        // A home can be a repository, and its store that of both.
-                        Ok(Node::Link(_) | Node::Directory) if self.is_of_another(&path) => continue,
-                        Ok(Node::Link(target)) if self.store.has(&target) => {
-                            (Owned::Link, target.display().to_string())
-                        }
-                        Ok(Node::Directory) if self.is_copy(&path) => match disk::tree(&path) {
-                            Ok(tree) => (Owned::Tree, tree_digest(&tree)),
-                            Err(error) if disk::odd_name(&path).is_some() => {
-                                self.left_out(&path, error)?;
-                                continue;
-                            }
-                            // Somebody has put something there that cannot be read.
-                            Err(_) => (Owned::Tree, String::new()),
-                        },
-                        _ => continue,
-                    };
-                    let name = entry.file_name();
-                    let is_misnamed = !name.to_str().is_some_and(super::super::is_id);
-                    if is_misnamed
-                        && (owned == Owned::Link && path.is_dir() || self.store.skills_directory().join(&name).is_dir())
-                    {
-                        // An earlier tool has put it there, and nothing here would bring it back.
-                        let shown = self.store.place.shown(&path);
-                        self.warnings
-                            .push(format!("    Warning: '{shown}' has a name that no skill can have; it stays"));
-                        continue;
-                    }
-                    let original = self.earlier_skill(&path)?;
-                    let entry = Entry { owned, target: (*agent).to_owned(), digest, original };
-                    self.discovered.insert(path.clone());
-                    self.registry.entries.insert(path, entry);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the files that the settings name, and warns if some of them were not looked for.
-    fn named(&mut self) -> Rc<Vec<(&'static str, PathBuf)>> {
-        if let Some(named) = &self.named {
-            return Rc::clone(named);
-        }
-        let (named, warning) = want::named(self.store);
-        self.warnings.extend(warning);
-        Rc::clone(self.named.insert(Rc::new(named)))
-    }
-
-    fn is_known(&self, path: &Path) -> bool {
-        self.registry.entries.contains_key(path) || self.wanted.contains(path)
-    }
-
-    fn discover_file(&mut self, target: &str, path: &Path, has_front: bool) -> Result<()> {
-        if path.to_str().is_none() || self.is_known(path) || self.first_link(path, true).is_some() {
-            return Ok(());
-        }
-        // What cannot be read is not ours.
-        let Ok(Node::File { bytes, mode }) = disk::observe(path) else { return Ok(()) };
-        if !generate::is_generated(&bytes, has_front) && !block::is_in(&bytes) {
-            return Ok(());
-        }
-        if self.registry.is_elsewhere(&self.store.place, path) || self.is_of_another(path) {
-            self.stays_for_another(path);
-            return Ok(());
-        }
-        let (owned, digest, original) = if let Some(split) = block::split(&bytes) {
-            let digest = stable_digest(split.block);
-            (Owned::Block, digest, self.keep_users(path, block::without(&bytes), mode, true))
-        } else if block::open(&bytes).is_some() {
-            // Nobody knows where it ends.
-            (Owned::Block, String::new(), self.earlier_original(path, has_front)?)
-        } else {
-            (Owned::Whole, stable_digest(&bytes), self.earlier_original(path, has_front)?)
-        };
-        self.discovered.insert(path.to_owned());
-        self.registry.entries.insert(path.to_owned(), Entry { owned, target: target.to_owned(), digest, original });
-        Ok(())
-    }
-
-    /// Writes down what an earlier tool has written where the settings name nothing from now on, since it would be found no more
-    /// after this. Whether somebody has edited it is not known.
-    pub fn keep_unnamed(&mut self) -> Result<()> {
-        let named = self.named();
-        for (target, path) in &self.store.unnamed {
-            if named.iter().any(|(_, named)| named == path) {
-                continue;
-            }
-            self.discover_file(target, path, false)?;
-            if self.discovered.contains(path)
-                && let Some(entry) = self.registry.entries.get_mut(path)
-            {
-                entry.digest.clear();
-            }
-        }
-        Ok(())
-    }
-
     /// Plans that everything goes that we have written and that is not wanted.
     pub(super) fn take_back_others(&mut self) -> Result<()> {
         // What an earlier tool wrote where the settings name nothing from now on is found no more after this.
@@ -185,7 +35,7 @@ impl Planner<'_> {
             self.registry.entries.iter().filter(is_left).map(|(path, entry)| (path.clone(), entry.clone())).collect();
         let mut unknown = 0;
         for (path, entry) in left {
-            if let Some(link) = self.first_link(&path, false) {
+            if let Some(link) = self.link_above(&path) {
                 let what = "has become a symbolic link, and what was written below it stays";
                 let how = match self.ways.follows {
                     false => {
@@ -272,7 +122,7 @@ impl Planner<'_> {
 
     /// Plans that one thing goes. Returns whether it does.
     fn take_back(&mut self, path: &Path, entry: &Entry) -> Result<bool> {
-        let Some(node) = self.observe_written(path)? else { return Ok(false) };
+        let Some(node) = self.as_written(path, disk::observe(path)) else { return Ok(false) };
         let is_text = matches!(entry.owned, Owned::Whole | Owned::Block);
         if node == Node::Other || node == Node::Directory && is_text && !self.ways.is_forced {
             self.leave_no_file(path);
@@ -410,9 +260,12 @@ impl Planner<'_> {
     /// Plans that directories go that we have made and that are not needed any more, where nothing else is in them. One that
     /// cannot go yet is known until it can.
     pub fn remove_directories(&mut self) {
-        let is_needed = |directory: &PathBuf| {
-            self.registry.entries.keys().chain(&self.wanted).any(|path| path.starts_with(directory))
-        };
+        let mut needed: HashSet<&Path> = HashSet::new();
+        for path in self.registry.entries.keys().chain(&self.wanted) {
+            // What is above a directory that is needed is in the set already.
+            let _ = path.ancestors().find(|above| !needed.insert(above));
+        }
+        let is_needed = |directory: &PathBuf| needed.contains(directory.as_path());
         let is_there = |directory: &PathBuf| is_needed(directory) || disk::is_directory(directory);
         let (known, _): (Vec<_>, Vec<_>) = self.registry.directories.iter().cloned().partition(is_there);
         for directory in known.iter().rev().filter(|directory| !is_needed(directory)) {

@@ -15,6 +15,7 @@ mod droid;
 mod gemini;
 mod opencode;
 mod pi;
+mod pipes;
 mod qwen;
 mod together;
 mod vscode;

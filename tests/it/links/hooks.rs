@@ -226,3 +226,31 @@ fn a_hook_outside_that_is_left_alone_first_comes_back_byte_for_byte_later() {
     assert_eq!(fs::read_to_string(&outside).unwrap(), "#!/bin/sh");
     assert!(!scratch.state().exists());
 }
+
+#[test]
+fn hooks_that_are_hard_links_stay_one_file_and_are_named() {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let Some((scratch, hooks)) = with_hooks() else { return };
+    let names = ["post-commit", "pre-commit", "pre-push"];
+    executable(&hooks.join(names[0]), THEIR_HOOK);
+    names[1..].iter().for_each(|name| fs::hard_link(hooks.join(names[0]), hooks.join(name)).unwrap());
+    let before = tree(&scratch.top);
+    let ran = scratch.shiftlog("init", ["-q", "--agent=claude"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for (name, other) in [("post-commit", "pre-commit"), ("pre-push", "post-commit")] {
+        let told = format!(
+            "warning: '{}' is the same file as the hook {other} and is left alone; add this line to that file: \
+             case \"${{0##*/}}\" in {name}) ",
+            hooks.join(name).display()
+        );
+        assert!(ran.stderr.contains(&told), "{name}: {ran:?}");
+    }
+    let inodes = || names.map(|name| hooks.join(name).metadata().unwrap().ino());
+    assert_eq!(inodes(), [inodes()[0]; 3]);
+    assert_eq!(fs::read_to_string(hooks.join("pre-push")).unwrap(), THEIR_HOOK);
+    assert!(hooks.join("post-rewrite").is_file(), "the others are made");
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert_same(&tree(&scratch.top), &before, "deinit");
+    assert_eq!(inodes(), [inodes()[0]; 3]);
+}

@@ -1,4 +1,6 @@
-//! Bounds of the paths that can be set.
+//! Bounds of the paths that can be set, and of what patterns among them may look at.
+
+use std::fs;
 
 use serde_json::json;
 
@@ -35,4 +37,25 @@ fn a_path_that_no_file_can_have_is_not_set() {
     home.rules(&["set", "agents_md.paths", &folders(50)]).ok();
     home.rules(&["sync"]).ok();
     home.rules(&["clean", "--yes"]).ok();
+}
+
+#[test]
+fn patterns_that_take_too_long_stop_a_sync_and_clean_says_what_it_did_not_look_for() {
+    let mut home = Home::new();
+    home.rules(&["sync"]).ok();
+    fs::create_dir_all(home.path("many/d")).unwrap();
+    home.write(".ai-agent/manifest.json", &super::MANIFEST.replace("~/ws/AGENTS.md", "~/many/*"));
+    home.scratch.env.insert("SHIFTLOG_FAULT".to_owned(), "globs-late".to_owned());
+    let ran = home.rules(&["sync"]);
+    let pattern = home.path("many/*");
+    let expected = format!(
+        "error: the globs up to '{}' take longer than 0 seconds\nhint: name fewer places, or with less of '*' and '**'\n",
+        pattern.display()
+    );
+    assert_eq!((ran.code, ran.stderr), (1, expected));
+    let told = home.rules(&["clean", "--yes"]).ok();
+    let warning =
+        "    Warning: the globs of the settings take longer than 0 seconds, and what they name was not looked for\n";
+    assert!(told.starts_with(warning), "{told}");
+    assert!(!home.is_there("ws") && !home.is_there(".gemini"));
 }

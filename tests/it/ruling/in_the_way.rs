@@ -203,14 +203,17 @@ fn nothing_is_written_in_a_directory_of_gits_whatever_it_is_called() {
         let path = format!("~/ws/{place}");
         let ran = home.rules(&["set", "agents_md.paths", &path, "--follow"]);
         let told = format!("error: '{path}' is in a directory of Git's\n");
-        assert!(ran.code == 1 && ran.stderr == told || place.starts_with("link"), "{place}: {ran:?}");
+        assert_eq!((ran.code, ran.stderr.as_str()), (1, told.as_str()), "{place}");
         // A manifest that somebody has written by hand.
         let manifest = super::MANIFEST.replace("~/ws/AGENTS.md", &path);
         home.write(".ai-agent/manifest.json", &manifest);
-        for command in [&["sync"][..], &["sync", "--follow", "--force"], &["clean", "--yes"]] {
-            home.rules(command);
+        for command in [&["sync"][..], &["sync", "--follow", "--force"]] {
+            let ran = home.rules(command);
+            assert_eq!((ran.code, ran.stderr.as_str()), (1, told.as_str()), "{place} {command:?}");
             assert_eq!(shape(), before, "{place} {command:?}");
         }
+        home.rules(&["clean", "--yes"]).ok();
+        assert_eq!(shape(), before, "{place}");
     }
     // With a pattern the rest is written.
     home.write(".ai-agent/manifest.json", &super::MANIFEST.replace("~/ws/AGENTS.md", "~/ws/*"));
@@ -219,26 +222,4 @@ fn nothing_is_written_in_a_directory_of_gits_whatever_it_is_called() {
     assert!(told.contains("glob '~/ws/*' also matched places where nothing is written (2)"), "{told}");
     assert!(home.is_there("ws/top/AGENTS.md") && home.is_there("ws/linked/AGENTS.md"));
     assert_eq!(shape(), before);
-}
-
-#[test]
-fn patterns_look_at_so_much_together_and_say_when_that_is_not_enough() {
-    let home = Home::new();
-    home.rules(&["sync"]).ok();
-    for number in 0..300 {
-        fs::create_dir_all(home.path(&format!("many/d{number}"))).unwrap();
-    }
-    let paths: Vec<String> = (0..1000).map(|number| format!("~/many/**/no{number}")).collect();
-    let paths = paths.iter().map(|path| format!("\"{path}\"")).collect::<Vec<_>>().join(", ");
-    home.write(".ai-agent/manifest.json", &super::MANIFEST.replace("\"~/ws/AGENTS.md\"", &paths));
-    let ran = home.rules(&["sync"]);
-    assert_eq!(ran.code, 1);
-    assert!(
-        ran.stderr.contains("look at more than 200000 entries of directories\nhint: ")
-            || ran.stderr.contains("take longer than 5 seconds\nhint: "),
-        "{ran:?}"
-    );
-    let told = home.rules(&["clean", "--yes"]).ok();
-    assert!(told.contains("    Warning: the globs of the settings "), "{told}");
-    assert!(!home.is_there("ws") && !home.is_there(".gemini"));
 }

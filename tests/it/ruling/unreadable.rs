@@ -102,3 +102,34 @@ fn nothing_waits_for_a_named_pipe() {
     home.rules_in_time(&["clean", "--yes"]).ok();
     assert_eq!(home.tree(), before);
 }
+
+#[test]
+fn a_manifest_that_cannot_be_read_keeps_nothing_from_coming_back_that_is_written_down() {
+    for damage in ["text", "directory", "bytes", "large", "pipe"] {
+        let home = Home::new();
+        home.write(".claude/CLAUDE.md", "mine\n");
+        home.write(".codex/skills/review/SKILL.md", "my own\n");
+        home.write("ws/AGENTS.md", "mine, too\n");
+        let before = home.tree();
+        home.rules(&["sync"]).ok();
+        let manifest = home.path(".ai-agent/manifest.json");
+        fs::remove_file(&manifest).unwrap();
+        match damage {
+            "text" => fs::write(&manifest, "{ \"version\": ").unwrap(),
+            "directory" => fs::create_dir(&manifest).unwrap(),
+            "bytes" => fs::write(&manifest, b"\xff\xfe").unwrap(),
+            "large" => grow(&manifest),
+            _ => make_pipe(&manifest),
+        }
+        for _ in 0..2 {
+            let ran = home.rules_in_time(&["clean", "--yes"]);
+            assert_eq!(ran.code, 1, "{damage}: {ran:?}");
+            let named = format!("'{}'", manifest.display());
+            let why =
+                "; files that only the settings name were not looked for\nhint: put the manifest right, or remove it";
+            assert!(ran.stderr.contains(&named) && ran.stderr.contains(why), "{damage}: {ran:?}");
+            assert_eq!(home.tree(), before, "{damage}");
+            assert!(manifest.symlink_metadata().is_ok(), "it is the user's");
+        }
+    }
+}

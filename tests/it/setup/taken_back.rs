@@ -193,3 +193,52 @@ fn deinit_leaves_no_lock_behind() {
     scratch.shiftlog("deinit", ["-q"]).ok();
     assert!(log.exists());
 }
+
+/// A `git` on `PATH` whose `config --add` waits until the file `go` is there, and makes the file `waits` before that.
+fn with_slow_config(scratch: &mut Scratch) -> [std::path::PathBuf; 2] {
+    let root = scratch.root();
+    let real = scratch.run_in(&root, "sh", ["-c", "command -v git"]).ok();
+    let [waits, go] = ["waits", "go"].map(|name| root.join(name));
+    let script = format!(
+        "#!/bin/sh\ncase \" $* \" in *' config --local --add notes.'*)\n  : >'{}'\n  until test -e '{}'; do sleep 0.01; done ;;\nesac\n\
+         exec {} \"$@\"\n",
+        waits.display(),
+        go.display(),
+        real.trim()
+    );
+    let slow = root.join("slow");
+    fs::create_dir_all(&slow).unwrap();
+    fs::write(slow.join("git"), script).unwrap();
+    fs::set_permissions(slow.join("git"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", slow.display(), scratch.env["PATH"]);
+    scratch.env.insert("PATH".to_owned(), path);
+    [waits, go]
+}
+
+#[test]
+fn what_git_config_writes_after_init_was_killed_is_taken_back_by_deinit() {
+    let mut scratch = Scratch::new();
+    let config = scratch.top.join(".git/config");
+    let [waits, go] = with_slow_config(&mut scratch);
+    let mut init = scratch.command("git-shiftlog-init", &scratch.top);
+    let mut init = init.args(["-q", "--agent=claude", "--no-git-hooks"]).spawn().unwrap();
+    while !waits.exists() {
+        assert!(init.try_wait().unwrap().is_none(), "it waits for Git");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    init.kill().unwrap();
+    init.wait().unwrap();
+    let mut deinit = scratch.command("git-shiftlog-deinit", &scratch.top);
+    let mut deinit = deinit.arg("-q").spawn().unwrap();
+    // One that does not wait has ended by then; if not, the test proves less, and does not fail.
+    for _ in 0..100 {
+        if deinit.try_wait().unwrap().is_some() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    fs::write(&go, "").unwrap();
+    assert!(deinit.wait().unwrap().success());
+    let has_notes = || scratch.git(["config", "--local", "--get-regexp", "^notes\\."]).code == 0;
+    assert!(!has_notes() && !scratch.state().exists(), "{}", fs::read_to_string(&config).unwrap());
+}
