@@ -76,6 +76,18 @@ impl Repository {
         Ok(changed)
     }
 
+    /// Returns the files of a commit that another one does not have, or has otherwise.
+    ///
+    /// # Errors
+    ///
+    /// If Git fails.
+    pub fn files_changed_since(&self, before: Option<ObjectId>, commit_id: ObjectId) -> Result<Vec<BString>> {
+        let before = before.unwrap_or_else(|| self.empty_tree_id()).to_string();
+        let (options, after) = (["-r", "-z", "--name-only", "--no-renames", "--diff-filter=d"], commit_id.to_string());
+        let told = git([&["diff-tree"][..], &options, &[&before, &after]].concat()).repository(self).capture()?;
+        Ok(told.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(BString::from).collect())
+    }
+
     /// Returns the files that paths stand for in the tree of a commit or in its change: pathspecs mean what they mean to Git.
     ///
     /// # Errors

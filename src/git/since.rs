@@ -1,4 +1,4 @@
-//! The later history of a commit's files: how many commits changed them, whether they were renamed or deleted.
+//! The history of files: when a path was last changed, and what became of a commit's files later.
 
 use bstr::{BStr, BString, ByteSlice as _};
 
@@ -67,6 +67,14 @@ impl Repository {
             from = removed;
         }
         None
+    }
+
+    /// Returns when the commit was written that last changed a path, seen from a commit; in seconds since the epoch.
+    /// `None` if none did or Git cannot tell.
+    pub fn last_change(&self, from: Option<ObjectId>, path: &BStr) -> Option<i64> {
+        let (from, path) = (from?.to_string(), format!(":(top,literal){}", path.to_str().ok()?));
+        let args = ["log", "-1", "--no-show-signature", "--format=%at", &from, "--", &path];
+        git(args).repository(self).capture().ok()?.trim().to_str().ok()?.parse().ok()
     }
 
     /// Counts the commits of a range that have changed one of some paths.

@@ -133,7 +133,7 @@ const WAYS: &[(&str, &str, &[&str])] = &[
         "nothing of others",
         &[
             "cli/output.rs",        // The pager, as Git would run it.
-            "agent/ask/process.rs", // A test.
+            "agent/ask/process.rs", // The guard of an agent: a script of ours, which gets the directory as an argument.
         ],
     ),
     ("'\\\\''", "outside::shell", &["outside.rs"]),
