@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::files::{Project, below};
-use super::place;
+use super::lock;
 use super::scan::{AGAIN, Scan, choose};
 use super::tree::Tree;
 use crate::error::{Error, Kind, Result};
@@ -35,7 +35,7 @@ pub fn refresh(repo: &Repository, project: &Project) -> Result<Vec<String>> {
     let mut logged = Vec::new();
     loop {
         // Whoever has the lock looks for this file when it has given the lock back, so that either of us goes on.
-        place::touch(&again)?;
+        lock::touch(&again)?;
         let plan = match Scan::new(repo, project, ask) {
             Err(error) if error.kind() == Kind::Busy => return Ok(logged),
             plan => plan?,

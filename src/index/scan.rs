@@ -12,7 +12,8 @@ use serde_json::{Map, Value};
 use super::aside::Aside;
 use super::changed::{self, Change, Snapshot};
 use super::files::{Project, ROOTS, SKELETONS, read};
-use super::place::{self, Lock};
+use super::lock::{Lock, SCANNING};
+use super::place;
 use super::{question, schema};
 use crate::agent::{self, Ask};
 use crate::error::{Error, Kind, Result};
@@ -75,7 +76,7 @@ impl<'p> Scan<'p> {
     pub fn new(repo: &Repository, project: &'p Project, ask: &'static Ask) -> Result<Self> {
         project.require()?;
         let busy = "another scan is already running on this directory";
-        let lock = Lock::take(&project.history().join(place::SCANNING), busy)?;
+        let lock = Lock::take(&project.history().join(SCANNING), busy)?;
         // A commit that comes now is in the snapshot. One that comes later leaves the file again.
         crate::git::private::remove(&project.history().join(AGAIN))?;
         place::finish(project)?;

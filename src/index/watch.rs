@@ -18,7 +18,7 @@ use signal_hook::consts::signal::{SIGINT, SIGTERM};
 
 use super::changed::Snapshot;
 use super::files::Project;
-use super::place::{self, Lock};
+use super::lock::{Lock, SCANNING};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
 use crate::git::{Repository, git};
@@ -171,7 +171,7 @@ impl<'p> Watcher<'p> {
 
     /// Says whether a scan runs that somebody else has started.
     fn is_another_scanning(&self) -> bool {
-        Lock::holder(&self.project.history().join(place::SCANNING)).is_some()
+        Lock::holder(&self.project.history().join(SCANNING)).is_some()
     }
 
     /// Runs a scan to its end; says whether to go on. What changes meanwhile is noted.
