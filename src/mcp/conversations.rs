@@ -3,70 +3,22 @@
 use std::ops::ControlFlow;
 
 use bstr::ByteSlice as _;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{Answer, Context, Refusal};
-use crate::error::{Error, Kind};
-use crate::git::date::{Format, Time};
+use super::arguments::{Arguments, commit_id, flag, number, range, string};
+use super::texts::{LIST_BYTES, age, cleaned, date, shortened};
+use super::{Answer, Context, Refusal, refusal};
+use crate::error::Kind;
 use crate::git::{FilesSince, ObjectId, Range, Repository};
 use crate::outside;
 use crate::pretty::{self, Amount, Depth};
 use crate::record::{Conversation, Evidence, Listed, Query, Reader, Words, redaction};
 use crate::transcript::{Message, Role, turn_numbers};
 
-/// The most bytes that a list answers with; clients cut what is longer.
-pub(super) const LIST_BYTES: usize = 18_000;
 /// The most bytes of a transcript that one call answers with.
 const PAGE_BYTES: usize = 40_000;
 /// How many sessions of a commit an answer names.
 const MAX_SESSIONS: usize = 200;
-/// The longest subject.
-const EXCERPT_CHARS: usize = 240;
-
-pub(super) type Arguments = Map<String, Value>;
-
-pub(super) fn string<'a>(arguments: &'a Arguments, name: &str) -> Option<&'a str> {
-    arguments.get(name)?.as_str()
-}
-
-pub(super) fn flag(arguments: &Arguments, name: &str) -> bool {
-    arguments.get(name).and_then(Value::as_bool).unwrap_or(false)
-}
-
-pub(super) fn number(arguments: &Arguments, name: &str, default: usize) -> usize {
-    arguments.get(name).and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok()).unwrap_or(default)
-}
-
-/// Turns an error into a sentence for an agent.
-pub(super) fn refusal(error: &Error) -> Refusal {
-    format!("{}; run 'git shiftlog doctor' if this stays", outside::line(&error.to_string()))
-}
-
-/// Resolves a revision.
-pub(super) fn commit_id(repo: &Repository, revision: &str) -> Result<ObjectId, Refusal> {
-    repo.resolve(revision).map_err(|_| {
-        format!(
-            "no commit matches {}; call shiftlog_list_conversations to see which commits have one",
-            outside::quoted(revision)
-        )
-    })
-}
-
-pub(super) fn range(repo: &Repository, branch: Option<&str>) -> Result<Range, Refusal> {
-    let head = || repo.head().map_err(|error| refusal(&error));
-    let tip = match branch {
-        None => head()?.commit_id,
-        Some(name) => {
-            let branches = repo.branches(true, true).map_err(|error| refusal(&error))?;
-            let is_it = |branch: &&crate::git::Branch| branch.name == name || branch.full_name == name;
-            let found = branches.iter().find(is_it).map(|branch| branch.commit_id);
-            let missing =
-                || format!("no branch {}; call shiftlog_list_branches to see what there is", outside::quoted(name));
-            Some(found.ok_or_else(missing)?)
-        }
-    };
-    Ok(Range { tips: tip.into_iter().collect(), hidden: Vec::new() })
-}
 
 /// `list_conversations`.
 pub fn list(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
@@ -122,20 +74,6 @@ fn entry(listed: &Listed) -> Value {
         "date": date(listed.commit.author.time.seconds),
         "messageCount": listed.summaries.iter().map(|summary| summary.messages).fold(0, u64::saturating_add),
     })
-}
-
-pub(super) fn shortened(text: &str) -> String {
-    let line = outside::line(text);
-    if line.chars().count() <= EXCERPT_CHARS { line } else { line.chars().take(EXCERPT_CHARS).chain(['…']).collect() }
-}
-
-/// Returns how long ago something was, in words.
-pub(super) fn age(time: Time) -> String {
-    Format::parse("relative").map(|format| format.show(time)).unwrap_or_default()
-}
-
-pub(super) fn date(seconds: i64) -> String {
-    Time { seconds, offset: 0 }.to_rfc3339()
 }
 
 /// `get_conversation`.
@@ -327,26 +265,6 @@ pub(super) fn message_with_text(of: &Message, turn: usize) -> Value {
     let mut object = message(of, turn);
     object["text"] = json!(outside::text(&of.text()));
     object
-}
-
-/// Returns a value without invisible characters in its strings.
-pub(super) fn cleaned(mut value: Value) -> Value {
-    clean(&mut value);
-    value
-}
-
-fn clean(value: &mut Value) {
-    match value {
-        Value::String(text) => *text = outside::text(text),
-        Value::Array(values) => values.iter_mut().for_each(clean),
-        Value::Object(map) => {
-            if map.keys().any(|key| outside::line(key) != *key) {
-                *map = std::mem::take(map).into_iter().map(|(key, value)| (outside::line(&key), value)).collect();
-            }
-            map.values_mut().for_each(clean);
-        }
-        _ => {}
-    }
 }
 
 /// `list_branches`.

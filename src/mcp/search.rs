@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::Answer;
-use super::conversations::{Arguments, LIST_BYTES, age, date, flag, mark_changed, number, range, refusal, string};
+use super::arguments::{Arguments, flag, number, range, string};
+use super::conversations::mark_changed;
+use super::texts::{LIST_BYTES, age, date};
 use super::tokens::excerpt;
-use super::{Context, Refusal};
+use super::{Answer, Context, Refusal, refusal};
 use crate::error::Kind;
 use crate::find::{
     self, Case, Effort, Increments, Limits, PartKind, Parts, Pattern, PatternOptions, Session, Terms, Wanted, Worker,

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::conversations::{Arguments, LIST_BYTES, refusal, shortened, string};
-use super::{Answer, Context, Refusal};
+use super::arguments::{Arguments, string};
+use super::texts::{LIST_BYTES, shortened};
+use super::{Answer, Context, Refusal, refusal};
 use crate::git::Range;
 use crate::outside::quoted;
 use crate::pretty::{self, Statistics};

@@ -40,7 +40,7 @@ pub struct Tool {
     pub output: fn() -> Value,
     /// The largest result in characters, for clients that know this key.
     pub max_result_chars: Option<u32>,
-    pub run: fn(&Context<'_>, &Map<String, Value>) -> Result<Answer, Refusal>,
+    pub run: fn(&Context<'_>, &Arguments) -> Result<Answer, Refusal>,
 }
 
 /// All tools, in the order they are listed.
@@ -410,7 +410,7 @@ impl Tool {
     /// # Errors
     ///
     /// A sentence that says what is wrong and what to do.
-    pub fn call(&self, context: &Context<'_>, arguments: &Map<String, Value>) -> Result<Answer, Refusal> {
+    pub fn call(&self, context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
         if crate::git::has_fault("tool-panics") {
             panic!("a defect of ours");
         }

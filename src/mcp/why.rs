@@ -6,9 +6,10 @@ use std::path::{Component, Path};
 use bstr::{BString, ByteSlice as _};
 use serde_json::{Map, Value, json};
 
-use super::conversations::{age, cleaned, commit_id, refusal};
+use super::arguments::{Arguments, commit_id};
+use super::texts::{age, cleaned};
 use super::tokens::{short, short_end, tokens};
-use super::{Answer, Context, NAME, Refusal};
+use super::{Answer, Context, NAME, Refusal, refusal};
 use crate::git::{BlameRequest, FileSince, ObjectId, Repository, date};
 use crate::outside;
 use crate::outside::quoted;
@@ -100,8 +101,6 @@ const NO_CORRECTION: &[&str] = &[
     "yes",
     "you",
 ];
-
-type Arguments = Map<String, Value>;
 
 /// `why`.
 pub fn why(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
@@ -223,7 +222,7 @@ impl<'a> Now<'a> {
 }
 
 /// Returns what there is to say of a block, in the order in which it matters; in short unless it is the first.
-fn described(reader: &Reader<'_>, block: &Block, now: &Now<'_>, is_first: bool) -> Arguments {
+fn described(reader: &Reader<'_>, block: &Block, now: &Now<'_>, is_first: bool) -> Map<String, Value> {
     let repo = reader.repo();
     let mut object = Map::new();
     let mut put = |key: &str, value: Value| {
@@ -292,8 +291,8 @@ fn described(reader: &Reader<'_>, block: &Block, now: &Now<'_>, is_first: bool) 
 }
 
 /// Shortens what is reported of a block to so many tokens: what matters least is left out first.
-fn fit(object: &mut Arguments, max_tokens: usize) {
-    let is_too_long = |object: &Arguments| tokens(&Value::Object(object.clone()).to_string()) > max_tokens;
+fn fit(object: &mut Map<String, Value>, max_tokens: usize) {
+    let is_too_long = |object: &Map<String, Value>| tokens(&Value::Object(object.clone()).to_string()) > max_tokens;
     for key in ["checks", "replaced", "laterPrompts"] {
         while is_too_long(object) {
             let Some(list) = object.get_mut(key).and_then(Value::as_array_mut).filter(|list| !list.is_empty()) else {
