@@ -28,7 +28,7 @@ pub use self::plan::{Increments, Session};
 pub use self::rank::{Answer, Ranking};
 pub use self::ranked::{Census, TurnFound, turns_of};
 pub use self::search::{Answers, Effort, Hit, search};
-pub use self::terms::{Case, Terms};
+pub use self::terms::{Case, Terms, words_of};
 pub use self::text::{PartKind, Parts};
 
 /// Where a line of a transcript is stored. Records of several commits can have the same line.

@@ -266,6 +266,16 @@ impl Term {
     }
 }
 
+/// Returns the words of a query that was typed as one text, for [`Terms::new`]. A text in quotes is a phrase.
+pub fn words_of(query: &str) -> Vec<String> {
+    let pieces = query.split('"').enumerate();
+    let words = pieces.flat_map(|(number, piece)| match number % 2 {
+        0 => piece.split_whitespace().map(str::to_owned).collect(),
+        _ => vec![piece.to_owned()],
+    });
+    words.filter(|word| !word.trim().is_empty()).collect()
+}
+
 /// Returns the first placeholder of a secret behind a place, up to its end.
 fn placeholder(text: &str, from: usize) -> Option<Range<usize>> {
     let start = from + text[from..].find(PLACEHOLDER)?;

@@ -1,7 +1,8 @@
 //! Logs of a Salesforce org: the tool `apex_logs_sync`, as clients of an existing server know it.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::arguments::Arguments;
 use super::schema::object;
 use super::{Answer, Context, Refusal, Server};
 use crate::evidence::apex;

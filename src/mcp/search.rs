@@ -43,7 +43,7 @@ pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Re
     let plan = Increments::new(&reader, &wanted, false).map_err(|error| refusal(&error))?;
     let page = Page { offset: number(arguments, "offset", 0), limit: number(arguments, "limit", LIMIT) };
     let case = if flag(arguments, "case_sensitive") { Case::Exact } else { Case::Folded };
-    let words: Vec<String> = words(query);
+    let words = find::words_of(query);
     // What has no word in it is looked for as it stands.
     let terms = Terms::new(&words, &[], case, MIN_SHARE).ok().filter(|_| !flag(arguments, "regex"));
     let limits = Limits { deadline: Some(Instant::now() + SEARCH_TIME), ..Limits::default() };
@@ -144,18 +144,6 @@ fn wanted(repo: &Repository, arguments: &Arguments) -> Result<Query, Refusal> {
         agent: string(arguments, "agent").map(str::to_owned),
         ..Query::default()
     })
-}
-
-/// Returns the words of a query; what stands in quotes is a phrase.
-fn words(query: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    for (number, piece) in query.split('"').enumerate() {
-        match number % 2 {
-            0 => words.extend(piece.split_whitespace().map(str::to_owned)),
-            _ => words.push(piece.to_owned()),
-        }
-    }
-    words
 }
 
 /// The increments to search, and the deadline.

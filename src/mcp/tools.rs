@@ -4,8 +4,9 @@
 //! arguments are checked against the input schema.
 
 use rmcp::model::{self, MetaObject, ToolAnnotations};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::arguments::Arguments;
 use super::edge::Edge;
 use super::schema::{branch, check, limit, natural, object, offset};
 use super::{
@@ -415,7 +416,7 @@ impl Tool {
             panic!("a defect of ours");
         }
         // Clients of the existing server for logs send null for what is absent.
-        let given: Map<String, Value>;
+        let given: Arguments;
         let arguments = if self.word == Word::Logs {
             given =
                 arguments.iter().filter(|(_, value)| !value.is_null()).map(|(k, v)| (k.clone(), v.clone())).collect();

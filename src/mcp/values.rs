@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::arguments::commit_id;
+use super::arguments::{Arguments, commit_id};
 use super::texts::cleaned;
 use super::{Answer, Context, Refusal, Server, conversations, refusal};
 use crate::index::{self, Project, ROOTS as INDEX_ROOTS};

@@ -372,7 +372,7 @@ pub fn search(visit: &Visit<'_>, query: &str) -> Result<Vec<u8>> {
     let mut problems = Vec::new();
     let (mut plan, mut hits) = (find::Increments::default(), Vec::new());
     if !query.is_empty() {
-        match Terms::new(&words(query), &[], Case::Smart, 1.0) {
+        match Terms::new(&find::words_of(query), &[], Case::Smart, 1.0) {
             Ok(terms) => {
                 plan = find::Increments::new(&visit.reader, &visit.query()?, false)?;
                 let limits = Limits { deadline: Some(Instant::now() + SEARCH_TIME), ..Limits::default() };
@@ -402,16 +402,6 @@ pub fn search(visit: &Visit<'_>, query: &str) -> Result<Vec<u8>> {
     let problems = visit.told(&problems);
     let searched = Searched { query, plan: &plan, hits: &hits, problems: &problems };
     Ok(search_page(&searched, &visit.shape).into_bytes())
-}
-
-/// Returns the words of a query; what stands in quotes is a phrase.
-fn words(query: &str) -> Vec<String> {
-    let pieces = query.split('"').enumerate();
-    let words = pieces.flat_map(|(number, piece)| match number % 2 {
-        0 => piece.split_whitespace().map(str::to_owned).collect(),
-        _ => vec![piece.to_owned()],
-    });
-    words.filter(|word| !word.trim().is_empty()).collect()
 }
 
 /// The local branches with the number of their conversations.
