@@ -12,7 +12,8 @@ use similar::{Algorithm, DiffTag};
 /// Lines of context in a unified diff.
 const CONTEXT: usize = 3;
 
-/// Returns the steps that turn one list into another. After `deadline` more is said to differ than does.
+/// Returns the steps that turn one list into another. After `deadline` the comparison is coarse: equal items can count
+/// as changed.
 pub fn steps<T: Eq + Hash>(old: &[T], new: &[T], deadline: Option<Instant>) -> Vec<DiffOp> {
     let mut numbers: HashMap<&T, u32> = HashMap::new();
     let mut number = |item| {
@@ -33,27 +34,27 @@ pub struct Lines<'t> {
 }
 
 impl<'t> Lines<'t> {
-    /// Compares two texts. After `deadline` more is said to differ than does.
+    /// Compares two texts. After `deadline` the comparison is coarse: equal lines can count as changed.
     pub fn of(old: &'t str, new: &'t str, deadline: Option<Instant>) -> Self {
         let (old, new): (Vec<&str>, Vec<&str>) = (lines(old), lines(new));
         let steps = steps(&old, &new, deadline);
         Lines { old, new, steps }
     }
 
-    /// Returns all lines, without their ends: those of both texts with a space, those that go with `-`, those that come
-    /// with `+`.
+    /// Returns all lines without their ends, each with a sign: a space for a line of both texts, `-` for a removed
+    /// line, `+` for an added one.
     pub fn all(&self) -> impl Iterator<Item = (char, &'t str)> {
         self.steps.iter().flat_map(|step| self.signed(step)).map(|(sign, line)| (sign, without_end(line)))
     }
 
-    /// Returns what differs in the same form, each place with so many lines around it.
+    /// Returns the hunks, with lines as [`LineDiff::all`] returns them; each has `context` lines around its change.
     pub fn hunks(&self, context: usize) -> impl Iterator<Item = Vec<(char, &'t str)>> {
         let plain = |(sign, line)| (sign, without_end(line));
         let hunk = move |steps: Vec<DiffOp>| steps.iter().flat_map(|step| self.signed(step)).map(plain).collect();
         similar::group_diff_ops(self.steps.clone(), context).into_iter().map(hunk)
     }
 
-    /// Returns what differs as `diff -u` prints it, with three lines of context; nothing if nothing does.
+    /// Returns the differences as `diff -u` prints them, with three lines of context; empty if there are none.
     pub fn unified(&self, old_name: &str, new_name: &str) -> String {
         let mut text = String::new();
         for steps in similar::group_diff_ops(self.steps.clone(), CONTEXT) {

@@ -1,4 +1,4 @@
-//! What an agent's hook gets on standard input, read as leniently as agents write it.
+//! The payload that an agent's hook gets on standard input, read as leniently as agents write it.
 
 use std::path::{Path, PathBuf};
 
@@ -104,7 +104,7 @@ impl Payload {
         all(choose).find_map(|key| self.get(key)?.as_str().filter(|text| !text.is_empty()))
     }
 
-    /// Returns a member, also where everything about a tool call is in an object of its own.
+    /// Returns a member of the payload, or of the object in which the agent puts everything about a tool call.
     fn get(&self, key: &str) -> Option<&Value> {
         let inside = || all(|keys| keys.envelopes).find_map(|envelope| self.value.get(envelope)?.get(key));
         self.member(key).or_else(inside)
@@ -199,7 +199,7 @@ impl Payload {
         named.chain(places.map(|(_, word)| directory.join(expand_home(word)))).collect()
     }
 
-    /// Says whether the payload tells what the tool was called with.
+    /// Says whether the payload has the input of the tool call.
     pub fn tells_input(&self) -> bool {
         self.input().is_some() || self.command().is_some()
     }
@@ -212,7 +212,7 @@ impl Payload {
         })
     }
 
-    /// Says whether what the tool answered mentions `word`.
+    /// Says whether the tool's answer mentions `word`.
     pub fn response_mentions(&self, word: &str) -> bool {
         all(|keys| keys.response).filter_map(|key| self.get(key)).any(|response| mentions(response, word, 16))
     }

@@ -25,8 +25,9 @@ pub fn is_text(session: &SessionKey) -> bool {
 }
 
 impl Archive<'_> {
-    /// Stores texts of one kind, given with their SHA-256 in hex, and returns the segment of each. A text that the archive
-    /// has is not stored again, unless `is_purged` holds for its segment. `message` is that of the commit.
+    /// Stores texts of one kind, given with their SHA-256 in hex, and returns the segment of each. A text that the
+    /// archive has already is not stored again, unless `is_purged` holds for its segment. `message` is that of the
+    /// commit.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 /// The file with revisions to ignore that is used if none is named.
 const IGNORED: &str = ".git-blame-ignore-revs";
 
-/// What `git blame` is asked for.
+/// A request to `git blame`.
 #[derive(Clone, Debug, Default)]
 pub struct BlameRequest {
     /// Options as `git blame` takes them, such as `-w` and `-L2,3`.
@@ -27,13 +27,13 @@ pub struct BlameRequest {
     pub hidden: Vec<ObjectId>,
     /// The path from the top of the repository.
     pub path: OsString,
-    /// What stands for the file's content if `--contents=-` is among the options.
+    /// The file's content, if `--contents=-` is among the options.
     pub contents: Option<Vec<u8>>,
     /// Whether groups are wanted as soon as Git finds them, in no order and without text.
     pub is_incremental: bool,
 }
 
-/// What Git says of a commit in a blame.
+/// A commit of a blame, as Git's header lines describe it.
 #[derive(Debug)]
 pub struct BlamedCommit {
     /// The commit; the null id for lines that no commit has.
@@ -55,14 +55,14 @@ impl BlamedCommit {
     }
 }
 
-/// Where a commit has some lines.
+/// The file in which a commit has some lines.
 #[derive(Debug, Eq, PartialEq)]
 pub struct BlamedFile {
     /// The path that the file has in the commit.
     pub path: BString,
     /// The path as Git spells it: quoted if it is odd.
     pub quoted_path: BString,
-    /// The commit before and the path that the file has there.
+    /// The previous commit of the file, and the file's path there.
     pub previous: Option<(ObjectId, BString)>,
     /// The line `previous` of Git.
     pub previous_line: Option<BString>,
@@ -83,9 +83,9 @@ pub struct BlamedLines {
     pub count: usize,
     /// The lines without their ends; none if they were asked for as Git finds them.
     pub texts: Vec<BString>,
-    /// Whether Git says something of this commit for the first time.
+    /// Whether this is the first group of its commit, with which Git prints the commit's header.
     pub is_first: bool,
-    /// Whether Git names the file here, and does not leave it as it was for the commit.
+    /// Whether Git prints the file's name for this group; otherwise it is that of the commit's last group.
     pub names_file: bool,
 }
 
@@ -253,7 +253,7 @@ impl Iterator for Blame<'_> {
     }
 }
 
-/// Returns an error that says what Git said and nothing else.
+/// Returns an error with Git's own message and nothing else.
 fn in_gits_words(error: Error) -> Error {
     match std::error::Error::source(&error) {
         Some(reason) => Error::other(reason.to_string()),

@@ -1,4 +1,4 @@
-//! What a commit changes: paths with what was and is there, and Git's patch id.
+//! The change of a commit: paths with their content before and after, and Git's patch id.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -76,7 +76,7 @@ impl Repository {
         Ok(changed)
     }
 
-    /// Returns the files of a commit that another one does not have, or has otherwise.
+    /// Returns the files of a commit that another commit lacks, or has with another content.
     ///
     /// # Errors
     ///

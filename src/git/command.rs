@@ -22,9 +22,9 @@ pub enum Asking {
     Allowed,
     /// Git may ask, but shows nothing else.
     Quietly,
-    /// It may not; a command that needs one fails.
+    /// Git may not ask; a command that needs a password fails.
     Never,
-    /// It may not, and the command fails at this time.
+    /// Git may not ask, and the command fails at this time.
     Until(Instant),
 }
 

@@ -11,7 +11,7 @@ use crate::error::Result;
 /// The ref of the archive, whose commits are never signed.
 pub(crate) const ARCHIVE_REF: &str = "refs/shiftlog/sessions";
 
-/// What Git says of a commit's signature.
+/// The signature of a commit, as Git has checked it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Signature {
     /// The letter that `%G?` of `git log` has.
@@ -98,8 +98,8 @@ impl Repository {
         self.parse_id(&hex).ok_or_else(|| crate::error::Error::other("'git commit-tree' printed no commit"))
     }
 
-    /// Returns what Git says of the signatures of commits on refs with notes or purge marks. That of a commit of the project
-    /// counts as none; see `is_root_of_ours`.
+    /// Returns the signatures of commits on refs with notes or purge marks, as Git has checked them. The signature of a
+    /// commit of the project counts as none; see `is_root_of_ours`.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Walking history: what a revision range names, and its commits newest first.
+//! Walking history: revision ranges, and their commits newest first.
 
 use bstr::{BString, ByteSlice as _};
 use gix::revision::plumbing::Spec;

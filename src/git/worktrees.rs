@@ -36,8 +36,9 @@ impl Repository {
         found
     }
 
-    /// Returns what Git would store of a path of the working tree, before any conversion: the text of a link, the bytes of a
-    /// file. `None` for anything else, such as a pipe, and for what is larger than an object may be here.
+    /// Returns the bytes that Git would store for a path of the working tree, before any conversion: the text of a
+    /// link, the bytes of a file. `None` for anything else, such as a pipe, and for a file that is larger than the
+    /// largest object that is read.
     pub fn worktree_content(&self, path: &Path) -> Option<Vec<u8>> {
         let path = self.worktree()?.join(path);
         if path.symlink_metadata().ok()?.is_symlink() {

@@ -24,7 +24,7 @@ pub struct CommitCommand {
     pub directory: Option<String>,
 }
 
-/// What `git commit` prints of the commit that it made.
+/// A commit as `git commit` prints it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Named {
     /// The id, abbreviated, in hex.
@@ -40,8 +40,8 @@ struct Simple {
     input: Option<String>,
 }
 
-/// Returns the words of each command in a shell line, in order: without what runs it and what is set for it. A shell that is
-/// given a script stands for the commands of the script.
+/// Returns the words of each command in a shell line, in order, without wrappers such as `sudo` and variables in front.
+/// A shell that is given a script stands for the commands of the script.
 pub fn commands_in(line: &str) -> Vec<Vec<String>> {
     fn collect(text: &str, depth: u32, found: &mut Vec<Vec<String>>) {
         for simple in Lexer::new(text).commands() {

@@ -242,7 +242,7 @@ fn pictures(content: &Value<'_>) -> Vec<Attachment> {
     images.map(|block| json::attachment("image", block)).collect()
 }
 
-/// Returns what a block without text is, as far as it says: `image/png`, else `image`.
+/// Returns the kind of a block without text, as far as it has one: `image/png`, else `image`.
 fn attached(block: &Value<'_>) -> String {
     let attachment = json::attachment(json::text(block, "type").unwrap_or("content"), block);
     attachment.name.unwrap_or(attachment.kind)

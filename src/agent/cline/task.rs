@@ -9,7 +9,7 @@ use crate::transcript::{Message, Part, Role, ToolResult};
 
 /// The member of a document that holds the messages; in the documents of older releases they are all there is.
 pub const MESSAGES: &str = "messages";
-/// The document is the list itself.
+/// The name of that list if the document is the list itself.
 pub const ITSELF: &str = "";
 /// The tags that Cline puts around the words of a person.
 const TYPED: &[&str] = &["task", "feedback", "user_message", "answer"];

@@ -290,7 +290,7 @@ fn file_name(session_id: &str, transcript: &[u8]) -> Option<String> {
     Some(format!("{}-{session_id}.jsonl", local.strftime("%Y/%m/%d/rollout-%Y-%m-%dT%H-%M-%S")))
 }
 
-/// Returns what a rollout's first record says of it, with or without an envelope.
+/// Returns the metadata in a rollout's first record, with or without an envelope.
 fn meta<'v>(record: &'v Value<'v>) -> Option<&'v Value<'v>> {
     match text(record, "type") {
         Some("session_meta") => field(record, "payload"),

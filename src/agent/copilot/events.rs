@@ -52,7 +52,7 @@ fn is_begin(event: &Value<'_>) -> bool {
     matches!(text(event, "type"), Some("session.start" | "session.resume"))
 }
 
-/// Returns what the beginning of a session says about where it runs.
+/// Returns the member of a session's first event that tells where the session runs.
 pub fn context<'v>(event: &'v Value<'v>) -> Option<&'v Value<'v>> {
     at(event, &["data", "context"]).filter(|_| is_begin(event))
 }

@@ -31,7 +31,7 @@ pub struct Chat {
     is_whole: bool,
 }
 
-/// A request and what has happened to it.
+/// A request, and which parts of it were returned.
 #[derive(Default)]
 struct Request {
     /// Its place in the list, where that is known.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::agent::tool;
 use crate::transcript::{Edit, Message, Part, Role, Tokens, ToolResult};
 
-/// How deep what a tool answered may be nested.
+/// How deep the answer of a tool may be nested.
 const MAX_DEPTH: u32 = 64;
 
 /// The parts of a request that were returned already; a request can be read more than once.
@@ -195,7 +195,7 @@ fn shown(request: &Value) -> Vec<(Vec<Part>, Vec<Call>)> {
     steps
 }
 
-/// Returns what a terminal was given to run.
+/// Returns the command line of a terminal.
 fn terminal(piece: &Value) -> Value {
     let data = &piece["toolSpecificData"];
     let line = &data["commandLine"];
