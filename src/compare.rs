@@ -27,18 +27,18 @@ pub fn steps<T: Eq + Hash>(old: &[T], new: &[T], deadline: Option<Instant>) -> V
 }
 
 /// Two texts and how their lines differ.
-pub struct Lines<'t> {
+pub struct LineDiff<'t> {
     old: Vec<&'t str>,
     new: Vec<&'t str>,
     steps: Vec<DiffOp>,
 }
 
-impl<'t> Lines<'t> {
+impl<'t> LineDiff<'t> {
     /// Compares two texts. After `deadline` the comparison is coarse: equal lines can count as changed.
     pub fn of(old: &'t str, new: &'t str, deadline: Option<Instant>) -> Self {
         let (old, new): (Vec<&str>, Vec<&str>) = (lines(old), lines(new));
         let steps = steps(&old, &new, deadline);
-        Lines { old, new, steps }
+        LineDiff { old, new, steps }
     }
 
     /// Returns all lines without their ends, each with a sign: a space for a line of both texts, `-` for a removed
@@ -112,16 +112,16 @@ mod tests {
         let new = "a\nB\nc\nd\ne\nf\ng\nh\ni\nj\nk";
         let expected = "--- one\n+++ two\n@@ -1,5 +1,5 @@\n a\n-b\n+B\n c\n d\n e\n@@ -8,4 +8,4 @@\n h\n i\n j\n-k\n+k\n\
                         \\ No newline at end of file\n";
-        assert_eq!(Lines::of(old, new, None).unified("one", "two"), expected);
-        assert_eq!(Lines::of(old, old, None).unified("one", "two"), "");
-        assert_eq!(Lines::of("", "a\n", None).unified("one", "two"), "--- one\n+++ two\n@@ -0,0 +1 @@\n+a\n");
+        assert_eq!(LineDiff::of(old, new, None).unified("one", "two"), expected);
+        assert_eq!(LineDiff::of(old, old, None).unified("one", "two"), "");
+        assert_eq!(LineDiff::of("", "a\n", None).unified("one", "two"), "--- one\n+++ two\n@@ -0,0 +1 @@\n+a\n");
     }
 
     #[test]
     fn lines_have_signs_and_no_ends() {
-        let lines = Lines::of("a\r\nb\nc\n", "a\r\nc\nd", None);
+        let lines = LineDiff::of("a\r\nb\nc\n", "a\r\nc\nd", None);
         assert_eq!(lines.all().collect::<Vec<_>>(), [(' ', "a"), ('-', "b"), (' ', "c"), ('+', "d")]);
-        let hunks: Vec<_> = Lines::of("a\nb\nc\n", "a\nb\nC\n", None).hunks(1).collect();
+        let hunks: Vec<_> = LineDiff::of("a\nb\nc\n", "a\nb\nC\n", None).hunks(1).collect();
         assert_eq!(hunks, [vec![(' ', "b"), ('-', "c"), ('+', "C")]]);
     }
 

@@ -14,7 +14,7 @@ use crate::agent;
 use crate::cli::{self, Json, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
 use crate::find::{self, Increments, Limits, Pattern, PatternOptions, Session, Wanted, Worker, matches_of};
-use crate::git::{ChangeOptions, Drawing, Names, Node, ObjectId, PrintOptions, Repository, date};
+use crate::git::{ChangeOptions, GraphOptions, Names, GraphNode, ObjectId, PrintOptions, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Format, Rows};
 use crate::record::{Listed, Query, Reader, Summary};
@@ -372,13 +372,13 @@ impl List<'_> {
                 (texts, false)
             }
         };
-        let node = |(listed, text): (&Listed, Vec<u8>)| Node {
+        let node = |(listed, text): (&Listed, Vec<u8>)| GraphNode {
             commit_id: listed.commit.commit_id,
             time: listed.commit.committer.time.seconds,
             text,
         };
-        let nodes: Vec<Node> = commits.iter().zip(texts).map(node).collect();
-        let drawing = Drawing {
+        let nodes: Vec<GraphNode> = commits.iter().zip(texts).map(node).collect();
+        let drawing = GraphOptions {
             walk_options: &query.walk_options,
             paths: query.paths.as_ref(),
             has_separator,

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice as _};
 
-use super::command::Lines;
+use super::command::OutputLines;
 use super::quote::unquoted;
 use super::{ObjectId, Repository, git};
 use crate::error::{Error, Result};
@@ -146,7 +146,7 @@ impl Repository {
 /// The lines of a file by the commits that they come from.
 pub struct Blame<'r> {
     repo: &'r Repository,
-    lines: Lines,
+    lines: OutputLines,
     is_incremental: bool,
     commits: HashMap<ObjectId, Rc<BlamedCommit>>,
     /// The file that each commit was last seen with: Git does not repeat it.

@@ -154,7 +154,7 @@ impl Git {
     /// # Errors
     ///
     /// If `git` cannot be run; the last line is an error if it exits with anything but 0.
-    pub fn lines(self) -> Result<Lines> {
+    pub fn lines(self) -> Result<OutputLines> {
         let failed = |error: std::io::Error| Error::other(format!("cannot run 'git {}'", self.name)).because(error);
         // Nobody would drain a pipe while the lines are read, and Git would wait for that after 64 KiB of warnings.
         let stderr = tempfile::tempfile().map_err(failed)?;
@@ -165,7 +165,7 @@ impl Git {
             let _ = std::io::Write::write_all(&mut stdin, input);
         }
         let stdout = child.stdout.take().map(BufReader::new);
-        Ok(Lines { name: self.name, child, stdout, stderr })
+        Ok(OutputLines { name: self.name, child, stdout, stderr })
     }
 
     /// Runs the command and returns its stdout.
@@ -229,14 +229,14 @@ fn whole(mut file: File) -> std::io::Result<Vec<u8>> {
 }
 
 /// The lines of a command's stdout, without their ends.
-pub struct Lines {
+pub struct OutputLines {
     name: String,
     child: Child,
     stdout: Option<BufReader<ChildStdout>>,
     stderr: File,
 }
 
-impl Iterator for Lines {
+impl Iterator for OutputLines {
     type Item = Result<BString>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -261,7 +261,7 @@ impl Iterator for Lines {
     }
 }
 
-impl Drop for Lines {
+impl Drop for OutputLines {
     fn drop(&mut self) {
         if self.stdout.is_some() {
             let _ = self.child.kill();

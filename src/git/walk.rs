@@ -5,7 +5,7 @@ use gix::revision::plumbing::Spec;
 use gix::revision::walk::Sorting;
 use gix::traverse::commit::simple::CommitTimeOrder;
 
-use super::command::Lines;
+use super::command::OutputLines;
 use super::{ObjectId, Repository, git, gix_error};
 use crate::error::{Error, Kind, Result};
 
@@ -147,7 +147,7 @@ impl Repository {
     }
 
     /// Runs `git rev-list` and returns its lines.
-    pub(super) fn rev_list(&self, range: &Range, options: &[&str], paths: Option<&Paths>) -> Result<Lines> {
+    pub(super) fn rev_list(&self, range: &Range, options: &[&str], paths: Option<&Paths>) -> Result<OutputLines> {
         let mut args: Vec<std::ffi::OsString> = Vec::new();
         if let Some(paths) = paths {
             args.extend(["-C".into(), paths.directory.clone().into()]);

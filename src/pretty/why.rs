@@ -7,7 +7,7 @@ use bstr::ByteSlice as _;
 use serde_json::{Map, Value, json};
 
 use super::{Style, count, diff, json};
-use crate::compare::Lines;
+use crate::compare::LineDiff;
 use crate::git::{Commit, date};
 use crate::outside;
 use crate::redact::Redactor;
@@ -227,7 +227,7 @@ impl Row {
 /// Returns the lines of an edit, with the numbers of those that were asked about.
 fn rows_of(change: &Change, lines: &[&BlockLine], view: &WhyView<'_>) -> Vec<Row> {
     let [old, new] = [&change.edit.old, &change.edit.new].map(|text| view.clean(text.as_deref().unwrap_or_default()));
-    let compared = Lines::of(&old, &new, None);
+    let compared = LineDiff::of(&old, &new, None);
     let mut rows: Vec<Row> =
         compared.all().map(|(sign, line)| Row { sign, text: line.to_owned(), number: None }).collect();
     let visible = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();

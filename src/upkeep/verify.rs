@@ -12,7 +12,7 @@ use bstr::{BStr, ByteSlice as _};
 use super::origin::{Brought, Line, Origin, Search};
 use crate::archive::Archive;
 use crate::error::Result;
-use crate::git::sign::{Signature, State};
+use crate::git::sign::{Signature, SignatureState};
 use crate::git::{Commit, ObjectId, Order, Range, Repository, Tip};
 use crate::notes;
 use crate::record::{Note, Record, Unit};
@@ -234,7 +234,7 @@ impl<'r> History<'r> {
     /// Returns the sessions of lines without a good signature: the commit they were carried from may have one.
     fn unsettled(&self) -> HashSet<String> {
         let is_good = |brought: &Brought| {
-            self.signatures.get(&brought.commit_id).is_some_and(|signature| signature.state == State::Good)
+            self.signatures.get(&brought.commit_id).is_some_and(|signature| signature.state == SignatureState::Good)
         };
         let unsettled = self.brought.iter().filter(|(_, brought)| !brought.iter().any(is_good));
         unsettled.map(|((key, _), _)| key.to_string()).collect()
