@@ -13,7 +13,7 @@ use super::chosen::{Chosen, Problems};
 use crate::agent;
 use crate::cli::{self, Json, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
-use crate::find::{self, Increments, Limits, Pattern, PatternOptions, Session, Wanted, Worker, matches_of};
+use crate::find::{self, Increments, Limits, Pattern, PatternOptions, PlannedIncrement, LineSearch, Worker, matches_of};
 use crate::git::{ChangeOptions, GraphOptions, Names, GraphNode, ObjectId, PrintOptions, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Format, Rows};
@@ -228,11 +228,11 @@ impl Options {
         let is_fixed = self.string.is_some();
         let is_across_lines = is_fixed && pattern.contains('\n');
         let pattern_options = PatternOptions { is_fixed, is_across_lines, ..PatternOptions::default() };
-        let wanted = Wanted::new(Pattern::new(std::slice::from_ref(pattern), pattern_options)?);
+        let wanted = LineSearch::new(Pattern::new(std::slice::from_ref(pattern), pattern_options)?);
         let plan = Increments::new(reader, query, true)?;
         let mut has_it = HashSet::new();
         let mut problems = Problems::default();
-        let work = |worker: &mut Worker<'_>, _: usize, session: &Session| matches_of(worker, session, &wanted);
+        let work = |worker: &mut Worker<'_>, _: usize, session: &PlannedIncrement| matches_of(worker, session, &wanted);
         let left_out = find::run(reader, &plan, Limits::default(), work, |number, found| {
             problems.add(found.problem);
             has_it.extend(plan.sessions[number].commit_id.filter(|_| !found.matches.is_empty()));

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::ranked::weight;
 use super::stored_words::{NumberedMessage, StoredWords, each_line_with, place_in, redacted};
 use super::text::texts;
-use super::{PartKind, Session, Terms, Worker};
+use super::{PartKind, PlannedIncrement, Terms, Worker};
 use crate::agent::Wording;
 use crate::error::Result;
 use crate::record::readable;
@@ -53,7 +53,7 @@ impl Excerpt {
 /// # Errors
 ///
 /// As [`turns_of`](super::turns_of).
-pub fn excerpt_of(worker: &mut Worker<'_>, session: &Session, turn: usize, terms: &Terms) -> Result<Option<Excerpt>> {
+pub fn excerpt_of(worker: &mut Worker<'_>, session: &PlannedIncrement, turn: usize, terms: &Terms) -> Result<Option<Excerpt>> {
     let mut problem = None;
     let messages = if session.through.is_none() {
         worker.messages_of_earlier(session)?

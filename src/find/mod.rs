@@ -21,13 +21,13 @@ mod terms;
 mod text;
 
 pub use self::excerpt::{Excerpt, excerpt_of};
-pub use self::matches::{Found, Line, Match, Wanted, matches_of};
+pub use self::matches::{Found, FoundLine, Match, LineSearch, matches_of};
 pub use self::pass::{Limits, Worker, default_threads, run};
 pub use self::pattern::{Pattern, PatternOptions, expression};
-pub use self::plan::{Increments, Session};
-pub use self::rank::{Answer, Ranking};
+pub use self::plan::{Increments, PlannedIncrement};
+pub use self::rank::{RankedTurn, Ranking};
 pub use self::ranked::{Census, TurnFound, turns_of};
-pub use self::search::{Answers, Effort, Hit, search};
+pub use self::search::{SearchResult, Effort, Hit, search};
 pub use self::terms::{Case, Terms, words_of};
 pub use self::text::{PartKind, Parts};
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::{Increments, Session};
+use super::{Increments, PlannedIncrement};
 use crate::archive::{Unpacker, segment};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
@@ -230,7 +230,7 @@ pub fn run<T: Send>(
     reader: &Reader<'_>,
     plan: &Increments,
     limits: Limits,
-    work: impl Fn(&mut Worker<'_>, usize, &Session) -> Result<T> + Sync,
+    work: impl Fn(&mut Worker<'_>, usize, &PlannedIncrement) -> Result<T> + Sync,
     mut visit: impl FnMut(usize, T) -> Result<ControlFlow<()>>,
 ) -> Result<Option<Error>> {
     fetch(reader, plan);
@@ -304,7 +304,7 @@ fn run_here<T>(
     reader: &Reader<'_>,
     plan: &Increments,
     limits: Limits,
-    work: impl Fn(&mut Worker<'_>, usize, &Session) -> Result<T>,
+    work: impl Fn(&mut Worker<'_>, usize, &PlannedIncrement) -> Result<T>,
     mut visit: impl FnMut(usize, T) -> Result<ControlFlow<()>>,
 ) -> Result<Option<Error>> {
     let mut budget = Budget::default();

@@ -18,7 +18,7 @@ const MAX_OF_ONE: usize = 3;
 
 /// A turn, and how well it fits.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct RankedTurn {
     /// The number of its increment in the plan.
     pub session: usize,
     /// The number of the turn in the increment.
@@ -55,7 +55,7 @@ impl<'t> Ranking<'t> {
     }
 
     /// Returns the best turns, best first. `now` is in seconds since the epoch.
-    pub fn best(&self, plan: &Increments, now: i64, max_count: usize) -> Vec<Answer> {
+    pub fn best(&self, plan: &Increments, now: i64, max_count: usize) -> Vec<RankedTurn> {
         let searched = self.searched as f64 + UNSEEN;
         let rarity = |frequency: &usize| {
             let frequency = *frequency as f64 + 1.0;
@@ -65,7 +65,7 @@ impl<'t> Ranking<'t> {
         let total: f64 = rarities.iter().sum();
         let lengths: usize = self.turns.iter().map(|(_, turn)| turn.length).sum();
         let usual = (lengths as f64 / self.turns.len().max(1) as f64).max(1.0);
-        let mut answers: Vec<Answer> = Vec::new();
+        let mut answers: Vec<RankedTurn> = Vec::new();
         for (session, turn) in &self.turns {
             let has = turn.counts.iter().zip(&rarities).filter(|(count, _)| **count > 0.0);
             let share: f64 = has.map(|(_, rarity)| rarity).sum::<f64>() / total;
@@ -80,7 +80,7 @@ impl<'t> Ranking<'t> {
                 .map(|(count, rarity)| rarity * count * (K1 + 1.0) / (count + norm))
                 .sum();
             let score = fit / (1.0 + age_secs(plan, *session, now) / HALF_LIFE_SECS);
-            answers.push(Answer { session: *session, turn: turn.number, score, place: turn.place.clone() });
+            answers.push(RankedTurn { session: *session, turn: turn.number, score, place: turn.place.clone() });
         }
         // Of equal ones the newer comes first.
         answers.sort_by(|a, b| b.score.total_cmp(&a.score).then((a.session, a.turn).cmp(&(b.session, b.turn))));

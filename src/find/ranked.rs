@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::stored_words::{StoredWords, each_line_with, place_in, prompt_marks, redacted, too_large};
 use super::text::texts;
-use super::{LineAddress, PartKind, Session, Terms, Worker};
+use super::{LineAddress, PartKind, PlannedIncrement, Terms, Worker};
 use crate::agent::Wording;
 use crate::error::{Error, Result};
 use crate::record::readable;
@@ -40,7 +40,7 @@ pub struct Census {
 /// # Errors
 ///
 /// If a note of an earlier tool cannot be read. Words that are missing are a problem of what was found.
-pub fn turns_of(worker: &mut Worker<'_>, session: &Session, terms: &Terms) -> Result<Census> {
+pub fn turns_of(worker: &mut Worker<'_>, session: &PlannedIncrement, terms: &Terms) -> Result<Census> {
     let mut census = Census { has: vec![false; terms.count()], ..Census::default() };
     let messages = if session.through.is_none() {
         census.has.fill(true);
@@ -97,7 +97,7 @@ struct Stretch {
 impl Worker<'_> {
     fn turns_in_lines(
         &mut self,
-        session: &Session,
+        session: &PlannedIncrement,
         words: &StoredWords,
         terms: &Terms,
         may_have: &[bool],

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use super::{Answer, Excerpt, Increments, Limits, Ranking, Session, Terms, Worker, excerpt_of, run, turns_of};
+use super::{RankedTurn, Excerpt, Increments, Limits, Ranking, PlannedIncrement, Terms, Worker, excerpt_of, run, turns_of};
 use crate::error::{Error, Kind, Result};
 use crate::record::Reader;
 
@@ -11,7 +11,7 @@ use crate::record::Reader;
 #[derive(Clone, Debug)]
 pub struct Hit {
     /// Which turn, and how well it fits.
-    pub answer: Answer,
+    pub answer: RankedTurn,
     /// Its words that answer best.
     pub excerpt: Excerpt,
 }
@@ -29,7 +29,7 @@ pub struct Effort {
 
 /// The result of a search.
 #[derive(Debug)]
-pub struct Answers {
+pub struct SearchResult {
     /// The turns, best first.
     pub hits: Vec<Hit>,
     /// Why not all could be searched.
@@ -51,10 +51,10 @@ pub fn search(
     terms: &Terms,
     effort: Effort,
     go_on: &dyn Fn() -> Result<()>,
-) -> Result<Answers> {
+) -> Result<SearchResult> {
     let started = Instant::now();
     let (mut ranking, mut problems, mut searched) = (Ranking::new(terms), Vec::new(), 0);
-    let count = |worker: &mut Worker<'_>, _: usize, session: &Session| turns_of(worker, session, terms);
+    let count = |worker: &mut Worker<'_>, _: usize, session: &PlannedIncrement| turns_of(worker, session, terms);
     let left_out = run(reader, plan, effort.limits, count, |number, mut census| {
         let problem = census.problem.take();
         if problem.as_ref().is_some_and(|problem| problem.kind() == Kind::Busy) {
@@ -71,7 +71,7 @@ pub fn search(
     let best = ranking.best(plan, effort.now, effort.max_count);
     let sessions = best.iter().map(|answer| plan.sessions[answer.session].clone()).collect();
     let chosen = Increments { sessions, ..Increments::default() };
-    let read = |worker: &mut Worker<'_>, number: usize, session: &Session| {
+    let read = |worker: &mut Worker<'_>, number: usize, session: &PlannedIncrement| {
         excerpt_of(worker, session, best[number].turn, terms)
     };
     let mut hits = Vec::new();
@@ -81,5 +81,5 @@ pub fn search(
         hits.extend(excerpt.map(|excerpt| Hit { answer: best[number].clone(), excerpt }));
         go_on().map(ControlFlow::Continue)
     })?;
-    Ok(Answers { hits, problems, searched })
+    Ok(SearchResult { hits, problems, searched })
 }

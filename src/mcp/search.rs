@@ -13,7 +13,7 @@ use super::tokens::excerpt;
 use super::{Answer, Context, Refusal, refusal};
 use crate::error::Kind;
 use crate::find::{
-    self, Case, Effort, Increments, Limits, PartKind, Parts, Pattern, PatternOptions, Session, Terms, Wanted, Worker,
+    self, Case, Effort, Increments, Limits, PartKind, Parts, Pattern, PatternOptions, PlannedIncrement, Terms, LineSearch, Worker,
     matches_of,
 };
 use crate::git::date::Time;
@@ -174,9 +174,9 @@ impl Search<'_> {
 
     /// Finds the messages that match a pattern, newest commit first.
     fn by_pattern(&self, pattern: Pattern, page: Page) -> Result<Answers, Refusal> {
-        let wanted = Wanted { parts: Parts::ALL, has_numbers: true, ..Wanted::new(pattern) };
+        let wanted = LineSearch { parts: Parts::ALL, has_numbers: true, ..LineSearch::new(pattern) };
         let (mut found, mut seen, mut searched) = (Vec::new(), HashMap::new(), 0);
-        let work = |worker: &mut Worker<'_>, _: usize, session: &Session| matches_of(worker, session, &wanted);
+        let work = |worker: &mut Worker<'_>, _: usize, session: &PlannedIncrement| matches_of(worker, session, &wanted);
         let walked = find::run(self.reader, self.plan, self.limits, work, |number, all| {
             self.context.go_on()?;
             if all.problem.is_some_and(|problem| problem.kind() == Kind::Busy) {
@@ -208,7 +208,7 @@ impl Search<'_> {
 }
 
 /// Returns what is reported of an answer.
-fn object(plan: &Increments, session: &Session, kind: PartKind, excerpt: String, message: usize, turn: usize) -> Value {
+fn object(plan: &Increments, session: &PlannedIncrement, kind: PartKind, excerpt: String, message: usize, turn: usize) -> Value {
     let role = match kind {
         PartKind::Prompt => "user",
         PartKind::Answer | PartKind::Thinking => "assistant",
