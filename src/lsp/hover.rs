@@ -62,10 +62,10 @@ pub fn behind(address: &str, text: Option<&str>, line: u32) -> Result<Option<Beh
         let found = explainer.explain(&lines)?;
         explained.push((lines, found));
     }
-    let is_known = |block: &Block| match block.found.evidence {
+    let is_known = |block: &Block| match block.found.certainty {
         Certainty::None => false,
         // That a running session edited the file says nothing of what somebody types into it.
-        evidence => evidence.names_a_call() || !block.commit.commit_id.is_null(),
+        certainty => certainty.names_a_call() || !block.commit.commit_id.is_null(),
     };
     let known = blocks(&explained).into_iter().find(is_known);
     let Some(block) = known else { return Ok(None) };

@@ -15,7 +15,7 @@ use crate::outside;
 use crate::outside::quoted;
 use crate::pretty::{has_passed, runs_checks};
 use crate::record::{Reader, redaction};
-use crate::replay::{Block, Call, Certainty, Change, Explainer, Talk, blocks};
+use crate::replay::{Block, Call, Certainty, Change, Explainer, SessionWork, blocks};
 
 /// The longest answer, in tokens.
 const MAX_TOKENS: usize = 500;
@@ -132,7 +132,7 @@ pub fn why(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
         explained.push((lines, found));
     }
     let blocks = blocks(&explained);
-    let recorded = || blocks.iter().filter(|block| block.found.evidence != Certainty::None);
+    let recorded = || blocks.iter().filter(|block| block.found.certainty != Certainty::None);
     let now = Now::of(&repo, path, revision);
     let mut found: Vec<Value> = Vec::new();
     let (mut left, mut left_out) = (MAX_TOKENS - FRAME_TOKENS, 0);
@@ -241,7 +241,7 @@ fn described(reader: &Reader<'_>, block: &Block, now: &Now<'_>, is_first: bool) 
     let prompt = found.prompt().filter(|prompt| is_news(prompt));
     let begun = found.continues.as_ref().map(|begun| format!("continues {}: ", begun.commit_name)).unwrap_or_default();
     put("prompt", prompt.map(|prompt| begun + &short(&prompt, length(PROMPT_TOKENS))).into());
-    if let Some((talk, call)) = found.talk().zip(found.call()) {
+    if let Some((work, call)) = found.work().zip(found.call()) {
         let task = call.task.as_ref().filter(|task| is_news(task));
         put("task", task.map(|task| short(task, length(PROMPT_TOKENS))).into());
         if is_first {
@@ -249,19 +249,19 @@ fn described(reader: &Reader<'_>, block: &Block, now: &Now<'_>, is_first: bool) 
             let words: String = sentences(&words).filter(|sentence| is_news(sentence)).collect();
             // The last words are the nearest to the edit.
             put("reasoning", short_end(&words, REASONING_TOKENS).into());
-            let later: Vec<String> = talk.prompts_after(call).map(str::to_owned).collect();
+            let later: Vec<String> = work.prompts_after(call).map(str::to_owned).collect();
             // What the person said when the commit was made is with the next commit of the session.
             let recorded_on = found.recorded_on.unwrap_or(block.commit.commit_id);
-            let through = talk.through.as_deref().filter(|_| later.len() < MAX_PROMPTS);
-            let next = through.map(|through| reader.continuing(recorded_on, &talk.key, through, MAX_PROMPTS));
+            let through = work.through.as_deref().filter(|_| later.len() < MAX_PROMPTS);
+            let next = through.map(|through| reader.continuing(recorded_on, &work.key, through, MAX_PROMPTS));
             let redactor = next.iter().flatten().next().and_then(|_| redaction::redactor(repo).ok());
             let next = next.into_iter().flatten().zip(redactor.iter().cycle());
             let next = next.map(|(prompt, redactor)| redactor.without_secrets(&prompt).into_owned());
             let later: Vec<String> = later.into_iter().chain(next).collect();
             let later = later.iter().filter(|prompt| is_correction(prompt.as_str()) && is_news(prompt.as_str()));
             put("laterPrompts", later.take(MAX_PROMPTS).map(|prompt| short(prompt, EXCERPT_TOKENS)).collect());
-            put("replaced", replaced(block, talk, call).into());
-            put("checks", checks(talk, call).into());
+            put("replaced", replaced(block, work, call).into());
+            put("checks", checks(work, call).into());
         }
     }
     if let Some(commit) = &commit {
@@ -281,11 +281,11 @@ fn described(reader: &Reader<'_>, block: &Block, now: &Now<'_>, is_first: bool) 
         }
     }
     put("evidence", found.sentence(block.lines.len() == 1).into());
-    if let Some(talk) = found.talk() {
-        put("agent", talk.key.agent.clone().into());
+    if let Some(work) = found.work() {
+        put("agent", work.key.agent.clone().into());
         put("turn", found.call().map(|call| call.turn).into());
         let recorded_on = found.recorded_on.or(commit.map(|commit| commit.commit_id));
-        put("more", recorded_on.map(|commit_id| more(repo, commit_id, talk, found.call())).into());
+        put("more", recorded_on.map(|commit_id| more(repo, commit_id, work, found.call())).into());
     }
     object
 }
@@ -320,11 +320,11 @@ fn fit(object: &mut Map<String, Value>, max_tokens: usize) {
 }
 
 /// Returns the call of a tool that reads more.
-fn more(repo: &Repository, commit_id: ObjectId, talk: &Talk, call: Option<&Call>) -> String {
+fn more(repo: &Repository, commit_id: ObjectId, work: &SessionWork, call: Option<&Call>) -> String {
     let mut arguments = json!({
         "commit_sha": repo.abbreviate(commit_id),
-        "session": outside::line(&talk.key.id),
-        "incremental": !talk.is_beyond_record,
+        "session": outside::line(&work.key.id),
+        "incremental": !work.is_beyond_record,
         "limit": 10,
     });
     // The words before the edit come with it.
@@ -370,12 +370,12 @@ fn is_correction(prompt: &str) -> bool {
 }
 
 /// Returns lines that the same session had written before and that the edit took away.
-fn replaced(block: &Block, talk: &Talk, call: &Call) -> Vec<String> {
+fn replaced(block: &Block, work: &SessionWork, call: &Call) -> Vec<String> {
     let changes: Vec<&Change> = block.changes().into_iter().map(|(change, _)| change).collect();
     let Some(change) = changes.first() else { return Vec::new() };
     let own = || changes.iter().filter(|own| own.edit.path == change.edit.path).map(|own| &own.edit);
     let new: Vec<&str> = own().filter_map(|edit| edit.new.as_deref()).flat_map(str::lines).map(str::trim).collect();
-    let earlier: Vec<&str> = talk
+    let earlier: Vec<&str> = work
         .calls
         .iter()
         .take_while(|earlier| earlier.index < call.index)
@@ -391,8 +391,8 @@ fn replaced(block: &Block, talk: &Talk, call: &Call) -> Vec<String> {
 }
 
 /// Returns the last checks that the session ran after the call, each with how it went.
-fn checks(talk: &Talk, call: &Call) -> Vec<String> {
-    let later = talk.calls.iter().filter(|later| later.index > call.index && !later.is_abandoned);
+fn checks(work: &SessionWork, call: &Call) -> Vec<String> {
+    let later = work.calls.iter().filter(|later| later.index > call.index && !later.is_abandoned);
     let checks = later.filter_map(|later| Some((later.command.as_deref()?, later)));
     let checks = checks.filter(|(command, _)| runs_checks(command));
     let mut checks: Vec<String> =

@@ -74,17 +74,17 @@ pub fn more_command(block: &Block, commit_name: &str) -> Option<String> {
     let found = &block.found;
     let other = found.recorded_on.map(|id| id.to_hex_with_len(OTHER_DIGITS).to_string());
     let commit_name = other.as_deref().unwrap_or(commit_name);
-    let Some(talk) = found.talk() else {
-        return (found.evidence == Certainty::Commit).then(|| format!("git shiftlog show {commit_name}"));
+    let Some(work) = found.work() else {
+        return (found.certainty == Certainty::Commit).then(|| format!("git shiftlog show {commit_name}"));
     };
-    if talk.is_live {
+    if work.is_live {
         return Some("git shiftlog status".to_owned());
     }
-    let session = outside::shell(&outside::line(&short_session(&talk.key, &found.source.keys)));
-    let full = if talk.is_beyond_record { " --full" } else { "" };
+    let session = outside::shell(&outside::line(&short_session(&work.key, &found.source.keys)));
+    let full = if work.is_beyond_record { " --full" } else { "" };
     let choice = match found.call() {
         Some(call) => format!(" --turn={}", call.turn),
-        None if found.evidence == Certainty::Path => {
+        None if found.certainty == Certainty::Path => {
             format!(" -- {}", outside::shell(&outside::line(&block.file.path.to_str_lossy())))
         }
         None => String::new(),
@@ -101,23 +101,23 @@ pub fn write_why(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: 
     let found = &block.found;
     writeln!(out, "{}:{}", outside::line(view.path), block.ranges())?;
     writeln!(out, "{}", style.paint(&style.commit, &head_of(view, style)))?;
-    let evidence = found.sentence(block.lines.len() == 1);
-    match found.talk() {
-        None => writeln!(out, "{evidence}")?,
-        Some(talk) => {
+    let certainty = found.sentence(block.lines.len() == 1);
+    match found.work() {
+        None => writeln!(out, "{certainty}")?,
+        Some(work) => {
             let mut facts =
-                vec![format!("session {} {}", talk.key.agent, short_session(&talk.key, &found.source.keys))];
+                vec![format!("session {} {}", work.key.agent, short_session(&work.key, &found.source.keys))];
             facts.extend(found.model().map(str::to_owned));
             if let Some(call) = found.call() {
                 // A sub-agent answers nobody's prompt.
-                facts.extend((call.turn > 0).then(|| format!("turn {} of {}", call.turn, talk.turns)));
+                facts.extend((call.turn > 0).then(|| format!("turn {} of {}", call.turn, work.turns)));
                 facts.push(call.tool.clone());
             } else {
-                facts.push(count(talk.turns as u64, "turn"));
+                facts.push(count(work.turns as u64, "turn"));
             }
             writeln!(out, "{}", outside::line(&facts.join(", ")))?;
             let place = found.other_path.as_ref().map(|path| format!(": {}", relative(path, style)));
-            let line = format!("({evidence}{})", outside::line(&place.unwrap_or_default()));
+            let line = format!("({certainty}{})", outside::line(&place.unwrap_or_default()));
             writeln!(out, "{}", style.paint(&style.dim, &line))?;
             if let Some(lack) = found.source.lack.filter(|_| found.call().is_none()) {
                 writeln!(out, "{}", style.paint(&style.dim, &format!("({})", lack.sentence())))?;
@@ -270,16 +270,16 @@ pub fn why_object(block: &Block, view: &WhyView<'_>) -> Value {
     put("origPath", block.file.path.to_str_lossy().into());
     put("origLines", block.lines.iter().map(|line| line.orig_number).collect());
     put("commit", view.commit.map(json::commit_object).into());
-    put("evidence", found.evidence.word().into());
-    if let Some(talk) = found.talk() {
-        put("agent", talk.key.agent.clone().into());
-        put("session", talk.key.id.clone().into());
+    put("evidence", found.certainty.word().into());
+    if let Some(work) = found.work() {
+        put("agent", work.key.agent.clone().into());
+        put("session", work.key.id.clone().into());
         put("model", found.model().into());
-        put("turns", talk.turns.into());
-        if talk.is_live {
+        put("turns", work.turns.into());
+        if work.is_live {
             put("live", true.into());
         }
-        if talk.is_beyond_record {
+        if work.is_beyond_record {
             put("full", true.into());
         }
     }

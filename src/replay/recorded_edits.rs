@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use bstr::{BString, ByteSlice as _};
 
-use super::file::path_before;
+use super::replayed_file::path_before;
 use crate::error::Result;
 use crate::git::{BlamedFile, ObjectId};
 use crate::notes;

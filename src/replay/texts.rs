@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bstr::ByteSlice as _;
 
-use super::document::squeezed;
+use super::traced_file::squeezed;
 use super::limit::Limit;
 use crate::compare::DiffOp;
 
