@@ -4,7 +4,7 @@
 //! that make the same change. If several such commits have different records, that is reported and nothing is copied.
 
 pub(crate) mod candidates;
-pub(crate) mod changes;
+pub(crate) mod facts;
 pub(crate) mod lines;
 pub(crate) mod origins;
 mod scope;
@@ -14,7 +14,7 @@ pub(crate) mod squash;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use self::origins::{Mapper, Origin};
+use self::origins::{Mapper, SourceCommits};
 pub use self::scope::Scope;
 use self::scope::{SeenRefs, new_notes};
 use crate::capture::state::write_private;
@@ -97,14 +97,14 @@ pub fn remap(
         tell("Comparing commits", number, count);
         mapper.check_time()?;
         match mapper.find(commit_id)? {
-            Origin::Nothing => {}
+            SourceCommits::Nothing => {}
             // A commit with evidence alone can have been a copy before.
-            Origin::Records(from) if mapper.has_all(commit_id, &from)? => {}
-            Origin::Records(from) => {
+            SourceCommits::Records(from) if mapper.has_all(commit_id, &from)? => {}
+            SourceCommits::Records(from) => {
                 mapper.take(commit_id, &from)?;
                 remapped.carried.push(Carried { to: commit_id, from });
             }
-            Origin::Several(from) => remapped.ambiguous.push(Carried { to: commit_id, from }),
+            SourceCommits::Several(from) => remapped.ambiguous.push(Carried { to: commit_id, from }),
         }
     }
     mapper.changes.save();
@@ -145,10 +145,10 @@ pub fn remap_one(repo: &Repository, notes_ref: &str, commit_id: ObjectId, deadli
     let mut mapper = Mapper::new(&reader, now.head_ids(repo), None, deadline);
     mapper.add_sources()?;
     match mapper.find(commit_id)? {
-        Origin::Nothing => {}
-        Origin::Several(from) => remapped.ambiguous.push(Carried { to: commit_id, from }),
-        Origin::Records(from) if mapper.has_all(commit_id, &from)? => {}
-        Origin::Records(from) => {
+        SourceCommits::Nothing => {}
+        SourceCommits::Several(from) => remapped.ambiguous.push(Carried { to: commit_id, from }),
+        SourceCommits::Records(from) if mapper.has_all(commit_id, &from)? => {}
+        SourceCommits::Records(from) => {
             mapper.take(commit_id, &from)?;
             carry(repo, notes_ref, &mapper.taken, deadline)?;
             remapped.carried.push(Carried { to: commit_id, from });

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::changes::Facts;
+use super::facts::Facts;
 use crate::git::ObjectId;
 
 /// Commits that change the same paths.

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use bstr::ByteSlice as _;
 
-use super::changes::{Facts, path_hashes};
+use super::facts::{Facts, path_hashes};
 use super::lines::Lines;
 use super::origins::{CLOCK_SKEW_SECS, MAX_TIPS, Mapper};
 use crate::error::Result;

@@ -15,7 +15,7 @@ pub(super) type Line = (SessionKey, String);
 
 /// The notes commit that wrote a line.
 #[derive(Clone)]
-pub(super) struct Origin {
+pub(super) struct LineWriter {
     pub commit_id: ObjectId,
     pub signature: Signature,
 }
@@ -39,8 +39,8 @@ struct Visit<'h> {
     /// The commits that brought the line and were not looked at yet.
     rest: std::slice::Iter<'h, Brought>,
     /// The commit that is looked at, and the lines it made the line from that were not looked at yet.
-    present: Option<(Origin, std::slice::Iter<'h, Line>)>,
-    best: Option<Origin>,
+    present: Option<(LineWriter, std::slice::Iter<'h, Line>)>,
+    best: Option<LineWriter>,
 }
 
 impl<'h> Visit<'h> {
@@ -49,7 +49,7 @@ impl<'h> Visit<'h> {
     }
 
     /// Takes the origin of a line that this one was made from: the worst signature counts.
-    fn take_part(&mut self, part: Option<Origin>) {
+    fn take_part(&mut self, part: Option<LineWriter>) {
         if let (Some((worst, _)), Some(part)) = (&mut self.present, part)
             && part.signature.state < worst.signature.state
         {
@@ -77,7 +77,7 @@ impl Search {
         brought: &'h HashMap<Line, Vec<Brought>>,
         signatures: &HashMap<ObjectId, Signature>,
         line: &'h Line,
-    ) -> Option<Origin> {
+    ) -> Option<LineWriter> {
         let mut on_path = HashSet::from([line]);
         let mut path = vec![Visit::new(brought, line)];
         loop {
@@ -100,7 +100,7 @@ impl Search {
             if let Some(brought) = visit.rest.next() {
                 self.steps += 1;
                 let signature = signatures.get(&brought.commit_id).cloned().unwrap_or_else(Signature::none);
-                let origin = Origin { commit_id: brought.commit_id, signature };
+                let origin = LineWriter { commit_id: brought.commit_id, signature };
                 visit.present = Some((origin, brought.instead_of.iter()));
                 continue;
             }

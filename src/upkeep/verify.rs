@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use bstr::{BStr, ByteSlice as _};
 
-use super::origin::{Brought, Line, Origin, Search};
+use super::origin::{Brought, Line, LineWriter, Search};
 use crate::archive::Archive;
 use crate::error::Result;
 use crate::git::sign::{Signature, SignatureState};
@@ -274,7 +274,7 @@ impl<'r> History<'r> {
     }
 
     /// Returns the commit that brought a session's lines to an object, if it is not the writer.
-    fn carrier(&self, annotated_id: ObjectId, key: &SessionKey, origin: &Origin) -> Option<ObjectId> {
+    fn carrier(&self, annotated_id: ObjectId, key: &SessionKey, origin: &LineWriter) -> Option<ObjectId> {
         let bringers = self.bringers.get(&(annotated_id, key.clone()))?;
         if bringers.contains(&origin.commit_id) { None } else { bringers.first().copied() }
     }
