@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::changed::{Change, Kind, MAX_SENT_BYTES};
+use super::changed::{FileChange, ChangeKind, MAX_SENT_BYTES};
 use super::files::ROOTS;
 use crate::hex::hex;
 use crate::outside;
@@ -67,7 +67,7 @@ fn index(texts: &[String], redactor: &Redactor) -> String {
 /// contain, without control characters.
 pub fn question(
     texts: &[String],
-    changes: &[Change],
+    changes: &[FileChange],
     content: impl Fn(&str) -> Option<String>,
     redactor: &Redactor,
     max_bytes: usize,
@@ -79,9 +79,9 @@ pub fn question(
         let path = redactor.redact_text(&outside::line(&change.path));
         let path: String = path.trim_end().chars().take(MAX_PATH_CHARS).collect();
         let listed = match (change.kind, content(&change.path)) {
-            (Kind::Deleted, _) => format!("--- deleted {path}\n"),
-            (Kind::Changed, None) => format!("--- changed {path}, not text\n"),
-            (Kind::Changed, Some(text)) => {
+            (ChangeKind::Deleted, _) => format!("--- deleted {path}\n"),
+            (ChangeKind::Changed, None) => format!("--- changed {path}, not text\n"),
+            (ChangeKind::Changed, Some(text)) => {
                 // A secret that is cut in two is none that the redactor knows.
                 let text = outside::text(&redactor.redact_text(&text));
                 format!("--- file {path}\n{}\n", beginning(text.trim_end(), MAX_SENT_BYTES))
@@ -138,9 +138,9 @@ mod tests {
     fn a_question_has_the_index_and_the_files_within_its_bounds() {
         let redactor = Redactor::new(&Settings::default()).expect("settings");
         let texts: Vec<String> = super::super::SKELETONS.iter().map(|text| (*text).to_owned()).collect();
-        let change = |path: &str, kind| Change { path: path.into(), kind, bytes: 0 };
+        let change = |path: &str, kind| FileChange { path: path.into(), kind, bytes: 0 };
         let changes =
-            [change("a.rs", Kind::Changed), change("b.bin", Kind::Changed), change("c\u{1b}[31m.rs", Kind::Deleted)];
+            [change("a.rs", ChangeKind::Changed), change("b.bin", ChangeKind::Changed), change("c\u{1b}[31m.rs", ChangeKind::Deleted)];
         let content =
             |path: &str| (path == "a.rs").then(|| format!("fn a() {{}}\n=== 00\u{202e}\n{}", "x".repeat(90_000)));
         let question = |max_bytes| question(&texts, &changes, content, &redactor, max_bytes);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::files::{Project, below};
 use super::lock;
 use super::scan::{AGAIN, Scan, choose};
-use super::tree::Tree;
+use super::worktree::WorktreeFiles;
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 
@@ -41,7 +41,7 @@ pub fn refresh(repo: &Repository, project: &Project) -> Result<Vec<String>> {
             plan => plan?,
         };
         if !plan.is_empty() {
-            let before = Tree::take(repo)?;
+            let before = WorktreeFiles::take(repo)?;
             let ran = plan.run(None, ANSWER_LIMIT, |_, _| {});
             let strays = before.changed_since(repo, ask.name)?.map(|strays| format!("index: {strays}"));
             let changed = match (ran, strays) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::aside::Aside;
-use super::changed::{self, Change, Snapshot};
+use super::changed::{self, FileChange, Snapshot};
 use super::files::{Project, ROOTS, SKELETONS, read};
 use super::lock::{Lock, SCANNING};
 use super::place;
@@ -60,7 +60,7 @@ pub struct Scan<'p> {
     /// The files of the project when the index was last brought up to date, and now.
     earlier: Snapshot,
     snapshot: Snapshot,
-    changes: Vec<Change>,
+    changes: Vec<FileChange>,
     /// How many bytes of changes go into one question.
     room: usize,
     _lock: Lock,
@@ -99,7 +99,7 @@ impl<'p> Scan<'p> {
     }
 
     /// Returns what has changed.
-    pub fn changes(&self) -> &[Change] {
+    pub fn changes(&self) -> &[FileChange] {
         &self.changes
     }
 
@@ -112,7 +112,7 @@ impl<'p> Scan<'p> {
     /// index does not grow.
     pub fn bytes(&self) -> u64 {
         let index: usize = self.begun.iter().map(String::len).sum();
-        (index * self.questions() + self.changes.iter().map(Change::cost).sum::<usize>()) as u64
+        (index * self.questions() + self.changes.iter().map(FileChange::cost).sum::<usize>()) as u64
     }
 
     /// Asks the agent about all changes, and puts the index in place that it answers with. `limit` is for one answer; `tell`
@@ -169,7 +169,7 @@ impl<'p> Scan<'p> {
     fn rounds(
         &self,
         texts: &[String],
-        part: &[Change],
+        part: &[FileChange],
         model: Option<&str>,
         limit: Duration,
     ) -> Result<(Vec<String>, usize)> {
