@@ -19,7 +19,7 @@ use crate::replay::{Block, Certainty, Explainer, blocks};
 const MAX_BYTES: usize = 64 << 10;
 
 /// What is known of a line.
-pub struct Behind {
+pub struct Explained {
     block: Block,
     path: String,
     commit: Option<Commit>,
@@ -33,7 +33,7 @@ pub struct Behind {
 /// # Errors
 ///
 /// If Git or a record cannot be read.
-pub fn behind(address: &str, text: Option<&str>, line: u32) -> Result<Option<Behind>> {
+pub fn explain(address: &str, text: Option<&str>, line: u32) -> Result<Option<Explained>> {
     let Some(file) = agent::path_of_uri(address).map(PathBuf::from) else {
         return Ok(None);
     };
@@ -72,10 +72,10 @@ pub fn behind(address: &str, text: Option<&str>, line: u32) -> Result<Option<Beh
     let commit_id = block.commit.commit_id;
     let commit = if commit_id.is_null() { None } else { Some(repo.commit(commit_id)?) };
     let commit_name = repo.abbreviate(commit_id);
-    Ok(Some(Behind { block, path: path.to_string_lossy().into_owned(), commit, commit_name, top }))
+    Ok(Some(Explained { block, path: path.to_string_lossy().into_owned(), commit, commit_name, top }))
 }
 
-impl Behind {
+impl Explained {
     /// Returns what an editor shows beside the line.
     pub fn hover(&self, takes_markdown: bool) -> Hover {
         let view = WhyView {

@@ -21,9 +21,9 @@ pub enum Act<'c> {
     /// A plan that the person is to approve, in Markdown.
     Plan(&'c str),
     /// A list of what is to be done.
-    List(Vec<Item<'c>>),
+    List(Vec<TodoItem<'c>>),
     /// A change of one item in such a list: the item's id if it is known, and its new content.
-    Task(Option<String>, Item<'c>),
+    Task(Option<String>, TodoItem<'c>),
     /// Questions to the person.
     Questions(Vec<Question<'c>>),
     /// Work for a sub-agent: what it is, and the prompt.
@@ -34,16 +34,16 @@ pub enum Act<'c> {
 
 /// One thing that is to be done.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Item<'c> {
+pub struct TodoItem<'c> {
     /// What; empty if it is not said.
     pub text: Cow<'c, str>,
     /// How far it is.
-    pub state: State,
+    pub state: TodoState,
 }
 
 /// How far a thing is that is to be done.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum State {
+pub enum TodoState {
     /// Not begun.
     Open,
     /// Begun.
@@ -126,28 +126,28 @@ impl<'c> Act<'c> {
     }
 }
 
-impl State {
+impl TodoState {
     fn of(status: &str) -> Self {
         let status = status.to_ascii_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| status.contains(word));
         if has(&["progress", "doing", "active", "started"]) && !status.contains("not") {
-            State::Doing
+            TodoState::Doing
         } else if has(&["complete", "done", "finished"]) {
-            State::Done
+            TodoState::Done
         } else if has(&["cancel", "delete", "skip", "abandon"]) {
-            State::Dropped
+            TodoState::Dropped
         } else {
-            State::Open
+            TodoState::Open
         }
     }
 
     /// Returns the box of an item, as a list in Markdown has it; two more states have a sign of their own.
     pub fn mark(self) -> &'static str {
         match self {
-            State::Open => "[ ]",
-            State::Doing => "[>]",
-            State::Done => "[x]",
-            State::Dropped => "[-]",
+            TodoState::Open => "[ ]",
+            TodoState::Doing => "[>]",
+            TodoState::Done => "[x]",
+            TodoState::Dropped => "[-]",
         }
     }
 }
@@ -182,7 +182,7 @@ fn option(value: &Value) -> Option<(&str, Option<&str>)> {
     Some((label, text(value, &["description"])))
 }
 
-fn list(input: &Value) -> Vec<Item<'_>> {
+fn list(input: &Value) -> Vec<TodoItem<'_>> {
     let list = ["todos", "todoList", "todo_list", "plan", "tasks", "steps"].iter().find_map(|key| input.get(key));
     match list {
         Some(Value::Array(items)) if items.iter().any(|item| text(item, &["status", "state"]).is_some()) => {
@@ -194,20 +194,20 @@ fn list(input: &Value) -> Vec<Item<'_>> {
     }
 }
 
-fn item(value: &Value) -> Option<Item<'_>> {
+fn item(value: &Value) -> Option<TodoItem<'_>> {
     let text_of = |value| text(value, &["content", "text", "title", "description", "step", "subject", "task"]);
     let what = value.as_str().or_else(|| text_of(value))?;
-    Some(Item { text: what.into(), state: State::of(text(value, &["status", "state"]).unwrap_or_default()) })
+    Some(TodoItem { text: what.into(), state: TodoState::of(text(value, &["status", "state"]).unwrap_or_default()) })
 }
 
-fn line_item(line: &str) -> Option<Item<'_>> {
+fn line_item(line: &str) -> Option<TodoItem<'_>> {
     let line = line.trim_start_matches(|c: char| c.is_ascii_digit() || " .-*".contains(c));
     let (state, text) = match line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some(("x" | "X", text)) => (State::Done, text),
-        Some((status, text)) => (State::of(status), text),
-        None => (State::Open, line),
+        Some(("x" | "X", text)) => (TodoState::Done, text),
+        Some((status, text)) => (TodoState::of(status), text),
+        None => (TodoState::Open, line),
     };
-    (!text.trim().is_empty()).then(|| Item { text: text.trim().into(), state })
+    (!text.trim().is_empty()).then(|| TodoItem { text: text.trim().into(), state })
 }
 
 fn task(call: &ToolCall) -> Option<Act<'_>> {
@@ -223,8 +223,8 @@ fn task(call: &ToolCall) -> Option<Act<'_>> {
     let is_task =
         call.name.to_ascii_lowercase().contains("task") && (what.is_some() || (id.is_some() && status.is_some()));
     is_task.then(|| {
-        let state = State::of(status.unwrap_or_default());
-        Act::Task(id, Item { text: what.unwrap_or_default().into(), state })
+        let state = TodoState::of(status.unwrap_or_default());
+        Act::Task(id, TodoItem { text: what.unwrap_or_default().into(), state })
     })
 }
 
@@ -350,9 +350,9 @@ mod tests {
             _ => None,
         };
         let made = task("TaskCreate", json!({ "subject": "a", "description": "b" }));
-        assert_eq!(made, Some((None, "a".into(), State::Open)));
+        assert_eq!(made, Some((None, "a".into(), TodoState::Open)));
         let updated = task("TaskUpdate", json!({ "taskId": "3", "status": "completed" }));
-        assert_eq!(updated, Some((Some("3".into()), String::new(), State::Done)));
+        assert_eq!(updated, Some((Some("3".into()), String::new(), TodoState::Done)));
         assert_eq!(task("TaskOutput", json!({ "task_id": "b1", "block": true })), None);
     }
 

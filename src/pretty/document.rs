@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use bstr::ByteSlice as _;
 
-use super::call::{self, Act, Item};
+use super::call::{self, Act, TodoItem};
 use super::count;
 use super::depth::{Amount, Depth};
 use super::human::View;
@@ -271,7 +271,7 @@ impl<'a> Document<'a> {
 }
 
 /// Returns an item of a list of what is to be done.
-fn item(item: &Item<'_>, name: &str) -> String {
+fn item(item: &TodoItem<'_>, name: &str) -> String {
     format!("{} {}", item.state.mark(), prose(name))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
-use super::call::{self, Act, Item};
+use super::call::{self, Act, TodoItem};
 use super::depth::{Amount, Depth};
 use super::place::Directories;
 use super::sub_agent::SubAgent;
@@ -309,7 +309,7 @@ impl<'a> Printer<'a> {
         [format!("  {}{first}", self.style.paint(&self.style.tool, name))].into_iter().chain(rest).collect()
     }
 
-    fn item(&self, item: &Item<'_>, id: Option<&str>) -> String {
+    fn item(&self, item: &TodoItem<'_>, id: Option<&str>) -> String {
         format!("{} {}", item.state.mark(), outside::line(&self.tasks.name(item, id)))
     }
 

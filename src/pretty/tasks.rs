@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::call::{Act, Item};
+use super::call::{Act, TodoItem};
 use crate::error::Result;
 use crate::git::ObjectId;
 use crate::record::Reader;
@@ -83,7 +83,7 @@ impl Tasks {
     }
 
     /// Returns what a task is called: as the call says, else by its number.
-    pub(super) fn name(&self, item: &Item<'_>, id: Option<&str>) -> String {
+    pub(super) fn name(&self, item: &TodoItem<'_>, id: Option<&str>) -> String {
         match id {
             Some(id) if item.text.is_empty() => self.0.get(id).cloned().unwrap_or_else(|| format!("#{id}")),
             _ => item.text.to_string(),

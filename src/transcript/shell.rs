@@ -26,7 +26,7 @@ pub struct CommitCommand {
 
 /// A commit as `git commit` prints it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Named {
+pub struct NamedCommit {
     /// The id, abbreviated, in hex.
     pub id: String,
     /// The subject.
@@ -172,20 +172,20 @@ fn subject(message: &str) -> String {
 
 /// Returns the commits that an answer names as `git commit` does: `[main 4e1c2aa] subject`, also `(root-commit)`. aider says
 /// `Commit 4e1c2aa subject`.
-pub fn named_in(answer: &str) -> Vec<Named> {
+pub fn named_in(answer: &str) -> Vec<NamedCommit> {
     let is_id = |id: &str| (4..=64).contains(&id.len()) && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     let mut found = Vec::new();
     for line in answer.lines() {
         let told = line.strip_prefix("Commit ").and_then(|told| told.split_once(' '));
         if let Some((id, subject)) = told.filter(|(id, _)| is_id(id)) {
-            found.push(Named { id: id.to_owned(), subject: subject.trim_end().to_owned() });
+            found.push(NamedCommit { id: id.to_owned(), subject: subject.trim_end().to_owned() });
         }
         let Some(inside) = line.trim_start().strip_prefix('[') else { continue };
         // A branch can have a ']' in its name.
         for (at, _) in inside.match_indices("] ") {
             let id = inside[..at].rsplit(' ').next().unwrap_or_default();
             if is_id(id) && id.len() < at {
-                found.push(Named { id: id.to_owned(), subject: inside[at + 2..].trim_end().to_owned() });
+                found.push(NamedCommit { id: id.to_owned(), subject: inside[at + 2..].trim_end().to_owned() });
                 break;
             }
         }

@@ -18,7 +18,7 @@ use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, field, string, text};
 use super::place;
 use super::{
-    Agent, Ask, Content, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording,
+    Agent, Ask, RestoredContent, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording,
     ask, payload, tool,
 };
 use crate::error::{Error, Result};
@@ -192,7 +192,7 @@ impl Agent for Codex {
         for (id, text) in [main].into_iter().chain(session.sub_agents.iter().map(|(id, text)| (id.as_str(), &text[..])))
         {
             let Some(path) = place(id, text) else { return Ok(None) };
-            files.push((path, Content::Transcript(text.to_vec())));
+            files.push((path, RestoredContent::Transcript(text.to_vec())));
         }
         let words = ["codex", "resume", session.session_id].map(str::to_owned).to_vec();
         Ok(Some(Restoration { files, commands: vec![words] }))

@@ -23,7 +23,7 @@ use super::hooks::{Handler, HookFile, HookForm, Layout};
 use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::place;
 use super::{
-    Agent, Ask, Content, Event, FoundTranscript, Parser, Payload, Recognition, Recorded, Restoration, ask, payload,
+    Agent, Ask, RestoredContent, Event, FoundTranscript, Parser, Payload, Recognition, Recorded, Restoration, ask, payload,
     settings, sqlite, tool,
 };
 use crate::error::{Error, Kind, Result};
@@ -202,7 +202,7 @@ impl Agent for Cursor {
             return Err(Error::new(Kind::Busy, format!("'{}' is in use", store.display()))
                 .hint(format!("the chat is still there: {}", words.join(" "))));
         }
-        Ok(Some(Restoration { files: vec![(store, Content::Transcript(bytes))], commands: vec![words] }))
+        Ok(Some(Restoration { files: vec![(store, RestoredContent::Transcript(bytes))], commands: vec![words] }))
     }
 
     fn ask(&self) -> Option<&'static Ask> {

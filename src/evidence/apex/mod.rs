@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 pub use self::files::{Kept, remove_unfinished};
 use self::project::Lack;
 pub use self::project::is_in_project;
-pub use self::pull::{Listing, Log, Pull, Pulled, Wanted};
+pub use self::pull::{Listing, Log, Pull, Pulled, LogQuery};
 pub(super) use self::server::is_log_id;
 use self::server::{Filter, Org};
 use crate::error::Error;

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::super::call::{self, Act, Item};
+use super::super::call::{self, Act, TodoItem};
 use super::super::place::Directories;
 use super::super::tasks::Tasks;
 use super::change;
@@ -76,7 +76,7 @@ impl Calls {
         shown.join(", ")
     }
 
-    fn item(&self, item: &Item<'_>, id: Option<&str>) -> String {
+    fn item(&self, item: &TodoItem<'_>, id: Option<&str>) -> String {
         outside::line(&format!("{} {}", sign(item), self.tasks.name(item, id)))
     }
 
@@ -212,7 +212,7 @@ fn has_more(act: &Act<'_>, call: &ToolCall) -> bool {
     }
 }
 
-fn sign(item: &Item<'_>) -> &'static str {
+fn sign(item: &TodoItem<'_>) -> &'static str {
     match item.state.mark() {
         "[x]" => "☑",
         "[>]" => "▶",

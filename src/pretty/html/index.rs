@@ -39,7 +39,7 @@ pub struct Indexed<'a> {
 
 /// A commit with evidence alone, as the overview lists it.
 #[derive(Debug)]
-pub struct Observed<'a> {
+pub struct ObservedCommit<'a> {
     /// The address of its page.
     pub address: String,
     /// The commit.
@@ -56,7 +56,7 @@ pub fn write_index(
     out: &mut dyn Write,
     title: &str,
     sessions: &[Indexed<'_>],
-    observed: &[Observed<'_>],
+    observed: &[ObservedCommit<'_>],
     shape: &PageOptions,
 ) -> io::Result<()> {
     let last = |session: &Indexed<'_>| session.made.last().map(|(commit, _)| commit.author.time);
@@ -95,7 +95,7 @@ pub fn write_index(
     write!(out, "{}{}{words}{}", head(&outside::line(title), shape), markup.into_string(), end())
 }
 
-fn observed_card(observed: &Observed<'_>) -> maud::Markup {
+fn observed_card(observed: &ObservedCommit<'_>) -> maud::Markup {
     let commit = observed.commit;
     html! {
         article.card {

@@ -24,7 +24,7 @@ pub use self::about::{About, about_page};
 pub use self::commit::{Bar, CleanText, Hunk, PatchFile, hunk_id, patch_files, plain};
 pub use self::file::file_page;
 pub use self::found::{Searched, search_page};
-pub use self::index::{Indexed, Observed, write_index};
+pub use self::index::{Indexed, ObservedCommit, write_index};
 pub use self::listing::{Entry, Filters, Listing, commits_page, notice_page, overview_page};
 pub use self::page::{Frame, Page, Part, SessionHead, policy};
 pub use self::spoken::Spoken;
