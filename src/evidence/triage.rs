@@ -1,5 +1,5 @@
-//! What matters in a text, in a few lines: of an Apex log its first exception, the limits that it comes near to and its
-//! slowest query; of another text its first line that tells a failure.
+//! The findings in a text, in a few lines: for an Apex log its first exception, the limits that it comes near to and
+//! its slowest query; for another text the first line that tells a failure.
 
 use std::io::{self, BufRead};
 

@@ -18,9 +18,9 @@ pub struct Excerpt {
     pub kind: PartKind,
     /// The tool, of a call.
     pub tool: String,
-    /// The text; of a long one, what is around the line.
+    /// The text; a long one is cut to the surroundings of the line.
     pub text: String,
-    /// The line, without its end, in bytes; of a very long one, the part that is in the text.
+    /// The line without its end, as a range of bytes in the text; a very long one is cut.
     pub line: Range<usize>,
     /// The number of the line, from 1.
     pub number: usize,

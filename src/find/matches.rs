@@ -12,7 +12,7 @@ use crate::error::{Error, Kind, Result};
 use crate::record::readable;
 use crate::transcript::Message;
 
-/// The search.
+/// A search for lines that match a pattern.
 #[derive(Clone, Debug)]
 pub struct LineSearch {
     /// The pattern that a line must match.
@@ -62,7 +62,7 @@ pub struct Match {
 pub struct Found {
     /// The matches, in the order of the transcript.
     pub matches: Vec<Match>,
-    /// Why not all of it could be searched.
+    /// The reason if a part of the increment could not be searched.
     pub problem: Option<Error>,
 }
 
@@ -70,7 +70,7 @@ pub struct Found {
 ///
 /// # Errors
 ///
-/// If a note of an earlier tool cannot be read. Words that are missing are a problem of what was found.
+/// If a note of an earlier tool cannot be read. Missing words are reported in [`Found::problem`].
 pub fn matches_of(worker: &mut Worker<'_>, session: &PlannedIncrement, wanted: &LineSearch) -> Result<Found> {
     let mut found = Found::default();
     let messages = if session.through.is_none() {
@@ -215,7 +215,7 @@ impl Counted {
 }
 
 impl LineSearch {
-    /// Wants lines that match a pattern in the parts that are usually searched, without their context.
+    /// Returns a search for lines that match a pattern, in the parts that are usually searched and without context.
     pub fn new(pattern: Pattern) -> Self {
         LineSearch { pattern, parts: Parts::USUAL, tool: None, context: (0, 0), has_numbers: false }
     }

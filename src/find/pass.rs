@@ -13,7 +13,7 @@ use crate::git::{ObjectId, Repository};
 use crate::record::{Documents, Reader, redaction};
 use crate::redact::Redactor;
 
-/// More threads than this are not of use.
+/// More threads than this make no search faster.
 const MAX_THREADS: usize = 8;
 /// How many increments the threads may be ahead of the results that were taken.
 const MAX_AHEAD: usize = 64;
@@ -68,7 +68,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// As many threads as are of use, and no end.
+    /// As many threads as [`default_threads`] returns, and no end.
     fn default() -> Self {
         Limits { threads: default_threads(), deadline: None }
     }
@@ -121,7 +121,7 @@ impl Budget {
     }
 }
 
-/// Returns how many threads are of use on this machine.
+/// Returns how many threads to use on this machine.
 pub fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
 }
@@ -176,7 +176,7 @@ impl<T> Shared<T> {
         self.is_done.notify_one();
     }
 
-    /// Waits for what becomes of an increment; `None` if a thread has panicked.
+    /// Waits for the result of an increment; `None` if a thread has panicked.
     fn take(&self, number: usize) -> Option<Done<T>> {
         let mut state = self.lock();
         loop {
@@ -299,7 +299,8 @@ pub fn run<T: Send>(
     })
 }
 
-/// Does the same in this thread. Another one would keep memory of its own for long lines.
+/// Works on the increments as [`run`] does, in the caller's thread alone. Another thread would keep memory of its own
+/// for long lines.
 fn run_here<T>(
     reader: &Reader<'_>,
     plan: &Increments,

@@ -4,26 +4,26 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Census, Increments, LineAddress, Terms, TurnFound};
 
-/// How soon more of the same word stops to count.
+/// BM25's k1: how soon further places of the same word stop to count.
 const K1: f64 = 1.2;
-/// How much the length of a turn counts.
+/// BM25's b: how much the length of a turn counts.
 const B: f64 = 0.5;
-/// How many increments are thought of beside those that were searched, each word in one of them. Of a file with few sessions
-/// nobody could tell otherwise which words are rare.
+/// How many increments are assumed beside those that were searched, with each word in one of them. Without them, a
+/// search of few sessions could not tell which words are rare.
 const UNSEEN: f64 = 8.0;
 /// After so many seconds a turn counts half.
 const HALF_LIFE_SECS: f64 = 365.0 * 86400.0;
 /// How many answers may come from one session.
 const MAX_OF_ONE: usize = 3;
 
-/// A turn, and how well it fits.
+/// A turn and its score.
 #[derive(Clone, Debug)]
 pub struct RankedTurn {
     /// The number of its increment in the plan.
     pub session: usize,
     /// The number of the turn in the increment.
     pub turn: usize,
-    /// The higher, the better.
+    /// The score; a higher one is better.
     pub score: f64,
     /// The place of the turn's first message in the archive.
     pub place: LineAddress,
@@ -40,7 +40,7 @@ pub struct Ranking<'t> {
 }
 
 impl<'t> Ranking<'t> {
-    /// Makes an empty one.
+    /// Returns a ranking without turns.
     pub fn new(terms: &'t Terms) -> Self {
         Ranking { terms, searched: 0, frequencies: vec![0; terms.count()], turns: Vec::new() }
     }

@@ -10,9 +10,9 @@ use crate::record::Reader;
 /// A turn that answers a search.
 #[derive(Clone, Debug)]
 pub struct Hit {
-    /// Which turn, and how well it fits.
+    /// The turn and its score.
     pub answer: RankedTurn,
-    /// Its words that answer best.
+    /// The passage of the turn that fits best.
     pub excerpt: Excerpt,
 }
 
@@ -32,15 +32,16 @@ pub struct Effort {
 pub struct SearchResult {
     /// The turns, best first.
     pub hits: Vec<Hit>,
-    /// Why not all could be searched.
+    /// The reasons if a part could not be searched.
     pub problems: Vec<Error>,
     /// How many increments were searched before the time was over, from the first one of the plan on.
     pub searched: usize,
 }
 
-/// Returns the turns of a plan that have the words of a search. `go_on` is asked between increments.
+/// Returns the turns of a plan that have the words of a search. `go_on` is called between increments; its error ends
+/// the search.
 ///
-/// To read the words of the answers may take as long again as the deadline allows.
+/// Reading the excerpts may take as long again as the deadline allows.
 ///
 /// # Errors
 ///

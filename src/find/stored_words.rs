@@ -153,7 +153,7 @@ pub(super) fn too_large(session: &PlannedIncrement) -> Error {
     Error::new(Kind::Corrupt, format!("the transcript of {} is too large for what is stored of it", session.key))
 }
 
-/// Returns what every line has that is a prompt, if there is such a thing.
+/// Returns needles for the text that every line with a prompt has, if the agent has such a text.
 pub(super) fn prompt_marks(agent: &dyn Agent) -> Option<Needles> {
     Needles::new(&[agent.prompt_mark()?.as_bytes().to_vec()], false)
 }

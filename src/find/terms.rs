@@ -35,7 +35,7 @@ const EVERYWHERE: &[&str] = &[
 /// More words than this are not searched for: each costs a pass.
 const MAX_WORDS: usize = 64;
 
-/// How often a word of a search is looked at in one text. To be there more often makes no difference to a rank.
+/// How many places of a word of a search are returned for one text. More places do not change a rank.
 const MAX_KEPT: usize = 1 << 16;
 
 /// The words that are searched for.
@@ -70,7 +70,8 @@ struct Term {
     is_prefix: bool,
     is_exact: bool,
     kind: Option<PartKind>,
-    /// What stands for it in every line of a transcript that has it, and the same to be looked for.
+    /// The spellings of its longest word in a transcript, one of which is in every line that has the term, and needles
+    /// for them.
     literals: Option<Vec<Vec<u8>>>,
     needles: Option<Needles>,
 }
@@ -115,7 +116,7 @@ impl Terms {
         }
     }
 
-    /// Makes words count in some parts alone.
+    /// Returns the same words, which count in some parts alone.
     #[must_use]
     pub fn within(self, parts: Parts) -> Self {
         Terms { parts, ..self }

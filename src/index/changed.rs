@@ -28,13 +28,13 @@ const MAX_FILE_BYTES: u64 = 8 << 20;
 /// What a file costs beside its name and content.
 const HEAD_BYTES: usize = 60;
 
-/// What the files of a project were at one time: their ids, by their paths from its top.
+/// The files of a project at one time: their ids, by their paths from the top.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Snapshot {
     files: BTreeMap<String, String>,
 }
 
-/// What became of a file.
+/// How a file has changed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ChangeKind {
     /// It is new, or its content is another.
@@ -78,7 +78,7 @@ impl Snapshot {
         format!("{}\n", json!({ "version": 1, "time": time, "files": self.files }))
     }
 
-    /// Takes over from a later snapshot what became of some files.
+    /// Takes over the ids of some files from a later snapshot.
     pub fn advance(&mut self, changes: &[FileChange], later: &Self) {
         for FileChange { path, .. } in changes {
             match later.files.get(path) {
@@ -144,7 +144,7 @@ pub(super) fn known(repo: &Repository, prefix: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths.map(|path| OsStr::from_bytes(path).into()).collect())
 }
 
-/// Returns what a file is told apart by; `None` for what is no regular file.
+/// Returns the id by which a changed file is told apart; `None` for anything but a regular file.
 fn file_id(repo: &Repository, path: &Path) -> Option<String> {
     let file = private::open_no_link(path).ok()?;
     let metadata = file.metadata().ok()?;

@@ -36,12 +36,12 @@ pub struct Project {
 }
 
 impl Project {
-    /// Makes one of a directory.
+    /// Returns the project in a directory.
     pub fn at(top: impl Into<PathBuf>) -> Self {
         Project { top: top.into() }
     }
 
-    /// Makes one of the working tree that a directory is in, or of the directory itself outside of any.
+    /// Returns the project in the working tree that a directory is in, or in the directory itself outside of any.
     pub fn around(here: PathBuf) -> Self {
         Project { top: locate(&here).and_then(|location| location.worktree).unwrap_or(here) }
     }

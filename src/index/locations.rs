@@ -95,9 +95,9 @@ pub fn find_all(top: &Path, locations: &[&IssueLocation]) -> Vec<FoundAt> {
     places
 }
 
-/// What is said of a location whose file is not named from the top of the project.
+/// The reason for a location whose file is not named from the top of the project.
 const NO_FILE: &str = "the file is not named from the top of the project";
-/// What is said of a location whose file is a link to somewhere else.
+/// The reason for a location whose file is a link to somewhere else.
 const LEADS_OUT: &str = "the file leads out of the project";
 
 impl FoundAt {

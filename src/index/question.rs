@@ -1,4 +1,4 @@
-//! What an agent is asked when the index is to be brought up to date, and asked again when its answer does not fit.
+//! The question that asks an agent to bring the index up to date, and the next one if its answer does not fit.
 
 use sha2::{Digest as _, Sha256};
 

@@ -48,7 +48,7 @@ pub fn choose(repo: &Repository, name: Option<&str>) -> Result<&'static Ask> {
     }
 }
 
-/// What a scan will send. While it exists, no other scan of the project runs.
+/// A scan that is prepared. While it exists, no other scan of the project runs.
 pub struct Scan<'p> {
     project: &'p Project,
     redactor: Redactor,

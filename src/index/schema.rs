@@ -1,4 +1,4 @@
-//! What the four files hold: keys that must be there and their types. Other keys are allowed.
+//! The schema of the four files: keys that must be there and their types. Other keys are allowed.
 //!
 //! Read [`check`]. The path into the value is written as everywhere, `[modules][0][name]`.
 
@@ -8,7 +8,7 @@ use crate::path::{Document, Segment, render};
 /// The most errors that are reported of one file.
 const MAX_ERRORS: usize = 50;
 
-/// What a value must be.
+/// The type of a value.
 enum Schema {
     Text,
     /// A whole number from 0 on.

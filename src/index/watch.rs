@@ -42,7 +42,7 @@ pub struct Debounce {
 }
 
 impl Debounce {
-    /// Makes one that has seen nothing.
+    /// Returns a debounce that has seen no change.
     pub fn new(quiet: Duration, limit: Duration) -> Self {
         Debounce { quiet, limit, seen: None }
     }

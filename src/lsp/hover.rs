@@ -18,7 +18,7 @@ use crate::replay::{Block, Certainty, Explainer, blocks};
 /// The longest hover, in bytes.
 const MAX_BYTES: usize = 64 << 10;
 
-/// What is known of a line.
+/// The explanation of a line.
 pub struct Explained {
     block: Block,
     path: String,
@@ -27,8 +27,8 @@ pub struct Explained {
     top: PathBuf,
 }
 
-/// Returns what is behind a line, which is counted from 0; `None` if nothing is recorded, or there is no such file in a
-/// repository. `text` is what the editor shows of it.
+/// Returns the explanation of a line, which is counted from 0; `None` if nothing is recorded, or there is no such file
+/// in a repository. `text` is the file as the editor shows it.
 ///
 /// # Errors
 ///
@@ -76,7 +76,7 @@ pub fn explain(address: &str, text: Option<&str>, line: u32) -> Result<Option<Ex
 }
 
 impl Explained {
-    /// Returns what an editor shows beside the line.
+    /// Returns the hover that an editor shows beside the line.
     pub fn hover(&self, takes_markdown: bool) -> Hover {
         let view = WhyView {
             path: &self.path,

@@ -153,8 +153,8 @@ impl Editor {
         }
     }
 
-    /// Returns what is behind a line; `None` if nothing is known, or the file is in no repository. A hover is no place for
-    /// errors: an editor would show each of them.
+    /// Returns the explanation of a line; `None` if nothing is known, or the file is in no repository. A hover is no
+    /// place for errors: an editor would show each of them.
     fn explain(&self, document: &TextDocumentIdentifier, position: Position) -> Option<hover::Explained> {
         let text = self.texts.get(&document.uri).map(String::as_str);
         hover::explain(document.uri.as_str(), text, position.line).ok().flatten()

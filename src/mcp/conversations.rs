@@ -131,7 +131,7 @@ pub fn get(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
     Ok(Answer { text: structured.clone(), structured })
 }
 
-/// Says of what came from a commit what became of the commit's files.
+/// Adds the later history of a commit's files to an entry from that commit.
 pub(super) fn mark_changed(of: &mut Value, since: FilesSince) {
     of["fileChangesSince"] = json!(since.changes);
     if since.deleted > 0 {
@@ -260,7 +260,7 @@ fn message(message: &Message, turn: usize) -> Value {
     object
 }
 
-/// Returns the same with the whole text as a member.
+/// Returns a message as [`message`] does, with its whole text as the member `text`.
 pub(super) fn message_with_text(of: &Message, turn: usize) -> Value {
     let mut object = message(of, turn);
     object["text"] = json!(outside::text(&of.text()));

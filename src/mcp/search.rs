@@ -1,4 +1,4 @@
-//! What the tool for searching does, through the same room as `grep` and `search`.
+//! The tool for searching, through the same room as `grep` and `search`.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -112,7 +112,7 @@ impl Page {
     }
 }
 
-/// Adds to each match what became of the files of its commit: what was said of them may no longer hold.
+/// Adds the later history of its commit's files to each match: words about them may no longer hold.
 fn mark_all_changed(repo: &Repository, matches: &mut [Value]) {
     let Some(head) = repo.head().ok().and_then(|head| head.commit_id) else { return };
     let mut known: HashMap<String, Option<FilesSince>> = HashMap::new();
@@ -207,7 +207,7 @@ impl Search<'_> {
     }
 }
 
-/// Returns what is reported of an answer.
+/// Returns the object of an answer.
 fn object(plan: &Increments, session: &PlannedIncrement, kind: PartKind, excerpt: String, message: usize, turn: usize) -> Value {
     let role = match kind {
         PartKind::Prompt => "user",

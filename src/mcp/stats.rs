@@ -1,4 +1,4 @@
-//! The tool that tells what recorded work has used.
+//! The tool for the tokens and costs of recorded work.
 
 use serde_json::{Value, json};
 
@@ -74,7 +74,7 @@ pub fn stats(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Ref
     Ok(Answer { text: structured.clone(), structured })
 }
 
-/// Returns an object without what only readers of lines need, and with texts that are not too long.
+/// Returns an object without the members that only readers of lines need, and with texts that are not too long.
 fn short(mut object: Value) -> Value {
     if let Some(keys) = object.as_object_mut() {
         keys.remove("version");

@@ -1,4 +1,4 @@
-//! `why`: what an agent should know of a line before it changes it, in few words.
+//! `why`: the reason of a line, in few words, for an agent that is about to change the line.
 
 use std::ffi::OsString;
 use std::path::{Component, Path};
@@ -184,7 +184,7 @@ fn from_top(repo: &Repository, named: &str) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("/"))
 }
 
-/// What became of the file that was asked about.
+/// The present state of the file that was asked about.
 struct Now<'a> {
     path: &'a str,
     /// Whether it was asked about in an older revision.
@@ -221,7 +221,7 @@ impl<'a> Now<'a> {
     }
 }
 
-/// Returns what there is to say of a block, in the order in which it matters; in short unless it is the first.
+/// Returns the object of a block, the most important members first; in short unless it is the first block.
 fn described(reader: &Reader<'_>, block: &Block, now: &Now<'_>, is_first: bool) -> Map<String, Value> {
     let repo = reader.repo();
     let mut object = Map::new();
@@ -290,7 +290,7 @@ fn described(reader: &Reader<'_>, block: &Block, now: &Now<'_>, is_first: bool) 
     object
 }
 
-/// Shortens what is reported of a block to so many tokens: what matters least is left out first.
+/// Shortens the object of a block to so many tokens: the least important members are left out first.
 fn fit(object: &mut Map<String, Value>, max_tokens: usize) {
     let is_too_long = |object: &Map<String, Value>| tokens(&Value::Object(object.clone()).to_string()) > max_tokens;
     for key in ["checks", "replaced", "laterPrompts"] {

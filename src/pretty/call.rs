@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::outside;
 use crate::transcript::{Edit, ToolCall, ToolResult};
 
-/// What a tool call is for a reader.
+/// A tool call by its kind.
 #[derive(Debug, PartialEq)]
 pub enum Act<'c> {
     /// A command line, of one or more lines.
@@ -20,28 +20,28 @@ pub enum Act<'c> {
     Reading(&'c str),
     /// A plan that the person is to approve, in Markdown.
     Plan(&'c str),
-    /// A list of what is to be done.
+    /// A to-do list.
     List(Vec<TodoItem<'c>>),
     /// A change of one item in such a list: the item's id if it is known, and its new content.
     Task(Option<String>, TodoItem<'c>),
     /// Questions to the person.
     Questions(Vec<Question<'c>>),
-    /// Work for a sub-agent: what it is, and the prompt.
+    /// Work for a sub-agent: its description and the prompt.
     Delegation(&'c str, &'c str),
-    /// Anything else: what it is about, in a few words, and the path that it is about.
+    /// Any other call: its subject in a few words, and the path that it names.
     Other(Cow<'c, str>, Option<&'c str>),
 }
 
-/// One thing that is to be done.
+/// An item of a to-do list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TodoItem<'c> {
-    /// What; empty if it is not said.
+    /// The text; empty if the call does not have it.
     pub text: Cow<'c, str>,
-    /// How far it is.
+    /// Its state.
     pub state: TodoState,
 }
 
-/// How far a thing is that is to be done.
+/// The state of an item of a to-do list.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum TodoState {
     /// Not begun.
@@ -63,7 +63,7 @@ pub struct Question<'c> {
     pub options: Vec<(&'c str, Option<&'c str>)>,
 }
 
-/// What stands before the length of an answer whose call is in an earlier record.
+/// The words before the length of an answer whose call is in an earlier record.
 pub const EARLIER_ANSWER: &str = "answer to an earlier call: ";
 
 /// Says whether an answer without a known call belongs to a call in an earlier record. With the call, the name of its tool is
@@ -73,7 +73,7 @@ pub fn is_of_earlier_call(result: &ToolResult) -> bool {
 }
 
 impl<'c> Act<'c> {
-    /// Tells what a call is.
+    /// Returns the kind of a call, with its parts.
     pub fn of(call: &'c ToolCall) -> Self {
         let input = &call.input;
         if let Some(command) = &call.command {
@@ -111,7 +111,7 @@ impl<'c> Act<'c> {
         }
     }
 
-    /// Says whether an answer that is no failure tells nothing that the call does not tell.
+    /// Says whether a successful answer adds nothing to the call.
     pub fn answers_itself(&self) -> bool {
         matches!(self, Act::Edits(_) | Act::List(_) | Act::Task(..))
     }
@@ -153,7 +153,7 @@ impl TodoState {
 }
 
 impl Question<'_> {
-    /// Returns what the person answered, as far as the tool's answer repeats it beside the question.
+    /// Returns the person's answer, if the tool's answer repeats it beside the question.
     pub fn answer<'a>(&self, result: &'a str) -> Option<&'a str> {
         let (_, after) = result.split_once(&format!("\"{}\"=\"", self.text))?;
         let end = ["\", \"", "\". ", "\"\n"].iter().filter_map(|end| after.find(end)).min();
@@ -228,7 +228,7 @@ fn task(call: &ToolCall) -> Option<Act<'_>> {
     })
 }
 
-/// Returns what a call is about: the text in its input that tells most, else the input itself.
+/// Returns the subject of a call: the text in its input that tells most, else the input itself.
 fn about(input: &Value) -> Cow<'_, str> {
     let named = || text(input, &["url", "description", "prompt", "name"]);
     let first = || input.as_object().and_then(|input| input.values().find_map(Value::as_str));
@@ -250,7 +250,8 @@ fn prints_files(command: &str) -> bool {
     prints && !command.contains(['|', ';', '&', '>', '<', '\n', '`', '$'])
 }
 
-/// Returns what a tool answered without what its agent puts in front of it: how long it took, and that it went well.
+/// Returns a tool's answer without the lines that its agent puts in front: how long the call took, and that it
+/// succeeded.
 pub fn without_frame(text: &str) -> &str {
     let is_frame = |line: &str| {
         let known = ["Chunk ID:", "Wall time", "Original token count:", "Total output lines:", "Script completed"];

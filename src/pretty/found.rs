@@ -49,7 +49,7 @@ impl FoundPlace<'_> {
     }
 }
 
-/// Returns what a part of a conversation is called in front of its lines: the tool of a call, else the kind.
+/// Returns the name of a part of a conversation in front of its lines: the tool of a call, else the kind.
 pub fn part_name(kind: PartKind, tool: &str) -> String {
     if kind == PartKind::Call && !tool.is_empty() { outside::line(tool) } else { kind.word().to_owned() }
 }

@@ -44,13 +44,13 @@ pub struct View<'a> {
     pub sub_agents: &'a [SubAgent],
     /// The turns that are wanted; `None` for all.
     pub turns: Option<&'a TurnRange>,
-    /// Of each message, whether its turn is wanted; `None` for all.
+    /// For each message, whether its turn is wanted; `None` for all.
     pub about: Option<&'a [bool]>,
     /// Where its records came from, if they were made for other commits.
     pub origin: Option<Origin>,
     /// The abbreviated id of the commit whose conversation goes on in this one, and the prompt that is answered here.
     pub continues: Option<&'a (String, String)>,
-    /// The abbreviated id of the last commit before whose record says what the agent was told, and what differs.
+    /// The abbreviated id of the last earlier commit whose record has instruction files, and the changes since then.
     pub told_before: Option<&'a (String, Changes)>,
     /// The tasks that the session made before; `None` if none is changed here.
     pub tasks: Option<&'a Tasks>,

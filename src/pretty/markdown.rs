@@ -48,13 +48,13 @@ pub fn styled(source: &str, style: &Style) -> String {
     styled
 }
 
-/// What stands between a sign and a name so that no forge takes them for a mention: a space that nobody sees, written so
-/// that it is seen in the source.
+/// A space without width between a sign and a name, so that no forge takes them for a mention. It is written as a code,
+/// which the source shows.
 const GAP: &str = "&#8203;";
 
-/// Returns Markdown of others that a reader of HTML cannot be harmed with, and that does nothing where it is pasted: no
-/// HTML, no pictures from elsewhere, no links but to web and mail addresses or within the document, no mentions of people
-/// and issues, and no code that goes on after its end. What it says stays as it is.
+/// Returns Markdown of others that is harmless as HTML and has no effect where it is pasted: no HTML, no pictures from
+/// elsewhere, no links but to web and mail addresses or within the document, no mentions of people and issues, and no
+/// code that goes on after its end. The words stay as they are.
 pub fn inert(source: &str) -> String {
     let mut text = without_html(source);
     for round in 0.. {
@@ -78,7 +78,8 @@ pub fn inert(source: &str) -> String {
     }
 }
 
-/// Takes away what forges make of words: mentions, references to issues, and commands at the beginning of a line.
+/// Removes the meaning that forges give to words: mentions, references to issues, and commands at the beginning of a
+/// line.
 fn without_mentions(source: &str) -> String {
     let mut changes: Vec<(usize, &str)> = Vec::new();
     let mut is_code = false;
@@ -112,7 +113,7 @@ fn is_written_as_code(text: &str, source: &str) -> bool {
         && text.bytes().any(|byte| byte.is_ascii_graphic() && !b"<>&\"".contains(&byte))
 }
 
-/// Finds where in a stretch of plain text something is to be put in.
+/// Finds the places of insertions in a stretch of plain text.
 fn mentions(source: &str, range: Range<usize>, changes: &mut Vec<(usize, &str)>) {
     let bytes = source.as_bytes();
     let byte = |at: usize| bytes.get(at).copied().unwrap_or(b' ');

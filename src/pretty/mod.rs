@@ -68,9 +68,9 @@ use crate::stats::Prices;
 pub struct Style {
     /// Commit ids.
     pub commit: String,
-    /// What the person said.
+    /// Prompts.
     pub user: String,
-    /// What is only glanced at: thinking, tool results.
+    /// Thinking and tool results.
     pub dim: String,
     /// Names of tools.
     pub tool: String,
@@ -82,21 +82,21 @@ pub struct Style {
     pub old: String,
     /// Lines that a file edit adds.
     pub new: String,
-    /// What was searched for.
+    /// The matches of a search.
     pub found: String,
     /// The session in which something was found.
     pub place: String,
     /// The number of a turn or a line in which something was found.
     pub number: String,
-    /// What separates the fields in front of a line that was found.
+    /// The separator of the fields in front of a line that was found.
     pub separator: String,
-    /// What ends any of these.
+    /// The end of any of these.
     pub reset: String,
     /// How dates are shown.
     pub date: date::Format,
     /// The top of the working tree; paths below it are shown from there.
     pub top: Option<String>,
-    /// What tokens cost.
+    /// The prices of tokens.
     pub prices: Prices,
     /// The columns of the terminal; elsewhere no line is wrapped.
     pub columns: Option<usize>,
@@ -128,7 +128,7 @@ pub fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Where the records of a commit came from, if that needs telling.
+/// The origin of a commit's records, if they were made for other commits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Origin {
     /// From several commits, as after a squash.
@@ -140,7 +140,8 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Tells it from the trees of the commits that the records were made for.
+    /// Returns the origin, by the trees of the commits that the records were made for; `None` if they were made for
+    /// this commit.
     pub fn of(commit: &Commit, trees: &[String]) -> Option<Self> {
         let own = commit.tree_id.to_string();
         match trees {
@@ -150,7 +151,7 @@ impl Origin {
         }
     }
 
-    /// Returns it in a word or two, for a list.
+    /// Returns the origin in a word or two, for a list.
     pub fn mark(self) -> String {
         match self {
             Origin::Joined(commits) => format!("joined from {commits}"),
@@ -159,7 +160,7 @@ impl Origin {
         }
     }
 
-    /// Returns it as a sentence.
+    /// Returns the origin as a sentence.
     pub fn sentence(self) -> String {
         match self {
             Origin::Joined(commits) => format!("joined from the records of {commits} commits"),

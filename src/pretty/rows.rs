@@ -24,7 +24,7 @@ pub struct Rows {
     has_begun: bool,
 }
 
-/// What one line says.
+/// The fields of one line.
 struct Row {
     id: String,
     date: String,

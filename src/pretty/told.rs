@@ -1,4 +1,4 @@
-//! What an agent was told: in one line, as texts, and as a diff.
+//! The instruction files of an agent: in one line, as texts, and as a diff.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -102,7 +102,7 @@ pub fn told_diff(name: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> Str
     LineDiff::of(&old, &new, deadline).unified(&name("a", before), &name("b", after))
 }
 
-/// Writes such a diff.
+/// Writes a diff of [`told_diff`].
 ///
 /// # Errors
 ///

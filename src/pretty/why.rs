@@ -14,7 +14,7 @@ use crate::redact::Redactor;
 use crate::replay::{Block, BlockLine, Certainty, Change};
 use crate::transcript::{SessionKey, short_ids};
 
-/// How many lines of a prompt, and of what was said before an edit, are shown unless all are wanted.
+/// How many lines of a prompt, and of the words before an edit, are shown unless all are wanted.
 const MAX_WORDS_LINES: usize = 20;
 /// How many lines of an edit are shown around the lines that were asked about.
 const CONTEXT: usize = 3;
@@ -40,7 +40,7 @@ pub struct WhyView<'a> {
     pub commit_name: &'a str,
     /// Whether nothing is left out.
     pub is_whole: bool,
-    /// Whether what the agent only thought is left out.
+    /// Whether the agent's thinking is left out.
     pub is_without_thinking: bool,
     /// Removes secrets that another tool has stored.
     pub redactor: Option<&'a Redactor>,
@@ -69,7 +69,7 @@ pub fn short_session(key: &SessionKey, keys: &[SessionKey]) -> String {
 /// How much of the id of another commit is shown.
 const OTHER_DIGITS: usize = 12;
 
-/// Returns the command that shows more of what a block tells; `None` where there is no record.
+/// Returns the command that shows the conversation of a block; `None` if there is no record.
 pub fn more_command(block: &Block, commit_name: &str) -> Option<String> {
     let found = &block.found;
     let other = found.recorded_on.map(|id| id.to_hex_with_len(OTHER_DIGITS).to_string());
@@ -157,7 +157,7 @@ fn relative<'p>(path: &'p str, style: &Style) -> &'p str {
     below.unwrap_or(path)
 }
 
-/// Writes the prompt, a sub-agent's task, and what was said and thought before the call.
+/// Writes the prompt, a sub-agent's task, and the words and thinking before the call.
 fn write_words(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: &Style) -> io::Result<()> {
     let Some(call) = block.found.call() else { return Ok(()) };
     let prompt = |out: &mut dyn Write, text: &str| {

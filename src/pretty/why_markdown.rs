@@ -9,8 +9,8 @@ use crate::replay::Block;
 /// The longest prompt and reasoning, in characters.
 const MAX_CHARS: usize = 1200;
 
-/// Returns a block as Markdown: the commit, the session, how sure it is, the prompt, what was said before the edit, and the
-/// command that shows more. The words of others do nothing in it.
+/// Returns a block as Markdown: the commit, the session, how sure it is, the prompt, the words before the edit, and the
+/// command that shows more. Markdown in the words of others has no effect.
 pub fn why_markdown(block: &Block, view: &WhyView<'_>) -> String {
     let found = &block.found;
     let mut parts: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! The changed paths of commits, kept in a file: finding them for ten thousand commits takes a second.
+//! Facts about commits, kept in a file: finding the changed paths of ten thousand commits takes a second.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

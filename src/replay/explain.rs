@@ -39,17 +39,17 @@ type Key = (ObjectId, BString, bool);
 /// The files of other commits' records, each with the commit.
 type Files = Rc<Vec<(ObjectId, ReplayedFile)>>;
 
-/// Explains lines of commits. What it has read of a commit is kept.
+/// Explains lines of commits. The sessions that were read of a commit are kept.
 pub struct Explainer<'a, 'r> {
     reader: &'a Reader<'r>,
     repo: &'r Repository,
     redactor: Option<Redactor>,
-    /// What the file that was asked about is, where no commit has it.
+    /// The content of the file that was asked about, if no commit has it.
     content: Option<Vec<u8>>,
     /// The notes, from when they are first needed.
     trees: Option<Option<NoteTrees>>,
     sources: HashMap<Key, Rc<Source>>,
-    /// The files as edits have found them, until the edits are done again.
+    /// Contents of files before edits, kept until the edits are done again.
     befores: HashMap<Key, Befores>,
     files: HashMap<Key, Rc<ReplayedFile>>,
     /// Other commits whose records have edits of the file.
@@ -72,8 +72,8 @@ struct Others {
 }
 
 impl<'a, 'r> Explainer<'a, 'r> {
-    /// Makes one. `content` is the file that was asked about where no commit has it; with a `redactor` secrets that an
-    /// earlier tool has recorded are removed.
+    /// Returns an explainer. `content` is the content of the file that was asked about, if no commit has it; with a
+    /// `redactor`, secrets that an earlier tool has recorded are removed.
     pub fn new(reader: &'a Reader<'r>, content: Option<Vec<u8>>, redactor: Option<Redactor>) -> Self {
         let repo = reader.repo();
         Explainer {
@@ -96,12 +96,12 @@ impl<'a, 'r> Explainer<'a, 'r> {
         }
     }
 
-    /// Returns what could not be read or was left out so far.
+    /// Returns the problems so far: sessions and files that could not be read or were left out.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// Makes what is found the same each time: not time but work is limited.
+    /// Limits work instead of time, so that each run gives the same result.
     #[must_use]
     pub fn by_work(self) -> Self {
         Explainer { pace: Pace::Work, ..self }
@@ -113,13 +113,13 @@ impl<'a, 'r> Explainer<'a, 'r> {
         Explainer { has_prompts: false, ..self }
     }
 
-    /// Takes which commits have recorded edits of which files, as another explainer has read it.
+    /// Takes over the recorded edits that another explainer has read.
     pub fn with_edits(mut self, known: Option<Rc<RecordedEdits>>) -> Self {
         self.editing_commits.edits = known;
         self
     }
 
-    /// Returns which commits have recorded edits of which files; `None` if that was not needed so far.
+    /// Returns the recorded edits; `None` if they were not needed so far.
     pub fn edits(&self) -> Option<Rc<RecordedEdits>> {
         self.editing_commits.edits.clone()
     }
@@ -221,7 +221,7 @@ impl<'a, 'r> Explainer<'a, 'r> {
         }
     }
 
-    /// Tells what could not be read of the sessions of a commit.
+    /// Adds the problems of a commit's sessions.
     fn tell_of(&mut self, commit_id: ObjectId, source: &Source) {
         for problem in &source.problems {
             // Several commits can have the same problem.
@@ -305,8 +305,8 @@ impl<'a, 'r> Explainer<'a, 'r> {
         Ok(())
     }
 
-    /// Does the edits again that were made before a commit, on the file that the commit has changed, and recorded on another
-    /// commit.
+    /// Does the edits again that were made before a commit and recorded on another one, on the file that the commit has
+    /// changed.
     fn files_of_other_records(&mut self, commit_id: ObjectId, of: &Rc<BlamedFile>) -> Result<Files> {
         let key = (commit_id, of.path.clone());
         if let Some(known) = self.files_of_other_records.get(&key) {

@@ -41,7 +41,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// Returns the session.
+    /// Returns the work of the session that wrote the line.
     pub fn work(&self) -> Option<&SessionWork> {
         self.source.sessions.get(self.place?.0)
     }
@@ -62,7 +62,7 @@ impl Explanation {
         self.own_prompt().or_else(|| Some(Rc::clone(&self.continues.as_ref()?.prompt)))
     }
 
-    /// Returns that prompt if the words that were read have it.
+    /// Returns the prompt that led to the line, if the words that were read have it.
     fn own_prompt(&self) -> Option<Rc<str>> {
         let (work, call) = (self.work()?, self.call()?);
         if work.key.parent_id().is_none() {
@@ -71,7 +71,7 @@ impl Explanation {
         self.session()?.prompt_that_sent(&work.key, call.time)
     }
 
-    /// Returns the session; of a sub-agent the one that sent it.
+    /// Returns the work of the session, for a sub-agent that of the session that sent it.
     fn session(&self) -> Option<&SessionWork> {
         let work = self.work()?;
         let Some(parent) = work.key.parent_id() else { return Some(work) };
@@ -95,7 +95,7 @@ impl Explanation {
         Some((session.key.clone(), session.turn_that_sent(&work.key, call.time)?))
     }
 
-    /// Returns what people read of how sure it is; `is_one` says whether it is about one line.
+    /// Returns a sentence for people about how sure the explanation is; `is_one` says whether it is about one line.
     pub fn sentence(&self, is_one: bool) -> &'static str {
         match (self.recorded_on, is_one) {
             (None, true) if self.is_in_several => "several edits have this line, and it is not known which wrote it",
@@ -108,7 +108,7 @@ impl Explanation {
         }
     }
 
-    /// Returns what was missing, damaged or left out of the sessions and the edits of the file.
+    /// Returns the problems of the explanation: words and edits that are missing, damaged or left out.
     pub fn problems(&self) -> Vec<String> {
         self.source.problems.iter().cloned().chain(self.problem.map(str::to_owned)).collect()
     }

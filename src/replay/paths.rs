@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// Tells the paths of transcripts, which are usually absolute and may be those of another machine or worktree, by what
-/// there is in a commit.
+/// Compares paths in transcripts, which are usually absolute and may be those of another machine or worktree, with the
+/// files of a commit.
 pub struct Places<'a> {
     /// The top of the working tree.
     top: Option<&'a str>,
@@ -33,7 +33,7 @@ impl Home<'_> {
 }
 
 impl<'a> Places<'a> {
-    /// Makes one for a commit.
+    /// Returns the places of a commit.
     pub fn new(top: Option<&'a str>, has_file: impl Fn(&str) -> bool + 'a) -> Self {
         Places { top, has_file: Box::new(has_file), known: RefCell::new(HashMap::new()) }
     }

@@ -1,4 +1,4 @@
-//! One file of a commit: what doing the edits of sessions again shows of its lines.
+//! One file of a commit, with the call that wrote each of its lines, found by doing the edits of sessions again.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -30,7 +30,7 @@ const MAX_TRIVIAL: usize = 100;
 /// How long comparing the texts of edits may take before it gets coarser; only texts made for that take so long.
 pub(super) const TEXT_TIME: Duration = Duration::from_secs(2);
 
-/// How what was a secret begins in an edit as it is recorded.
+/// The beginning of the placeholder for a secret in a recorded edit.
 const REDACTED: &str = "[REDACTED:";
 
 /// Which edits of the sessions are done again.
@@ -46,10 +46,10 @@ pub(super) enum EditRange {
     OnlyTexts(i64),
 }
 
-/// What doing the edits of one file of a commit again has shown.
+/// One file of a commit, with the calls that wrote its lines.
 pub(super) struct ReplayedFile {
     pub(super) source: Rc<Source>,
-    /// How edits name it.
+    /// The names that edits have for it.
     pub(super) names: HashSet<String>,
     /// The file; without secrets if they were taken out of its edits.
     text: Vec<u8>,
@@ -58,9 +58,9 @@ pub(super) struct ReplayedFile {
     /// What wrote each line; empty if the edits were not done again.
     origins: Vec<LineOrigin<CallIndex>>,
     texts: Texts<CallIndex>,
-    /// Those of calls whose branch of the conversation was taken back, and of those that were interrupted.
+    /// The texts of calls whose branch of the conversation was taken back, and of calls that were interrupted.
     abandoned: Texts<CallIndex>,
-    /// Those of edits that commands have undone. Somebody may have typed a line of them again.
+    /// The texts of edits that commands have undone. Somebody may have typed a line of them again.
     undone: Texts<CallIndex>,
     /// The calls of these edits.
     undone_calls: HashSet<CallIndex>,

@@ -44,7 +44,7 @@ pub struct SessionWork {
     pub(super) typed: Vec<Typed>,
     /// The prompts, each with its time and the number of its turn.
     prompts: Vec<(Option<i64>, usize, Rc<str>)>,
-    /// The turns that sent sub-agents, by the ids of those.
+    /// The turn that sent each sub-agent, by the sub-agent's id.
     sent: HashMap<String, usize>,
 }
 
@@ -120,7 +120,7 @@ pub struct Call {
     pub turn: usize,
     /// When it was made, in seconds since the epoch; never before the call in front of it.
     pub time: Option<i64>,
-    /// The same to the nanosecond, where the transcript has that.
+    /// That time to the nanosecond, if the transcript has it.
     pub(super) moment: Option<Moment>,
     /// The prompt of its turn.
     pub prompt: Option<Rc<str>>,
@@ -156,7 +156,7 @@ struct Position {
 }
 
 impl SessionWork {
-    /// Takes a conversation apart. Edits that failed are left out.
+    /// Returns the edits and commands of a conversation. Edits that failed are left out.
     pub fn of(key: SessionKey, model: Option<String>, messages: Vec<Message>) -> Self {
         let is_sub_agent = key.parent_id().is_some();
         let failed: HashSet<String> =
@@ -260,7 +260,7 @@ impl SessionWork {
         self.prompts.iter().find(|(_, own, _)| *own == turn).map(|(_, _, prompt)| Rc::clone(prompt))
     }
 
-    /// Returns the number of that prompt's turn.
+    /// Returns the number of the turn whose prompt [`SessionWork::prompt_that_sent`] returns.
     pub fn turn_that_sent(&self, sub_agent: &SessionKey, time: Option<i64>) -> Option<usize> {
         let id = sub_agent.id.split_once('.').map_or("", |(_, id)| id);
         let at_that_time = || {

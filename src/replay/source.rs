@@ -1,4 +1,4 @@
-//! What explains the lines of one commit: the sessions that are recorded on it, or those that go on now.
+//! The sessions that can explain the lines of one commit: those that are recorded on it, or those that are running.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -19,13 +19,13 @@ const HEAD_BYTES: usize = 1 << 20;
 /// The sessions of a commit.
 #[derive(Debug, Default)]
 pub struct Source {
-    /// What they did, those of sub-agents after their sessions.
+    /// The work of each session; that of sub-agents stands after that of their session.
     pub sessions: Vec<SessionWork>,
     /// The names of all recorded sessions.
     pub keys: Vec<SessionKey>,
-    /// What was missing or damaged.
+    /// Descriptions of missing or damaged words.
     pub problems: Vec<String>,
-    /// Why there are no words of some session although nothing is damaged.
+    /// The reason if a session has no words although nothing is damaged.
     pub lack: Option<MissingWords>,
     /// Whether a session has more before what was read: an earlier commit has it.
     pub has_more_before: bool,

@@ -6,7 +6,7 @@ use super::paths::{Home, Places};
 use super::session_work::{Befores, Call, CallIndex, Change, EditKind, Moment, SessionWork};
 use super::undoing::Undoing;
 
-/// How much that commands took back is looked at of a session: the last of it.
+/// How many commands of a session that take back edits are looked at: the last ones.
 const MAX_UNDOINGS: usize = 1000;
 
 /// An edit of one file.

@@ -1,4 +1,4 @@
-//! A file whose lines remember what wrote them.
+//! A file that knows for each line which edit wrote it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -28,7 +28,7 @@ struct Line<'t, E> {
     origin: LineOrigin<E>,
 }
 
-/// A file whose lines remember what wrote them.
+/// A file that knows for each line which edit wrote it.
 #[derive(Clone, Debug)]
 pub struct TracedFile<'t, E> {
     lines: Vec<Line<'t, E>>,
@@ -41,7 +41,7 @@ pub struct TracedFile<'t, E> {
 }
 
 impl<'t, E: Copy> TracedFile<'t, E> {
-    /// Makes a document of the file that the edits began with. Comparing texts gets coarser beyond `limit`.
+    /// Returns the file that the edits began with. Comparing texts gets coarser beyond `limit`.
     ///
     /// Line ends are `\n` from here on: agents write edits of a file with other line ends so.
     pub fn new(base: &'t [u8], limit: Limit) -> Self {
@@ -194,14 +194,14 @@ impl<'t, E: Copy> TracedFile<'t, E> {
         self.lines.is_empty()
     }
 
-    /// Takes in what the file was found to be: where that differs in more than white space, something unrecorded has written
-    /// it.
+    /// Takes over a content of the file that is known from elsewhere. Lines that differ in more than white space were
+    /// written by something unrecorded.
     pub fn observe(&mut self, text: &[u8]) {
         self.is_doubtful = false;
         self.write_by(0..self.lines.len(), text, LineOrigin::Seen, squeezed);
     }
 
-    /// Returns what wrote each line of the file in the end. Lines are compared without white space, so that a formatter
+    /// Returns the origin of each line of the final file. Lines are compared without white space, so that a formatter
     /// takes nothing away from the edit that wrote a line.
     pub fn settle(&self, text: &[u8]) -> Vec<LineOrigin<E>> {
         let new: Vec<&[u8]> = text.lines_with_terminator().collect();

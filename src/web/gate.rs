@@ -36,7 +36,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Makes one for a server at a port.
+    /// Returns the gate of a server at a port.
     ///
     /// # Errors
     ///

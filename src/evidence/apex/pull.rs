@@ -46,7 +46,7 @@ pub struct LogQuery {
     pub max_count: Option<usize>,
 }
 
-/// What the checkpoint of an org says.
+/// The checkpoint of an org, as it is stored.
 #[derive(Deserialize, Serialize)]
 struct Checkpoint {
     shiftlog: u32,
@@ -66,7 +66,7 @@ pub struct Pull {
     checkpoint: Option<i64>,
 }
 
-/// What an org has.
+/// The logs that an org has listed.
 #[derive(Default)]
 pub struct Listing {
     /// The logs, newest first.
@@ -94,11 +94,11 @@ struct Moment {
     millis: u32,
 }
 
-/// What became of a log.
+/// The result of pulling a log.
 pub struct Pulled {
     /// Its id, as the org says it.
     pub id: String,
-    /// What became of it.
+    /// The result of fetching it.
     pub kept: Kept,
     /// Whether it belongs to this pull: no earlier one has brought it.
     pub is_new: bool,

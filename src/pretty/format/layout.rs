@@ -92,12 +92,12 @@ impl Template {
         has_ours.then_some(layout)
     }
 
-    /// Says whether the name is wanted by which a commit was reached.
+    /// Says whether the format has the name by which a commit was reached.
     pub fn has_source(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece, Element::Source))
     }
 
-    /// Returns what is asked of Git.
+    /// Returns the placeholders whose values Git prints.
     pub fn git_placeholders(&self) -> &[String] {
         &self.git_placeholders
     }
@@ -173,7 +173,7 @@ impl Template {
         1
     }
 
-    /// Returns what a commit with this author date looks like, which was reached by the name `source`.
+    /// Returns a commit in this format. `authored` is its author date, `source` the name by which it was reached.
     pub fn expand(
         &self,
         fields: &[String],

@@ -21,9 +21,9 @@ pub struct Bar {
     pub name: String,
     /// The commit.
     pub commit: Rc<Commit>,
-    /// What it changes, file by file.
+    /// Its changes, file by file.
     pub files: Vec<PatchFile>,
-    /// Whether not all of that is here.
+    /// Whether a part of the changes is left out.
     pub is_cut: bool,
     /// Whether the turns of the last hunks were not looked for, because that takes too long.
     pub is_partly_explained: bool,
@@ -31,16 +31,16 @@ pub struct Bar {
     pub address: Option<String>,
     /// Its address at a host, if that is known.
     pub host_address: Option<String>,
-    /// What was observed while it was made: each with what it is on its first line, and what matters in it below.
+    /// Its evidence, a text each: a line with its kind and name, then its findings.
     pub evidence: Vec<String>,
 }
 
-/// What a commit changes of one file.
+/// The changes of one file in a commit.
 #[derive(Debug, Default)]
 pub struct PatchFile {
     /// The path as Git shows it.
     pub path: String,
-    /// What Git says of the file where it shows no lines: that it is binary, renamed, has another mode.
+    /// Git's remarks about the file: that it is binary, was renamed, has another mode.
     pub notes: Vec<String>,
     /// Its hunks.
     pub hunks: Vec<Hunk>,
@@ -56,8 +56,8 @@ impl PatchFile {
 }
 
 impl PatchFile {
-    /// Shows lines of the file before and after the commit as they are in these texts, where those differ from what they are
-    /// without secrets. A secret of several lines is known only with all of them, and a hunk may have a part of it. Of a file
+    /// Replaces lines with secrets by their redacted texts. `before` and `after` are the file on both sides of the
+    /// commit: a secret of several lines is known only in the whole file, and a hunk may have a part of it. For a side
     /// that is `None`, lines that can be part of a key are not shown.
     pub fn show_clean(&mut self, before: Option<&CleanText>, after: Option<&CleanText>) {
         for hunk in &mut self.hunks {
@@ -97,14 +97,14 @@ fn is_like_key(line: &str) -> bool {
 /// The lines of a file that have secrets.
 #[derive(Debug, Default)]
 pub struct CleanText {
-    /// What is shown of each, by their numbers from 1.
+    /// The redacted text of each such line, by the number of the line from 1.
     hidden: HashMap<usize, String>,
-    /// These lines as they are.
+    /// Such lines as they are in the file.
     secret: Vec<String>,
 }
 
 impl CleanText {
-    /// Compares a file with the same without secrets, which has the same lines.
+    /// Compares a file with its redacted text, which has as many lines.
     pub fn new(text: &str, clean: &str) -> Self {
         let lines = text.lines().zip(clean.lines()).enumerate().filter(|(_, (line, clean))| line != clean);
         let mut of = CleanText::default();

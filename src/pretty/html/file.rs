@@ -71,7 +71,7 @@ fn block(lines: &BlamedLines, commit: Option<&Commit>, (at, run): (usize, &[Expl
     }
 }
 
-/// Returns what stands beside lines: the turn with its prompt, and the commit.
+/// Returns the column beside lines: the turn with its prompt, and the commit.
 fn origin(commit: Option<&Commit>, found: &Explanation, is_one: bool, shown: Shown<'_>) -> Markup {
     let turn = found.work().zip(found.call());
     let recorded_on = found.recorded_on.or(commit.map(|commit| commit.commit_id));

@@ -11,7 +11,7 @@ use crate::outside;
 use crate::pretty::count;
 use crate::pretty::found::{hit_pieces, part_name};
 
-/// What was searched for, and what came of it.
+/// A search and its result.
 #[derive(Debug)]
 pub struct Searched<'a> {
     /// The words as they were typed.
@@ -20,7 +20,7 @@ pub struct Searched<'a> {
     pub plan: &'a Increments,
     /// The turns, best first.
     pub hits: &'a [Hit],
-    /// What could not be searched, and why.
+    /// Descriptions of parts that could not be searched.
     pub problems: &'a [String],
 }
 

@@ -25,7 +25,7 @@ pub struct Indexed<'a> {
     pub address: String,
     /// Its agent.
     pub agent: &'a str,
-    /// Its commits with what their records say, in the order in which they were made.
+    /// Its commits with the summaries of their records, in the order in which they were made.
     pub made: Vec<(&'a Commit, &'a Summary)>,
     /// The records that it counts with, each stretch of a transcript once, and those of its sub-agents.
     pub counted: Vec<Summary>,
@@ -33,7 +33,7 @@ pub struct Indexed<'a> {
     pub is_at_least: bool,
     /// What it cost with its sub-agents; `None` if no tokens are known.
     pub cost: Option<Cost>,
-    /// What its page says.
+    /// The texts of its page.
     pub spoken: &'a Spoken,
 }
 

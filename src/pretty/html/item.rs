@@ -7,20 +7,20 @@ use crate::transcript::{Attachment, Message, Part, Role, ToolCall, ToolResult};
 /// So many calls of one tool in a row become one line.
 const MIN_RUN: usize = 3;
 
-/// Something that a page shows.
+/// The kind of an item, with its data.
 #[derive(Debug)]
 pub enum ItemKind<'a> {
-    /// What the person said.
+    /// The person's words.
     Prompt(&'a Message),
-    /// What the agent said.
+    /// The agent's words.
     Answer(&'a str),
-    /// What the model thought.
+    /// The model's thinking.
     Thinking(&'a str),
     /// An event of the session.
     Notice(&'a str),
-    /// Something that is no text.
+    /// A part that is not text.
     Attachment(&'a Attachment),
-    /// A call, and what the tool answered.
+    /// A call and the tool's answer.
     Call(&'a ToolCall, Option<&'a ToolResult>),
     /// An answer whose call is not here.
     Result(&'a ToolResult),
@@ -33,7 +33,7 @@ pub enum ItemKind<'a> {
 pub struct Item<'a> {
     /// The number of its message in the turn, from 1, and whether it is the first of it.
     pub message: (usize, bool),
-    /// What it is.
+    /// Its kind.
     pub kind: ItemKind<'a>,
     /// Whether its branch of the conversation was taken back.
     pub is_abandoned: bool,

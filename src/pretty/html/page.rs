@@ -42,16 +42,16 @@ const SITE: &[(&str, &str)] = &[
     ("/about", "About"),
 ];
 
-/// What stands above the conversation of a session.
+/// The data above the conversation of a session.
 #[derive(Clone, Debug)]
 pub struct SessionHead<'a> {
     /// The session.
     pub key: &'a SessionKey,
-    /// What its records say, in the order of the page.
+    /// The summaries of its records, in the order of the page.
     pub summaries: &'a [Summary],
     /// What it cost with its sub-agents; `None` if no tokens are known.
     pub cost: Option<Cost>,
-    /// What could not be counted of it as it should be.
+    /// The reasons why its counts can be wrong.
     pub uncounted: Uncounted,
     /// The id that a link to the session has.
     pub id: &'a str,
@@ -72,22 +72,22 @@ pub struct Part<'a> {
     pub continues: Option<&'a (String, String)>,
     /// The tasks that its session made before; `None` if none is changed here.
     pub tasks: Option<&'a Tasks>,
-    /// What stands in front of the ids of its turns; empty if the page has no other part.
+    /// The prefix of the ids of its turns; empty if the page has no other part.
     pub prefix: &'a str,
     /// The offset of the author's clock, in seconds.
     pub offset: i32,
     /// The commits that were made meanwhile, each after the messages that it has; the last stands at the end.
     pub bars: &'a [(usize, Bar)],
-    /// The hunks that turns wrote, by the numbers of those: the address of each, and what the link says.
+    /// The hunks that turns wrote, by the numbers of the turns: the address of each hunk, and the text of the link.
     pub wrote: &'a HashMap<usize, Vec<(String, String)>>,
 }
 
-/// What stands above and beside the conversations of a page.
+/// The parts of a page above and beside its conversations.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// The title.
     pub title: &'a str,
-    /// What stands below it.
+    /// The line below the title.
     pub lead: &'a str,
     /// The address of the overview.
     pub up: Option<&'a str>,
@@ -111,7 +111,7 @@ pub struct Page<'p> {
     is_in_session: bool,
     /// The instruction files of the last conversation of the session whose record has such.
     told: Option<Told>,
-    /// What the page says, if it has an overview beside it that searches.
+    /// The texts of the page, if an overview beside it searches them.
     spoken: Option<Spoken>,
 }
 
@@ -265,7 +265,8 @@ impl<'p> Page<'p> {
         Ok(())
     }
 
-    /// Returns what the agent was told, unless it was the same as before in this session.
+    /// Returns a line with the instruction files of a record, unless they are those of the record before in this
+    /// session.
     fn told_line(&mut self, summary: &Summary) -> Option<String> {
         let told = summary.rules.clone()?;
         let before = self.told.replace(told.clone());
@@ -281,7 +282,7 @@ impl<'p> Page<'p> {
         if std::mem::take(&mut self.is_in_session) { writeln!(self.out, "</section>") } else { Ok(()) }
     }
 
-    /// Ends the page with its contents. Returns what it says, if it has an overview beside it.
+    /// Ends the page with its contents. Returns the texts of the page, if an overview beside it searches them.
     ///
     /// # Errors
     ///
@@ -332,7 +333,7 @@ pub(super) fn agent_name(name: &str) -> String {
         .collect()
 }
 
-/// Returns what is printed of a session: the model, counts, tokens, the id.
+/// Returns the facts about a session: the model, counts, tokens, the id.
 fn facts(summaries: &[Summary], is_at_least: bool) -> Vec<Markup> {
     let sum = |of: fn(&Summary) -> u64| summaries.iter().map(of).fold(0, u64::saturating_add);
     let model = summaries.iter().rev().find_map(|summary| summary.model.as_deref());
@@ -383,7 +384,8 @@ pub fn head(title: &str, shape: &PageOptions) -> String {
     markup.strip_suffix("</body></html>").unwrap_or(&markup).to_owned()
 }
 
-/// Returns what a browser may do on a page: run our script and use our style, and on a page of the server send our forms there.
+/// Returns the content security policy of a page: the browser runs our script and uses our style, and on a page of the
+/// server it may send our forms there.
 pub fn policy(outlet: Outlet) -> String {
     let form = if outlet == Outlet::Server { "'self'" } else { "'none'" };
     let (style, script) = (digest(CSS), digest(JS));

@@ -23,7 +23,7 @@ const MAX_WROTE: usize = 12;
 /// Writes the items of a conversation.
 pub struct Turns<'a> {
     pub(super) shape: &'a PageOptions,
-    /// What stands in front of the ids of this conversation.
+    /// The prefix of the ids of this conversation.
     pub(super) prefix: String,
     pub(super) answers: Answers<'a>,
     pub(super) calls: Calls,
@@ -34,7 +34,7 @@ pub struct Turns<'a> {
     pub(super) offset: i32,
     /// The id of the last place that has one.
     pub(super) place: String,
-    /// What was said, if somebody wants to know.
+    /// The texts so far, if they are collected.
     pub(super) spoken: Option<Spoken>,
 }
 
@@ -110,7 +110,7 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Returns what a call of a run is about, in a few words.
+    /// Returns the subject of a call of a run, in a few words.
     fn about(&self, item: &Item<'_>) -> Option<String> {
         match &item.kind {
             ItemKind::Call(call, _) => Some(beginning(&self.calls.about(call), 40)).filter(|about| !about.is_empty()),
@@ -173,7 +173,7 @@ impl<'a> Turns<'a> {
         writeln!(out, "{}", markup.into_string())
     }
 
-    /// Remembers what an item says.
+    /// Collects the text of an item.
     fn remember(&mut self, item: &Item<'_>) {
         let Some(spoken) = &mut self.spoken else { return };
         let (text, is_said) = match &item.kind {
@@ -249,7 +249,7 @@ impl<'a> Turns<'a> {
         written
     }
 
-    /// Returns a prompt: its text as it was typed, and what came with it.
+    /// Returns a prompt: its text as it was typed, and its attachments.
     fn prompt(&self, message: &Message) -> Markup {
         html! {
             @for part in &message.parts {
@@ -262,7 +262,7 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Returns what stands above a turn.
+    /// Returns the heading of a turn.
     pub fn head(&self, number: usize, start: Option<i64>, secs: Option<i64>) -> Markup {
         html! {
             "Turn " (number)
@@ -289,7 +289,7 @@ pub fn clock_html(seconds: i64, offset: i32) -> Markup {
     html! { time datetime=(Format::STRICT.show(time)) { (Format::default().day_and_clock(time).1) } }
 }
 
-/// Returns what is printed of an answer without a call before it is opened: its length, or what it begins with.
+/// Returns the closed line of an answer without a call: its length, or its beginning.
 fn about_answer(result: &ToolResult) -> String {
     match result.text.trim().lines().count() {
         lines if lines > 1 && call::is_of_earlier_call(result) && !result.is_error => {

@@ -14,7 +14,7 @@ const MAX_MARKDOWN_BYTES: usize = 1 << 20;
 /// The schemes of addresses that a link may lead to.
 const SCHEMES: &[&str] = &["http", "https", "mailto"];
 
-/// Returns something that is no text: the picture if there is one, otherwise what it is.
+/// Returns an attachment: its picture if there is one, otherwise its kind.
 pub fn attached(what: &Attachment) -> Markup {
     let name = attachment(what);
     match what.picture.as_ref().and_then(Picture::address) {
@@ -53,7 +53,7 @@ pub fn markdown(source: &str) -> Markup {
     PreEscaped(html.replace("</table>", "</table></div>"))
 }
 
-/// What is open where the parser has come to.
+/// The elements that are open at the parser's position.
 #[derive(Default)]
 struct Open {
     /// The addresses of links and pictures.
