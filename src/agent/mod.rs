@@ -1,14 +1,13 @@
 //! The agents: where each keeps its files, how its hooks and transcripts are parsed.
 //!
-//! Read [`Agent`], then `pi`. A new agent is one file here, named below as a module and in [`ALL`]. The file has
+//! Read [`Agent`], then `droid`. A new agent is one file here, named below as a module and in [`ALL`]. The file has
 //! everything that only this agent has, also the names of its events and tools and of the members of its payloads. An agent
 //! knows its own files and the `transcript` room; it knows nothing of commits and notes.
 
+// One for each agent.
 mod aider;
 mod amp;
 mod antigravity;
-mod ask;
-mod branches;
 mod claude;
 mod cline;
 mod codex;
@@ -16,27 +15,33 @@ mod continue_cli;
 mod copilot;
 mod cursor;
 mod custom;
-mod directory;
-mod document;
 mod droid;
-mod event;
 mod gemini;
-mod hooks;
-mod instructions;
-mod json;
 mod opencode;
-mod payload;
-mod permission;
 mod pi;
-mod place;
-mod prompt;
 mod qwen;
-mod restoration;
-mod settings;
-mod sqlite;
-mod tool;
 mod vscode;
 mod windsurf;
+
+// What agents have: hooks and their settings files, payloads, tools, instruction files, a way to ask and to resume.
+mod ask;
+mod event;
+mod hooks;
+mod instructions;
+mod payload;
+mod permission;
+mod restoration;
+mod settings;
+mod tool;
+
+// For reading what agents write: places of files, lines of JSON, documents, databases, prompts, branches.
+mod branches;
+mod directory;
+mod document;
+mod json;
+mod place;
+mod prompt;
+mod sqlite;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
 //! Searching recorded conversations: lines that match a pattern, and turns that have words.
 //!
-//! Read [`Increments`] for what is searched, [`matches_of`] for how little of it is read, and [`turns_of`] for ranking. There is no
-//! index: segments are unpacked by several threads, and only lines are parsed that can have a match.
+//! Read [`Increments`] for the increments that are searched, [`run`] for the threads that search them, [`matches_of`] for
+//! lines that match, and [`search()`] for turns. There is no index: segments are unpacked by several threads, `needles` finds
+//! the lines that can have a match, and only these are parsed.
 //!
 //! Words that another tool stored may have secrets in them. A line is redacted before it is matched, and whether it is looked
 //! at depends only on text outside its secrets, so that nobody can guess a secret by searching for it.

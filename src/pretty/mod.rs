@@ -1,37 +1,49 @@
 //! Records and conversations as text, in the four voices: human, `--format`, porcelain, JSON; and as Markdown.
 //!
-//! Read `human` for what `show` prints. Printers get a [`Style`] and write to whatever they are given; none of them
-//! looks at a terminal or at configuration.
+//! Read `human` and `printer` for what `show` prints, then `porcelain` for an example of the other formats, and `html` for
+//! pages. Printers get a [`Style`] and write to whatever they are given; none of them looks at a terminal or at
+//! configuration.
 
-mod blame;
+// A conversation, as `show` prints it for people.
 mod call;
-mod calls;
 mod clock;
 mod depth;
 mod diff;
-mod document;
 mod evidence;
-mod format;
-mod found;
-pub mod html;
 mod human;
-mod json;
-mod lines;
-mod markdown;
 mod place;
-mod porcelain;
 mod printer;
-mod provenance;
-mod question;
-mod rows;
-mod stats;
 mod sub_agent;
 mod tasks;
 mod test_runs;
 mod told;
+
+// Commits in lists, and conversations for programs and for documents.
+mod document;
+mod format;
+pub mod html;
+mod json;
+mod markdown;
+mod porcelain;
+mod rows;
+
+// Lines of code and who wrote them: `why`, `blame`.
+mod blame;
 mod why;
 mod why_format;
 mod why_markdown;
+
+// Counts: `stats`.
+mod calls;
+mod lines;
+mod stats;
+
+// Searches, verified records, and the question to an agent.
+mod found;
+mod provenance;
+mod question;
+
+// The columns of a terminal.
 mod width;
 
 pub use self::blame::{BlameColumns, BlameTable, MachineFormat, write_machine};

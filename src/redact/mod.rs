@@ -3,6 +3,9 @@
 //! Read [`Redactor::redact`]. The result for a line depends only on that line (and, for a key in a plain-text
 //! transcript, on the lines of that key) and on the settings. So it is deterministic, and a longer transcript redacts
 //! to the same beginning. Line ends are kept, and JSON stays valid. This room does not know Git, agents or files.
+//!
+//! `index` finds the words of all rules in a text, and the [`Rule`] of a word finds the secret beside it: `table` has the
+//! rules, `shape` how each is matched. `view` undoes escapes first; `lines` keeps findings inside of strings.
 
 mod assigned;
 mod class;
