@@ -399,6 +399,9 @@ mod tests {
              12:00:00.0 (1)|FATAL_ERROR|E\n"
         ));
         assert_eq!(told.error.as_deref(), Some("E (in last)"));
+        let mut log = Apex::default();
+        enter.lines().for_each(|line| log.line(line));
+        assert_eq!((log.units.len(), log.deeper), (MAX_UNITS, 5), "deeper units are counted and not kept");
     }
 
     #[test]
