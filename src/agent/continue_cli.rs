@@ -13,7 +13,7 @@ use serde_json_borrow::Value;
 use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, at, field, list, number, string, text};
 use super::place;
-use super::{Agent, RestoredContent, FoundTranscript, Parser, Recorded, Restoration, document, tool};
+use super::{Agent, FoundTranscript, Parser, Recorded, Restoration, RestoredContent, document, tool};
 use crate::error::Result;
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};

@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json_borrow::Value;
 
 use super::place;
-use super::{Agent, RestoredContent, FoundTranscript, Parser, Recorded, Restoration, Wording, json};
+use super::{Agent, FoundTranscript, Parser, Recorded, Restoration, RestoredContent, Wording, json};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 use crate::transcript::{Message, Part, Role};

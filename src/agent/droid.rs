@@ -14,7 +14,8 @@ use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, field, string, text};
 use super::place;
 use super::{
-    Agent, Ask, RestoredContent, FoundTranscript, Parser, Payload, Recognition, Recorded, Restoration, Wording, ask, prompt,
+    Agent, Ask, FoundTranscript, Parser, Payload, Recognition, Recorded, Restoration, RestoredContent, Wording, ask,
+    prompt,
 };
 use crate::error::Result;
 use crate::outside;

@@ -58,7 +58,7 @@ pub use self::payload::Payload;
 pub use self::permission::Permission;
 pub use self::place::FoundTranscript;
 pub use self::place::path_of_uri;
-pub use self::restoration::{RestoredContent, Recorded, Restoration};
+pub use self::restoration::{Recorded, Restoration, RestoredContent};
 pub use self::settings::{Edited, add_hooks, has_hooks, remove_earlier_hooks, remove_hooks};
 use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;

@@ -15,7 +15,9 @@ use super::hooks::{Commands, HookFile, HookForm};
 use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, at, field, flag, list, number, string, text};
 use super::place;
-use super::{Agent, RestoredContent, FoundTranscript, Parser, Permission, Recorded, Restoration, Wording, permission, tool};
+use super::{
+    Agent, FoundTranscript, Parser, Permission, Recorded, Restoration, RestoredContent, Wording, permission, tool,
+};
 use crate::error::Result;
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};

@@ -13,7 +13,9 @@ use super::claude::records;
 use super::hooks::{Handler, HookFile, HookForm, Layout};
 use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, at, field, number, string, text};
-use super::{Agent, RestoredContent, FoundTranscript, Parser, Payload, Recognition, Recorded, Restoration, place, tool};
+use super::{
+    Agent, FoundTranscript, Parser, Payload, Recognition, Recorded, Restoration, RestoredContent, place, tool,
+};
 use crate::error::Result;
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};

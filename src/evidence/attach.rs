@@ -234,9 +234,7 @@ fn log_id(path: &Path) -> Option<&str> {
 }
 
 fn cleaned(redactor: &Redactor, text: &str) -> String {
-    let line = format!("{}\n", crate::outside::line(text));
-    let (clean, _) = redactor.redact(line.as_bytes());
-    String::from_utf8_lossy(&clean).trim_end().to_owned()
+    redactor.without_secrets(&crate::outside::line(text)).trim_end().to_owned()
 }
 
 /// A file whose digest is known when it has been read.

@@ -191,8 +191,8 @@ pub(super) fn read(
     let message_count = conversation.messages.iter().filter(is_message).count();
     let described = |one: &Evidence| {
         let what = format!("{} {} {}", one.evidence, one.id, one.name);
-        let text = [vec![outside::line(&what)], pretty::evidence_lines(one)].concat().join("\n") + "\n";
-        String::from_utf8_lossy(&redactor.redact(text.as_bytes()).0).trim_end().to_owned()
+        let text = [vec![outside::line(&what)], pretty::evidence_lines(one)].concat().join("\n");
+        redactor.without_secrets(&text).trim_end().to_owned()
     };
     let evidence = note.evidence().iter().map(described).collect();
     Ok(Read { conversation, message_count, sessions, evidence })

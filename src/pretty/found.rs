@@ -7,7 +7,7 @@ use bstr::ByteSlice as _;
 use serde_json::{Value, json};
 
 use super::Style;
-use crate::find::{Hit, FoundLine, Match, PartKind, PlannedIncrement};
+use crate::find::{FoundLine, Hit, Match, PartKind, PlannedIncrement};
 use crate::git::{Commit, date};
 use crate::outside;
 

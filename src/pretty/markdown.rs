@@ -9,6 +9,9 @@ use super::Style;
 /// Longer text gets no colours.
 const MAX_STYLED_BYTES: usize = 1 << 20;
 
+/// The schemes of addresses that a link may lead to.
+const SCHEMES: &[&str] = &["http", "https", "mailto"];
+
 /// How often text is looked at once more after a link in it was undone.
 const MAX_ROUNDS: usize = 4;
 
@@ -206,22 +209,31 @@ fn bad_links(text: &str) -> Vec<usize> {
     bad
 }
 
+/// Returns an address without the characters that browsers skip.
+fn plain_address(address: &str) -> String {
+    address.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect()
+}
+
+/// Returns the scheme of a plain address; `None` for an address within the document or the server.
+fn scheme_of(plain: &str) -> Option<&str> {
+    plain.split_once(':').map(|(scheme, _)| scheme).filter(|scheme| !scheme.contains(['/', '?', '#']))
+}
+
+/// Says whether a link may have a scheme.
+pub(super) fn is_harmless_scheme(scheme: &str) -> bool {
+    SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known))
+}
+
 fn is_harmless(address: &str) -> bool {
-    let plain: String = address.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
-    match plain.split_once(':') {
-        Some((scheme, _)) if !scheme.contains(['/', '?', '#']) => {
-            ["http", "https", "mailto"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
-        }
-        _ => true,
-    }
+    scheme_of(&plain_address(address)).is_none_or(is_harmless_scheme)
 }
 
 /// Says whether an address leads to another server: whoever is there learns who looks at a picture, and when.
 fn is_elsewhere(address: &str) -> bool {
-    let plain: String = address.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
-    let is_web = plain.split_once(':').is_some_and(|(scheme, _)| !scheme.contains(['/', '?', '#']));
+    let plain = plain_address(address);
     // Browsers take a backslash for a slash.
-    is_web || plain.starts_with('\\') || plain.starts_with('/') && plain[1..].starts_with(['/', '\\'])
+    let is_other_host = plain.starts_with('\\') || plain.starts_with('/') && plain[1..].starts_with(['/', '\\']);
+    is_other_host || scheme_of(&plain).is_some()
 }
 
 /// Returns the fence that ends the code with which the text ends, if nothing has ended it.

@@ -132,11 +132,7 @@ impl Ask {
 /// Returns an agent's error message without secrets, such as the key that was refused: the message also gets into a log.
 fn without_secrets(reason: &str) -> String {
     match Redactor::new(&Settings::default()) {
-        Ok(redactor) => {
-            let line = format!("{reason}\n");
-            let (clean, _) = redactor.redact(line.as_bytes());
-            String::from_utf8_lossy(&clean).trim_end().to_owned()
-        }
+        Ok(redactor) => redactor.without_secrets(reason).trim_end().to_owned(),
         Err(_) => "it failed".to_owned(),
     }
 }

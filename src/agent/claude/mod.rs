@@ -12,8 +12,8 @@ use super::hooks::{Handler, HookFile, HookForm, Layout};
 use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::place::{self, home};
 use super::{
-    Agent, Ask, RestoredContent, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording,
-    ask, permission, tool,
+    Agent, Ask, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration, RestoredContent,
+    Wording, ask, permission, tool,
 };
 use crate::error::Result;
 use crate::outside;

@@ -17,7 +17,7 @@ use super::hooks::{Commands, HookFile, HookForm};
 use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, field, string, text};
 use super::place;
-use super::{Agent, RestoredContent, Event, FoundTranscript, Parser, Recorded, Restoration, document, payload, tool};
+use super::{Agent, Event, FoundTranscript, Parser, Recorded, Restoration, RestoredContent, document, payload, tool};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 

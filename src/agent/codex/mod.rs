@@ -18,8 +18,8 @@ use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, field, string, text};
 use super::place;
 use super::{
-    Agent, Ask, RestoredContent, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording,
-    ask, payload, tool,
+    Agent, Ask, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration, RestoredContent,
+    Wording, ask, payload, tool,
 };
 use crate::error::{Error, Result};
 use crate::outside;

@@ -16,8 +16,8 @@ use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, string, text};
 use super::place;
 use super::{
-    Agent, Ask, RestoredContent, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording,
-    ask, payload, permission,
+    Agent, Ask, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration, RestoredContent,
+    Wording, ask, payload, permission,
 };
 use crate::error::Result;
 use crate::outside;
@@ -130,7 +130,10 @@ impl Agent for Copilot {
         let folder = root.join("session-state").join(id);
         let files = vec![
             (folder.join("events.jsonl"), RestoredContent::Transcript(session.transcript.to_vec())),
-            (folder.join("workspace.yaml"), RestoredContent::Once(workspace(id, session.transcript, directory).into_bytes())),
+            (
+                folder.join("workspace.yaml"),
+                RestoredContent::Once(workspace(id, session.transcript, directory).into_bytes()),
+            ),
         ];
         let words = vec!["copilot".to_owned(), format!("--resume={id}")];
         Ok(Some(Restoration { files, commands: vec![words] }))

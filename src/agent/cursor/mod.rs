@@ -23,8 +23,8 @@ use super::hooks::{Handler, HookFile, HookForm, Layout};
 use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::place;
 use super::{
-    Agent, Ask, RestoredContent, Event, FoundTranscript, Parser, Payload, Recognition, Recorded, Restoration, ask, payload,
-    settings, sqlite, tool,
+    Agent, Ask, Event, FoundTranscript, Parser, Payload, Recognition, Recorded, Restoration, RestoredContent, ask,
+    payload, settings, sqlite, tool,
 };
 use crate::error::{Error, Kind, Result};
 use crate::hex::hex;

@@ -20,8 +20,8 @@ use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, string, text};
 use super::place;
 use super::{
-    Agent, Ask, RestoredContent, Event, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration,
-    Wording, ask, document, permission, tool,
+    Agent, Ask, Event, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration,
+    RestoredContent, Wording, ask, document, permission, tool,
 };
 use crate::error::{Error, Kind, Result};
 use crate::hex::hex;

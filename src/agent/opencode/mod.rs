@@ -24,7 +24,7 @@ use super::hooks::{Commands, HookFile, HookForm};
 use super::instructions::{Choice, FilePatterns, HomeFolder, Instructions};
 use super::json::{at, field};
 use super::place;
-use super::{Agent, Ask, RestoredContent, FoundTranscript, Parser, Recorded, Restoration, ask, document};
+use super::{Agent, Ask, FoundTranscript, Parser, Recorded, Restoration, RestoredContent, ask, document};
 use crate::error::{Error, Result};
 use crate::outside;
 

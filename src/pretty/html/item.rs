@@ -183,7 +183,9 @@ mod tests {
         let items = Answers::of(&messages).items(&messages, false);
         let kinds: Vec<usize> = groups(&items).iter().map(|group| group.len()).collect();
         assert_eq!(kinds, [1, 3, 1, 1, 1, 1]);
-        assert!(matches!(items[1].kind, ItemKind::Call(_, Some(_))) && matches!(items[5].kind, ItemKind::Call(_, None)));
+        assert!(
+            matches!(items[1].kind, ItemKind::Call(_, Some(_))) && matches!(items[5].kind, ItemKind::Call(_, None))
+        );
         assert!(matches!(items[6].kind, ItemKind::Result(_)), "an answer without its call is not lost");
         let places: Vec<_> = items.iter().map(|item| (item.message, item.is_last_answer)).collect();
         assert_eq!(places[4..6], [((8, true), false), ((8, false), false)]);

@@ -5,14 +5,13 @@
 use maud::{Markup, PreEscaped, html};
 use pulldown_cmark::{Alignment, CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd};
 
+use super::super::markdown::is_harmless_scheme;
 use super::super::printer::attachment;
 use crate::outside;
 use crate::transcript::{Attachment, Picture};
 
 /// Longer text is shown as it stands: to read that much as Markdown would take many times its size.
 const MAX_MARKDOWN_BYTES: usize = 1 << 20;
-/// The schemes of addresses that a link may lead to.
-const SCHEMES: &[&str] = &["http", "https", "mailto"];
 
 /// Returns an attachment: its picture if there is one, otherwise its kind.
 pub fn attached(what: &Attachment) -> Markup {
@@ -145,7 +144,7 @@ fn shown_place(address: &str) -> String {
 fn is_harmless(address: &str) -> bool {
     let is_plain = !address.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\');
     let scheme = address.split_once(':').map(|(scheme, _)| scheme);
-    is_plain && scheme.is_some_and(|scheme| SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known)))
+    is_plain && scheme.is_some_and(is_harmless_scheme)
 }
 
 /// Returns the language of a code block in letters that are safe in a class.
