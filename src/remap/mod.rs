@@ -3,13 +3,13 @@
 //! Read [`remap`], then `Mapper::find` in `origins`. A commit without a record gets the records, and the evidence, of the commits
 //! that make the same change. If several such commits have different records, that is reported and nothing is copied.
 
-pub(crate) mod candidates;
-pub(crate) mod facts;
-pub(crate) mod lines;
-pub(crate) mod origins;
+mod candidates;
+mod facts;
+mod lines;
+mod origins;
 mod scope;
-pub(crate) mod sources;
-pub(crate) mod squash;
+mod sources;
+mod squash;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
