@@ -12,8 +12,8 @@ use super::chosen::{Chosen, Problems};
 use crate::cli::{self, Json, Outcome, Printing, Screen, Silent};
 use crate::error::{Error, Kind, Result};
 use crate::find::{
-    self, Found, Increments, Limits, LineAddress, Match, Parts, Pattern, PatternOptions, PlannedIncrement, LineSearch, Worker,
-    matches_of,
+    self, Found, Increments, Limits, LineAddress, LineSearch, Match, Parts, Pattern, PatternOptions, PlannedIncrement,
+    Worker, matches_of,
 };
 use crate::git::{Names, Repository, date};
 use crate::pretty::{self, FoundLayout, FoundPlace};

@@ -13,8 +13,10 @@ use super::chosen::{Chosen, Problems};
 use crate::agent;
 use crate::cli::{self, Json, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
-use crate::find::{self, Increments, Limits, Pattern, PatternOptions, PlannedIncrement, LineSearch, Worker, matches_of};
-use crate::git::{ChangeOptions, GraphOptions, Names, GraphNode, ObjectId, PrintOptions, Repository, date};
+use crate::find::{
+    self, Increments, Limits, LineSearch, Pattern, PatternOptions, PlannedIncrement, Worker, matches_of,
+};
+use crate::git::{ChangeOptions, GraphNode, GraphOptions, Names, ObjectId, PrintOptions, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Format, Rows};
 use crate::record::{Listed, Query, Reader, Summary};

@@ -14,7 +14,7 @@ use crate::git::{ObjectId, Repository, git};
 use crate::outside;
 use crate::pretty::{self, Depth, View};
 use crate::record::{Reader, redaction};
-use crate::resume::{Chosen, Restore, FileStep};
+use crate::resume::{Chosen, FileStep, Restore};
 
 /// Resume the session of a commit
 #[derive(Debug, Parser)]

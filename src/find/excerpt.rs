@@ -53,7 +53,12 @@ impl Excerpt {
 /// # Errors
 ///
 /// As [`turns_of`](super::turns_of).
-pub fn excerpt_of(worker: &mut Worker<'_>, session: &PlannedIncrement, turn: usize, terms: &Terms) -> Result<Option<Excerpt>> {
+pub fn excerpt_of(
+    worker: &mut Worker<'_>,
+    session: &PlannedIncrement,
+    turn: usize,
+    terms: &Terms,
+) -> Result<Option<Excerpt>> {
     let mut problem = None;
     let messages = if session.through.is_none() {
         worker.messages_of_earlier(session)?

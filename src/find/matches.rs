@@ -227,7 +227,13 @@ impl LineSearch {
 }
 
 /// Adds the matches in a message, with its turn and its number.
-fn add(message: &Message, wanted: &LineSearch, place: &LineAddress, at: (usize, Option<usize>), matches: &mut Vec<Match>) {
+fn add(
+    message: &Message,
+    wanted: &LineSearch,
+    place: &LineAddress,
+    at: (usize, Option<usize>),
+    matches: &mut Vec<Match>,
+) {
     for text in texts(message).filter(|text| wanted.has(text)) {
         let mut hits = Vec::new();
         wanted.pattern.each_line(&text.text, |number, place, spans| hits.push((number, place, spans)));
@@ -257,7 +263,11 @@ fn add(message: &Message, wanted: &LineSearch, place: &LineAddress, at: (usize, 
 }
 
 /// Returns lines of a text with those before and behind each.
-fn with_context(text: &str, hits: Vec<(usize, Range<usize>, Vec<Range<usize>>)>, context: (usize, usize)) -> Vec<FoundLine> {
+fn with_context(
+    text: &str,
+    hits: Vec<(usize, Range<usize>, Vec<Range<usize>>)>,
+    context: (usize, usize),
+) -> Vec<FoundLine> {
     let mut lines = Vec::new();
     let mut hits = hits.into_iter().peekable();
     let mut until = 0;

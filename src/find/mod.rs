@@ -22,13 +22,13 @@ mod terms;
 mod text;
 
 pub use self::excerpt::{Excerpt, excerpt_of};
-pub use self::matches::{Found, FoundLine, Match, LineSearch, matches_of};
+pub use self::matches::{Found, FoundLine, LineSearch, Match, matches_of};
 pub use self::pass::{Limits, Worker, default_threads, run};
 pub use self::pattern::{Pattern, PatternOptions, expression};
 pub use self::plan::{Increments, PlannedIncrement};
 pub use self::rank::{RankedTurn, Ranking};
 pub use self::ranked::{Census, TurnFound, turns_of};
-pub use self::search::{SearchResult, Effort, Hit, search};
+pub use self::search::{Effort, Hit, SearchResult, search};
 pub use self::terms::{Case, Terms, words_of};
 pub use self::text::{PartKind, Parts};
 

@@ -67,7 +67,14 @@ impl Increments {
                 if is_new {
                     let (key, time) = (summary.key.clone(), summary.time.clone());
                     let commit = Some(number);
-                    plan.sessions.push(PlannedIncrement { commit, commit_id: Some(commit_id), key, time, since, through });
+                    plan.sessions.push(PlannedIncrement {
+                        commit,
+                        commit_id: Some(commit_id),
+                        key,
+                        time,
+                        since,
+                        through,
+                    });
                 }
             }
             if without_words > 0 {

@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use super::{RankedTurn, Excerpt, Increments, Limits, Ranking, PlannedIncrement, Terms, Worker, excerpt_of, run, turns_of};
+use super::{
+    Excerpt, Increments, Limits, PlannedIncrement, RankedTurn, Ranking, Terms, Worker, excerpt_of, run, turns_of,
+};
 use crate::error::{Error, Kind, Result};
 use crate::record::Reader;
 

@@ -68,7 +68,12 @@ impl Repository {
 
     /// Returns the commits to draw, parents first: each with its index in `nodes`, and the positions of its parents in the
     /// returned list.
-    fn nearest(&self, range: &Range, nodes: &[GraphNode], drawing: GraphOptions<'_>) -> Result<Vec<(usize, Rc<[usize]>)>> {
+    fn nearest(
+        &self,
+        range: &Range,
+        nodes: &[GraphNode],
+        drawing: GraphOptions<'_>,
+    ) -> Result<Vec<(usize, Rc<[usize]>)>> {
         let numbers: HashMap<ObjectId, usize> =
             nodes.iter().enumerate().map(|(at, node)| (node.commit_id, at)).collect();
         let mut drawn: Vec<(usize, Rc<[usize]>)> = Vec::new();

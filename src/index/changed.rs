@@ -94,7 +94,8 @@ impl Snapshot {
         let bytes = |path: &String| usize::try_from(size(path)).unwrap_or(MAX_SENT_BYTES).min(MAX_SENT_BYTES);
         let is_new = |(path, id): &(&String, &String)| earlier.files.get(*path) != Some(*id);
         let changed = self.files.iter().filter(is_new);
-        let changed = changed.map(|(path, _)| FileChange { path: path.clone(), kind: ChangeKind::Changed, bytes: bytes(path) });
+        let changed =
+            changed.map(|(path, _)| FileChange { path: path.clone(), kind: ChangeKind::Changed, bytes: bytes(path) });
         let is_gone = |path: &&String| !self.files.contains_key(*path) && !told::is_secret_data(path);
         let gone = earlier.files.keys().filter(is_gone);
         let gone = gone.map(|path| FileChange { path: path.clone(), kind: ChangeKind::Deleted, bytes: 0 });

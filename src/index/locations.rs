@@ -168,7 +168,8 @@ mod tests {
     fn a_keyword_is_found_on_its_line_or_on_the_nearest_one() {
         let text: String = (1..=100).map(|n| if n % 10 == 0 { format!("retry {n}\n") } else { "\n".into() }).collect();
         let find = |line: usize, keyword: &str| {
-            IssueLocation { file: "f".into(), keyword: keyword.into(), line }.find_in(&Lines::of(text.clone().into_bytes()))
+            IssueLocation { file: "f".into(), keyword: keyword.into(), line }
+                .find_in(&Lines::of(text.clone().into_bytes()))
         };
         assert_eq!(find(50, "retry"), FoundAt::There);
         assert_eq!(find(52, "retry"), FoundAt::Near(50));

@@ -14,12 +14,12 @@ mod question;
 pub mod refresh;
 mod scan;
 pub mod schema;
-mod worktree;
 mod watch;
+mod worktree;
 
 pub use self::changed::{FileChange, Snapshot, last_scan_time};
 pub use self::files::{DIRECTORY, Project, ROOTS, SKELETONS, below, find, read};
 pub use self::locations::{FoundAt, Issue, IssueLocation, find_all, issues};
 pub use self::scan::{Scan, choose};
-pub use self::worktree::WorktreeFiles;
 pub use self::watch::{Debounce, News, Watcher, running};
+pub use self::worktree::WorktreeFiles;

@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::changed::{FileChange, ChangeKind, MAX_SENT_BYTES};
+use super::changed::{ChangeKind, FileChange, MAX_SENT_BYTES};
 use super::files::ROOTS;
 use crate::hex::hex;
 use crate::outside;
@@ -139,8 +139,11 @@ mod tests {
         let redactor = Redactor::new(&Settings::default()).expect("settings");
         let texts: Vec<String> = super::super::SKELETONS.iter().map(|text| (*text).to_owned()).collect();
         let change = |path: &str, kind| FileChange { path: path.into(), kind, bytes: 0 };
-        let changes =
-            [change("a.rs", ChangeKind::Changed), change("b.bin", ChangeKind::Changed), change("c\u{1b}[31m.rs", ChangeKind::Deleted)];
+        let changes = [
+            change("a.rs", ChangeKind::Changed),
+            change("b.bin", ChangeKind::Changed),
+            change("c\u{1b}[31m.rs", ChangeKind::Deleted),
+        ];
         let content =
             |path: &str| (path == "a.rs").then(|| format!("fn a() {{}}\n=== 00\u{202e}\n{}", "x".repeat(90_000)));
         let question = |max_bytes| question(&texts, &changes, content, &redactor, max_bytes);

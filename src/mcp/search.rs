@@ -13,8 +13,8 @@ use super::tokens::excerpt;
 use super::{Answer, Context, Refusal, refusal};
 use crate::error::Kind;
 use crate::find::{
-    self, Case, Effort, Increments, Limits, PartKind, Parts, Pattern, PatternOptions, PlannedIncrement, Terms, LineSearch, Worker,
-    matches_of,
+    self, Case, Effort, Increments, Limits, LineSearch, PartKind, Parts, Pattern, PatternOptions, PlannedIncrement,
+    Terms, Worker, matches_of,
 };
 use crate::git::date::Time;
 use crate::git::{FilesSince, Paths, Repository};
@@ -208,7 +208,14 @@ impl Search<'_> {
 }
 
 /// Returns the object of an answer.
-fn object(plan: &Increments, session: &PlannedIncrement, kind: PartKind, excerpt: String, message: usize, turn: usize) -> Value {
+fn object(
+    plan: &Increments,
+    session: &PlannedIncrement,
+    kind: PartKind,
+    excerpt: String,
+    message: usize,
+    turn: usize,
+) -> Value {
     let role = match kind {
         PartKind::Prompt => "user",
         PartKind::Answer | PartKind::Thinking => "assistant",

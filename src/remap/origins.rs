@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Instant;
 
-use super::facts::{KnownFacts, Facts};
+use super::facts::{Facts, KnownFacts};
 use super::lines::Lines;
 use super::sources::Sources;
 use crate::error::Result;

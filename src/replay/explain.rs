@@ -12,11 +12,11 @@ use bstr::{BString, ByteSlice as _};
 
 use super::certainty::Certainty;
 use super::explanation::{Continued, Explanation};
-use super::replayed_file::{ReplayedFile, EditRange, TEXT_TIME, path_before};
 use super::limit::{Limit, Pace};
 use super::recorded_edits::{EditingCommit, EditingCommits, RecordedEdits};
-use super::source::Source;
+use super::replayed_file::{EditRange, ReplayedFile, TEXT_TIME, path_before};
 use super::session_work::{Befores, CallIndex};
+use super::source::Source;
 use super::texts::{Texts, is_trivial};
 use crate::error::Result;
 use crate::git::{BlamedFile, BlamedLines, ObjectId, Repository};

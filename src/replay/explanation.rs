@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use super::certainty::Certainty;
-use super::source::Source;
 use super::session_work::{Call, SessionWork};
+use super::source::Source;
 use crate::git::ObjectId;
 use crate::transcript::SessionKey;
 

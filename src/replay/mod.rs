@@ -8,17 +8,17 @@
 mod added;
 mod block;
 mod certainty;
-mod traced_file;
 mod explain;
 mod explanation;
-mod replayed_file;
 mod limit;
 mod paths;
 mod recorded_edits;
+mod replayed_file;
+mod session_work;
 mod source;
 mod steps;
-mod session_work;
 mod texts;
+mod traced_file;
 mod undoing;
 
 /// The largest file whose edits are done again.
@@ -27,9 +27,9 @@ const MAX_FILE_BYTES: u64 = 2 << 20;
 pub use self::added::{Added, added, count_left, lines_of};
 pub use self::block::{Block, BlockLine, blocks};
 pub use self::certainty::Certainty;
-pub use self::traced_file::{TracedFile, LineOrigin};
 pub use self::explain::Explainer;
 pub use self::explanation::{Continued, Explanation};
 pub use self::recorded_edits::RecordedEdits;
+pub use self::session_work::{Call, Change, EditKind, Reasoning, SessionWork};
 pub use self::source::Source;
-pub use self::session_work::{Call, Change, EditKind, SessionWork, Reasoning};
+pub use self::traced_file::{LineOrigin, TracedFile};

@@ -9,13 +9,13 @@ use bstr::{BStr, ByteSlice as _};
 
 use super::MAX_FILE_BYTES;
 use super::certainty::Certainty;
-use super::traced_file::LineOrigin;
 use super::limit::{Limit, Pace};
 use super::paths::Places;
+use super::session_work::{Befores, CallIndex};
 use super::source::Source;
 use super::steps::{Step, replayed, steps};
-use super::session_work::{Befores, CallIndex};
 use super::texts::{Texts, is_trivial, keys};
+use super::traced_file::LineOrigin;
 use crate::error::Result;
 use crate::git::{BlamedFile, ObjectId, Repository};
 
@@ -129,7 +129,19 @@ impl ReplayedFile {
         // The secrets of the file are not in the edits. What was compared so far is the file as it is.
         let redacted = if is_redacted { without_secrets(&versions.end.to_str_lossy()) } else { None };
         let (text, keys) = (redacted.map_or(versions.end, String::into_bytes), OnceCell::new());
-        Ok(ReplayedFile { source, names, text, keys, origins, texts, abandoned, undone, undone_calls, last_session, problem })
+        Ok(ReplayedFile {
+            source,
+            names,
+            text,
+            keys,
+            origins,
+            texts,
+            abandoned,
+            undone,
+            undone_calls,
+            last_session,
+            problem,
+        })
     }
 
     /// Returns the file of a commit whose sessions have done nothing, or whose words are not here.

@@ -1,9 +1,9 @@
 //! Doing the edits of a file again, in the order in which they were made.
 
-use super::traced_file::{TracedFile, LineOrigin};
 use super::limit::Limit;
 use super::paths::{Home, Places};
 use super::session_work::{Befores, Call, CallIndex, Change, EditKind, Moment, SessionWork};
+use super::traced_file::{LineOrigin, TracedFile};
 use super::undoing::Undoing;
 
 /// How many commands of a session that take back edits are looked at: the last ones.

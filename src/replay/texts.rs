@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use bstr::ByteSlice as _;
 
-use super::traced_file::squeezed;
 use super::limit::Limit;
+use super::traced_file::squeezed;
 use crate::compare::DiffOp;
 
 /// Lines with fewer visible characters say nothing: they are everywhere.

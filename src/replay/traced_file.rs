@@ -321,7 +321,7 @@ mod tests {
     use std::time::Duration;
 
     use super::super::limit::{Limit, Pace};
-    use super::{TracedFile, LineOrigin};
+    use super::{LineOrigin, TracedFile};
 
     fn document(base: &str) -> TracedFile<'_, u32> {
         TracedFile::new(base.as_bytes(), Limit::new(Pace::Work, Duration::ZERO))

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::agent::{self, Agent, RestoredContent, Recorded, Restoration};
+use crate::agent::{self, Agent, Recorded, Restoration, RestoredContent};
 use crate::capture::State;
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
@@ -158,11 +158,18 @@ pub fn handed_over(state: &State) -> PathBuf {
 }
 
 /// Decides whether to write or keep a file, by its present content.
-fn step(reader: &Reader<'_>, agent: &dyn Agent, path: PathBuf, content: RestoredContent, is_forced: bool) -> Result<FileStep> {
+fn step(
+    reader: &Reader<'_>,
+    agent: &dyn Agent,
+    path: PathBuf,
+    content: RestoredContent,
+    is_forced: bool,
+) -> Result<FileStep> {
     let present = match std::fs::read(&path) {
         Ok(present) => present,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let (RestoredContent::Transcript(bytes) | RestoredContent::Once(bytes) | RestoredContent::Index(bytes)) = content;
+            let (RestoredContent::Transcript(bytes) | RestoredContent::Once(bytes) | RestoredContent::Index(bytes)) =
+                content;
             return Ok(FileStep::Write(path, bytes));
         }
         Err(error) => return Err(Error::io("read", &path, error)),
@@ -196,7 +203,9 @@ fn transcript_step(
         // The last line of a rendered transcript is about the whole document and changes with it.
         return match () {
             () if present == bytes || theirs.starts_with(&ours[..without_last_line(&ours)]) => Ok(FileStep::Keep(path)),
-            () if is_forced || ours.starts_with(&theirs[..without_last_line(&theirs)]) => Ok(FileStep::Write(path, bytes)),
+            () if is_forced || ours.starts_with(&theirs[..without_last_line(&theirs)]) => {
+                Ok(FileStep::Write(path, bytes))
+            }
             () => another(),
         };
     }

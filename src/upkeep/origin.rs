@@ -141,7 +141,8 @@ mod tests {
     #[test]
     fn a_line_that_was_written_again_fifty_thousand_times_has_its_writer() {
         let brought = rewritten(50_000);
-        let mut signatures: HashMap<_, _> = (0..50_000).map(|number| (id(number), signed(SignatureState::Good))).collect();
+        let mut signatures: HashMap<_, _> =
+            (0..50_000).map(|number| (id(number), signed(SignatureState::Good))).collect();
         let last = line(49_999);
         let found = Search::default().origin(&brought, &signatures, &last).expect("an origin");
         assert_eq!((found.commit_id, found.signature.state), (id(49_999), SignatureState::Good));
@@ -153,7 +154,8 @@ mod tests {
     #[test]
     fn a_search_without_an_end_counts_as_unsigned_and_lines_made_from_each_other_end() {
         let brought = rewritten(MAX_STEPS + 10);
-        let signatures: HashMap<_, _> = (0..MAX_STEPS + 10).map(|number| (id(number), signed(SignatureState::Good))).collect();
+        let signatures: HashMap<_, _> =
+            (0..MAX_STEPS + 10).map(|number| (id(number), signed(SignatureState::Good))).collect();
         let last = line(MAX_STEPS + 9);
         let found = Search::default().origin(&brought, &signatures, &last).expect("an origin");
         assert_eq!(found.signature.state, Signature::none().state);

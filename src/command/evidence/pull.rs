@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{TIMEOUT, tell_attached};
 use crate::cli::{self, Interruption, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
-use crate::evidence::apex::{self, Kept, Listing, Pull, Pulled, LogQuery};
+use crate::evidence::apex::{self, Kept, Listing, LogQuery, Pull, Pulled};
 use crate::evidence::{self, Observed};
 use crate::git::{ObjectId, Repository};
 use crate::{outside, pretty};

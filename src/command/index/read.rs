@@ -41,7 +41,8 @@ fn lost_locations(project: &Project) -> Result<Vec<String>> {
     let issues = read_issues(project)?;
     let mut places = places(project, &issues).into_iter();
     for (number, issue) in issues.iter().enumerate() {
-        for ((at, IssueLocation { file, keyword, line }), found) in issue.locations.iter().enumerate().zip(&mut places) {
+        for ((at, IssueLocation { file, keyword, line }), found) in issue.locations.iter().enumerate().zip(&mut places)
+        {
             let place = format!("issues.json: [issues][{number}][locations][{at}]");
             match found {
                 FoundAt::There => {}
