@@ -8,7 +8,7 @@ use bstr::ByteSlice as _;
 use super::call::{self, Act, TodoItem};
 use super::count;
 use super::depth::{Amount, Depth};
-use super::human::View;
+use super::view::View;
 use super::markdown::inert;
 use super::place::Directories;
 use super::printer::attachment;

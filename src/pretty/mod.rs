@@ -17,6 +17,7 @@ mod sub_agent;
 mod tasks;
 mod test_runs;
 mod told;
+mod view;
 
 // Commits in lists, and conversations for programs and for documents.
 mod document;
@@ -53,7 +54,7 @@ pub use self::document::{document_head, document_message, write_document, write_
 pub use self::evidence::{evidence_head, evidence_lines, evidence_object, write_evidence};
 pub use self::format::Format;
 pub use self::found::{FoundLayout, FoundPlace, found_object, hit_line, hit_object, write_found};
-pub use self::human::{TurnRange, View, write_commit, write_conversation};
+pub use self::human::{write_commit, write_conversation};
 pub use self::json::{
     branch_object, commit_object, listed_object, message_object, observed_object, write_conversation_object,
 };
@@ -67,6 +68,7 @@ pub use self::sub_agent::SubAgent;
 pub use self::tasks::Tasks;
 pub use self::test_runs::{has_passed, runs_checks};
 pub use self::told::{told_diff, told_difference, told_value, write_told, write_told_diff};
+pub use self::view::{TurnRange, View};
 pub use self::why::{WhyView, more_command, why_object, write_why};
 pub use self::why_format::{why_format, why_line};
 pub use self::why_markdown::why_markdown;

@@ -13,8 +13,9 @@ use super::super::place::Directories;
 use super::super::stats::short;
 use super::super::sub_agent::SubAgent;
 use super::super::tasks::Tasks;
+use super::super::count;
 use super::super::told::told_line;
-use super::super::{count, human};
+use super::super::view::uncalled;
 use super::call::Calls;
 use super::commit::Bar;
 use super::item::{Answers, tally};
@@ -252,7 +253,7 @@ impl<'p> Page<'p> {
                 self.contents.push(entry(bar));
             }
         }
-        for other in human::uncalled(conversation, part.sub_agents) {
+        for other in uncalled(conversation, part.sub_agents) {
             if self.shape.has_tools && self.shape.span != Span::Focused {
                 writer.write_sub_agent(self.out, other)?;
             }
