@@ -147,7 +147,7 @@ const WAYS: &[(&str, &str, &[&str])] = &[
         "pretty::html::words::markdown; maud escapes all else",
         &[
             "pretty/html/words.rs", // What the parser made of Markdown without HTML.
-            "pretty/html/page.rs",  // Our own style.
+            "pretty/html/head.rs",  // Our own style.
         ],
     ),
 ];

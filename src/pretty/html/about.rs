@@ -3,7 +3,7 @@
 use maud::html;
 
 use super::PageOptions;
-use super::page::document;
+use super::head::document;
 use crate::outside;
 
 /// The data of the page about the repository.

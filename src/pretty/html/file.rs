@@ -6,7 +6,8 @@ use bstr::ByteSlice as _;
 use maud::{Markup, html};
 
 use super::listing::{problems, subject};
-use super::page::{agent_name, document};
+use super::head::document;
+use super::page::agent_name;
 use super::words::beginning;
 use super::{PageOptions, address};
 use crate::git::date::Format;

@@ -3,7 +3,8 @@
 use maud::{Markup, html};
 
 use super::listing::{problems, search_form, subject};
-use super::page::{agent_name, document};
+use super::head::document;
+use super::page::agent_name;
 use super::turn::time_html;
 use super::{PageOptions, address};
 use crate::find::{Hit, Increments};

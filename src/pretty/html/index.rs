@@ -6,7 +6,8 @@ use bstr::ByteSlice as _;
 use maud::html;
 
 use super::PageOptions;
-use super::page::{agent_name, end, head, header};
+use super::head::{end, head, header};
+use super::page::agent_name;
 use super::spoken::{self, Spoken};
 use super::turn::time_html;
 use super::words::beginning;

@@ -6,7 +6,8 @@ use bstr::ByteSlice as _;
 use maud::{Markup, html};
 
 use super::super::stats::short;
-use super::page::{agent_name, document};
+use super::head::document;
+use super::page::agent_name;
 use super::turn::clock_html;
 use super::words::beginning;
 use super::{PageOptions, address};

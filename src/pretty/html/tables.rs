@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::page::document;
+use super::head::document;
 use super::turn::time_html;
 use super::{PageOptions, address};
 use crate::outside;
