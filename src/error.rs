@@ -4,10 +4,10 @@
 
 use std::fmt;
 
-/// What a caller may want to do about an error.
+/// The kinds of errors that callers tell apart.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
-    /// What was asked for does not exist.
+    /// The requested thing does not exist.
     Missing,
     /// The command line was wrong.
     Usage,
@@ -19,7 +19,7 @@ pub enum Kind {
     Corrupt,
     /// The repository uses a feature that this program does not know.
     Unsupported,
-    /// Whoever read our output has gone; there is nobody to tell.
+    /// The reader of our output has closed it; no message is printed.
     ReaderGone,
     /// Anything else; the message says what.
     Other,
@@ -76,7 +76,7 @@ impl Error {
         }
     }
 
-    /// Returns what kind of failure this is.
+    /// Returns the kind of the failure.
     pub fn kind(&self) -> Kind {
         self.kind
     }

@@ -166,8 +166,9 @@ pub enum Wording {
 /// The notices whose words come from our parsers. Transcripts do not contain these words.
 pub const OWN_NOTICES: &[&str] = &["conversation compacted", "interrupted by the user", "taken back"];
 
-/// Names of tags whose contents a parser joins to one text, with a space between them. A pattern with a space can match that
-/// text, but not the bytes of the line. A search for such a pattern therefore also parses lines with one of these names.
+/// Names of tags whose contents a parser joins to one text, with a space between them. A pattern with a space can match
+/// that text, but not the bytes of the line. A search for such a pattern therefore also parses lines with one of these
+/// names.
 pub const JOINED_MARKS: &[&str] = &["command-name", "bash-input"];
 
 /// A coding agent.
@@ -234,8 +235,8 @@ pub trait Agent: Sync {
         None
     }
 
-    /// Converts the bytes of a file for which [`Agent::is_rendered`] holds to lines. The first lines do not change while the
-    /// session grows.
+    /// Converts the bytes of a file for which [`Agent::is_rendered`] holds to lines. The first lines do not change
+    /// while the session grows.
     fn lines(&self, native: Vec<u8>) -> Vec<u8> {
         match self.list() {
             Some(list) => document::to_lines(&native, list),
@@ -251,13 +252,14 @@ pub trait Agent: Sync {
         }
     }
 
-    /// Returns the length of those lines of [`Agent::lines`] that later messages do not change: all lines, or all but the last.
+    /// Returns the length of those lines of [`Agent::lines`] that later messages do not change: all lines, or all but
+    /// the last.
     fn lines_that_stay(&self, lines: &[u8]) -> usize {
         document::lines_that_stay(lines, self.list().unwrap_or_default())
     }
 
-    /// Says whether transcripts can be documents or parts of databases, the last lines of which change in place while the session
-    /// grows.
+    /// Says whether transcripts can be documents or parts of databases, the last lines of which change in place while
+    /// the session grows.
     fn rewrites_last_lines(&self) -> bool {
         self.list().is_some()
     }
@@ -320,8 +322,8 @@ pub trait Agent: Sync {
     /// If only a whole transcript shows where its session ran, it is returned, too, and [`Agent::ran_in`] checks it.
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript>;
 
-    /// Says whether the session of a found transcript ran in `directory` or below it; `None` if the transcript does not show
-    /// that yet. Any other answer never changes.
+    /// Says whether the session of a found transcript ran in `directory` or below it; `None` if the transcript does not
+    /// show that yet. Any other answer never changes.
     fn ran_in(&self, transcript: &Path, directory: &Path) -> Option<bool> {
         let _ = (transcript, directory);
         Some(true)
@@ -346,7 +348,8 @@ pub trait Agent: Sync {
         None
     }
 
-    /// Returns the files and commands that resume a session in `directory`; `None` if the agent gives no session such an id.
+    /// Returns the files and commands that resume a session in `directory`; `None` if the agent gives no session such
+    /// an id.
     ///
     /// # Errors
     ///
@@ -392,7 +395,8 @@ pub trait Agent: Sync {
         &tool::NONE
     }
 
-    /// Returns how surely a payload comes from this agent, whichever agent the hook was `declared` for; `None` if it does not.
+    /// Returns how surely a payload comes from this agent, whichever agent the hook was `declared` for; `None` if it
+    /// does not.
     fn recognizes(&self, payload: &Payload, declared: &str) -> Option<Recognition> {
         let _ = (payload, declared);
         None

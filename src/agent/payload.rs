@@ -91,8 +91,8 @@ fn all(choose: fn(&'static Keys) -> &'static [&'static str]) -> impl Iterator<It
 impl Payload {
     /// Reads a payload; bytes that are no JSON object give an empty one.
     ///
-    /// Takes UTF-8 with or without a byte order mark, UTF-16 in both orders, raw control characters and halves of characters
-    /// in strings.
+    /// Takes UTF-8 with or without a byte order mark, UTF-16 in both orders, raw control characters and halves of
+    /// characters in strings.
     pub fn parse(bytes: &[u8]) -> Self {
         let text = decode(bytes);
         let value = json::parse(&text).or_else(|| json::parse(&escape_controls(&text)));

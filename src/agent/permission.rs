@@ -39,8 +39,8 @@ const MAX_BYTES: u64 = 256 << 10;
 /// How deep objects and lists in it may be nested.
 const MAX_DEPTH: usize = 64;
 
-/// Reads a file of JSON that anybody may have made, with or without comments; `None` also if it is no regular file, large, or
-/// deeply nested.
+/// Reads a file of JSON that anybody may have made, with or without comments; `None` also if it is no regular file,
+/// large, or deeply nested.
 pub fn read_small(path: &Path) -> Option<Value> {
     let text = private::read_open(private::open_no_link(path).ok()?, MAX_BYTES).ok()?;
     let nesting = text.iter().scan(0usize, |depth, byte| {

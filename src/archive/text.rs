@@ -76,8 +76,8 @@ impl Archive<'_> {
     ///
     /// # Errors
     ///
-    /// [`Kind::Missing`] if the repository lacks the segment, or if others have removed it; [`Kind::Corrupt`] if it does not
-    /// have that text.
+    /// [`Kind::Missing`] if the repository lacks the segment, or if others have removed it; [`Kind::Corrupt`] if it
+    /// does not have that text.
     pub fn text(&self, kind: &str, segment_id: ObjectId, sha256: &str, max_bytes: u64) -> Result<Vec<u8>> {
         let key = SessionKey::new(kind, sha256);
         let archive = self.only(&key);

@@ -48,8 +48,8 @@ impl Archive<'_> {
     /// Returns those of the [`added`](Archive::added) paths that no archive of ours would have: files that are no segments
     /// of the session in whose directory they are, and files beyond `MAX_CHAIN` in one directory.
     ///
-    /// Reads each segment. A segment of a newer version counts as one of the session; in a partial clone, where segments are
-    /// fetched when they are read, all do.
+    /// Reads each segment. A segment of a newer version counts as one of the session; in a partial clone, where
+    /// segments are fetched when they are read, all do.
     ///
     /// # Errors
     ///

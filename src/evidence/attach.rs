@@ -215,8 +215,8 @@ pub fn remove(
     Ok(was_there)
 }
 
-/// Returns the name of a file for a note: from the top of the working tree, or the last component of one that is elsewhere or has
-/// a very long path.
+/// Returns the name of a file for a note: from the top of the working tree, or the last component of one that is
+/// elsewhere or has a very long path.
 fn name(repo: &Repository, path: &Path) -> String {
     let top = repo.worktree().and_then(|top| top.canonicalize().ok());
     let whole = path.canonicalize().ok();

@@ -1,5 +1,5 @@
-//! Text of a server without the token that it was asked with: a server can repeat the header of a request, and no file, answer
-//! or message is to have the token.
+//! Text of a server without the token that it was asked with: a server can repeat the header of a request, and no file,
+//! answer or message is to have the token.
 
 use std::io::{self, Write};
 

@@ -1,11 +1,11 @@
 //! Searching recorded conversations: lines that match a pattern, and turns that have words.
 //!
-//! Read [`Increments`] for the increments that are searched, [`run`] for the threads that search them, [`matches_of`] for
-//! lines that match, and [`search()`] for turns. There is no index: segments are unpacked by several threads, `needles` finds
-//! the lines that can have a match, and only these are parsed.
+//! Read [`Increments`] for the increments that are searched, [`run`] for the threads that search them, [`matches_of`]
+//! for lines that match, and [`search()`] for turns. There is no index: segments are unpacked by several threads,
+//! `needles` finds the lines that can have a match, and only these are parsed.
 //!
-//! Words that another tool stored may have secrets in them. A line is redacted before it is matched, and whether it is looked
-//! at depends only on text outside its secrets, so that nobody can guess a secret by searching for it.
+//! Words that another tool stored may have secrets in them. A line is redacted before it is matched, and whether it is
+//! looked at depends only on text outside its secrets, so that nobody can guess a secret by searching for it.
 
 mod excerpt;
 mod literal;

@@ -82,8 +82,8 @@ struct Spent {
     sources: Vec<(ObjectId, u64)>,
 }
 
-/// What reading the increments of one commit cost, in the order of the plan. Each can be within its limit, and all together
-/// unpack to far too much.
+/// The cost of reading the increments of one commit, in the order of the plan. Each can be within its limit, and all
+/// together unpack to far too much.
 #[derive(Default)]
 struct Budget {
     commit: Option<usize>,
@@ -219,9 +219,10 @@ impl<T> Drop for StopIfPanicking<'_, T> {
     }
 }
 
-/// Works on all increments of a plan in several threads, and visits the results in the order of the plan, until `visit` breaks
-/// or the time is over. `work` gets the number of the increment in the plan. The results do not depend on the number of
-/// threads. Returns the problem of increments that were left out, because somebody made a small note of many words.
+/// Works on all increments of a plan in several threads, and visits the results in the order of the plan, until `visit`
+/// breaks or the time is over. `work` gets the number of the increment in the plan. The results do not depend on the
+/// number of threads. Returns the problem of increments that were left out, because somebody made a small note of many
+/// words.
 ///
 /// # Errors
 ///

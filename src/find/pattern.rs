@@ -108,8 +108,8 @@ impl Pattern {
         self.in_json.as_ref()
     }
 
-    /// Visits the lines of a text that match, each with its number, its place, and the places of its matches in it. Of a pattern
-    /// that may match across lines, only the line in which the first match begins.
+    /// Visits the lines of a text that match, each with its number, its place, and the places of its matches in it. Of
+    /// a pattern that may match across lines, only the line in which the first match begins.
     pub fn each_line(&self, text: &str, mut visit: impl FnMut(usize, Range<usize>, Vec<Range<usize>>)) {
         if self.is_across_lines {
             if let Some(found) = self.regex.find(text.as_bytes()) {

@@ -1,4 +1,4 @@
-//! What is searched: the increments of sessions, newest commit first.
+//! The increments that are searched, newest commit first.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;

@@ -13,8 +13,8 @@ use crate::record::readable;
 use crate::redact::Redactor;
 use crate::transcript::{Message, line_ends};
 
-/// A shorter piece costs as much as one of so many bytes: somebody can make thousands of records that each read thousands of
-/// pieces of a few bytes.
+/// A shorter piece costs as much as one of so many bytes: somebody can make thousands of records that each read
+/// thousands of pieces of a few bytes.
 const MIN_PIECE_BYTES: u64 = 1024;
 
 /// The place of an increment's words in the archive.

@@ -82,8 +82,8 @@ impl Terms {
     ///
     /// # Errors
     ///
-    /// [`Kind::Usage`] if there is no word to search for, or if a turn must have more than 64. Of a longer question, of which a
-    /// turn need not have all words, the first ones count.
+    /// [`Kind::Usage`] if there is no word to search for, or if a turn must have more than 64. Of a longer question, of
+    /// which a turn need not have all words, the first ones count.
     pub fn new(wanted: &[String], excluded: &[String], case: Case, min_share: f64) -> Result<Self> {
         let read = |all: &[String]| {
             let mut seen = HashSet::new();
@@ -127,8 +127,8 @@ impl Terms {
         self.wanted.len()
     }
 
-    /// Marks the words that may be in some lines, and those of which a line has one outside secrets, without the others being
-    /// read. A word that is too short to be looked for is marked.
+    /// Marks the words that may be in some lines, and those of which a line has one outside secrets, without the others
+    /// being read. A word that is too short to be looked for is marked.
     pub(super) fn look_outside_secrets(
         &self,
         bytes: &[u8],
@@ -152,8 +152,8 @@ impl Terms {
         }
     }
 
-    /// Says of each wanted word whether it may be in a part of a transcript, beyond those that `known` has. Of a word that is
-    /// nowhere in the transcript, as `anywhere` says, nothing is looked for.
+    /// Says of each wanted word whether it may be in a part of a transcript, beyond those that `known` has. Of a word
+    /// that is nowhere in the transcript, as `anywhere` says, nothing is looked for.
     pub(super) fn look(&self, text: &[u8], anywhere: &[bool], known: &mut [bool]) {
         for ((term, anywhere), known) in self.wanted.iter().zip(anywhere).zip(known) {
             let is_in = || *anywhere && term.needles.as_ref().is_none_or(|needles| needles.is_in(text));

@@ -23,8 +23,8 @@ pub struct AddedLines {
 }
 
 impl Repository {
-    /// Returns the lines that commits add, file by file. Changes of white space, blank lines, binary files and files with the
-    /// attribute `linguist-generated` are left out; of a commit with several parents there are none.
+    /// Returns the lines that commits add, file by file. Changes of white space, blank lines, binary files and files
+    /// with the attribute `linguist-generated` are left out; of a commit with several parents there are none.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl Repository {
     }
 }
 
-/// What was read of a patch so far.
+/// The state of reading a patch.
 #[derive(Default)]
 struct Reading {
     commit_id: Option<ObjectId>,

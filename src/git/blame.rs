@@ -124,8 +124,8 @@ impl Repository {
         (!is_configured && is_there()).then_some(IGNORED)
     }
 
-    /// Returns all that [`Repository::blame`] finds, and looks through the revisions that the project ignores if Git can read
-    /// them.
+    /// Returns all that [`Repository::blame`] finds, and looks through the revisions that the project ignores if Git
+    /// can read them.
     ///
     /// # Errors
     ///

@@ -88,7 +88,8 @@ impl Repository {
         Ok(told.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(BString::from).collect())
     }
 
-    /// Returns the files that paths stand for in the tree of a commit or in its change: pathspecs mean what they mean to Git.
+    /// Returns the files that paths stand for in the tree of a commit or in its change: pathspecs mean what they mean
+    /// to Git.
     ///
     /// # Errors
     ///

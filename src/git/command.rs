@@ -52,7 +52,7 @@ pub struct Git {
     is_watched: bool,
 }
 
-/// What a `git` command printed on stdout.
+/// The standard output of a `git` command.
 pub type Output = BString;
 
 /// Prepares `git <args>`; nothing runs before its `capture`.

@@ -1,5 +1,5 @@
-//! Answers of a scan that is not finished: the index is replaced as a whole or not at all, and no question that was answered is
-//! asked again.
+//! Answers of a scan that is not finished: the index is replaced as a whole or not at all, and no question that was
+//! answered is asked again.
 
 use serde::{Deserialize, Serialize};
 

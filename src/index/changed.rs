@@ -1,7 +1,7 @@
 //! Lists the files changed since the last scan and splits them into questions.
 //!
-//! Read [`Snapshot`]. Git says which files there are: tracked ones, and untracked ones that it does not ignore. Files that hold
-//! secrets by their names are left out: not even the name is sent.
+//! Read [`Snapshot`]. Git says which files there are: tracked ones, and untracked ones that it does not ignore. Files
+//! that hold secrets by their names are left out: not even the name is sent.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -25,7 +25,7 @@ pub const MAX_FILES: usize = 100;
 pub const MAX_SENT_BYTES: usize = 32_000;
 /// The largest file that is read. One that is larger has changed when its size or its time has; its content is not sent.
 const MAX_FILE_BYTES: u64 = 8 << 20;
-/// What a file costs beside its name and content.
+/// The cost of a file beside its name and content, in bytes.
 const HEAD_BYTES: usize = 60;
 
 /// The files of a project at one time: their ids, by their paths from the top.
@@ -48,7 +48,7 @@ pub enum ChangeKind {
 pub struct FileChange {
     /// Its path from the top of the project.
     pub path: String,
-    /// What became of it.
+    /// How it has changed.
     pub kind: ChangeKind,
     /// How much of it is sent at most, without its name.
     pub bytes: usize,
@@ -88,7 +88,7 @@ impl Snapshot {
         }
     }
 
-    /// Returns what has changed since another snapshot, by path.
+    /// Returns the changes since another snapshot, by path.
     pub fn changes_since(&self, earlier: &Self, project: &Project) -> Vec<FileChange> {
         let size = |path: &String| project.top().join(path).symlink_metadata().map_or(0, |metadata| metadata.len());
         let bytes = |path: &String| usize::try_from(size(path)).unwrap_or(MAX_SENT_BYTES).min(MAX_SENT_BYTES);

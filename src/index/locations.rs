@@ -19,7 +19,7 @@ const MAX_LINE_BYTES: usize = 4096;
 /// An issue of `issues.json`.
 #[derive(Clone, Debug)]
 pub struct Issue {
-    /// What it is about.
+    /// Its title.
     pub title: String,
     /// Its tags.
     pub tags: Vec<String>,

@@ -55,7 +55,7 @@ impl Lock {
         self.file.write_all(holder.as_bytes())
     }
 
-    /// Returns what the process that has a lock has written into its file; `None` if no process has it.
+    /// Returns the text that the holder of a lock has written into its file; `None` if no process holds it.
     pub fn holder(path: &Path) -> Option<String> {
         let mut file = open(path, false).ok()?;
         match file.try_lock_shared() {

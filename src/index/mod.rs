@@ -1,8 +1,8 @@
 //! The project's index: four JSON files in `.memo/index` that tell agents how a project is built. Made here, checked here,
 //! and kept up to date by an agent.
 //!
-//! Read [`Project`] first, then [`schema`] for the content of the files, [`Scan`] for how an agent is asked, and [`Watcher`]
-//! for when. The servers and commands read values of it by path.
+//! Read [`Project`] first, then [`schema`] for the content of the files, [`Scan`] for how an agent is asked, and
+//! [`Watcher`] for when. The servers and commands read values of it by path.
 
 mod aside;
 mod changed;

@@ -60,8 +60,8 @@ fn index(texts: &[String], redactor: &Redactor) -> String {
     ROOTS.iter().zip(texts).map(|(root, text)| format!("--- index {root}\n{}\n", file(text))).collect()
 }
 
-/// Returns the question about some changes, in at most `max_bytes`, without secrets; and how many of the changes it tells, one
-/// at least. `None` if the index leaves too little room.
+/// Returns the question about some changes, in at most `max_bytes`, without secrets; and how many of the changes it
+/// tells, one at least. `None` if the index leaves too little room.
 ///
 /// `content` returns the text of a file, or `None` if it is not sent. All data stands between two marks that it cannot
 /// contain, without control characters.

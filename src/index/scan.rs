@@ -55,7 +55,7 @@ pub struct Scan<'p> {
     ask: &'static Ask,
     /// The files of the index as they are; of one that is absent what it would be when made.
     texts: Vec<String>,
-    /// The same with the answers that a scan which failed has put aside.
+    /// The files with the answers that a failed scan has put aside.
     begun: Vec<String>,
     /// The files of the project when the index was last brought up to date, and now.
     earlier: Snapshot,
@@ -98,7 +98,7 @@ impl<'p> Scan<'p> {
         self.changes.is_empty() && self.begun == self.texts
     }
 
-    /// Returns what has changed.
+    /// Returns the changes.
     pub fn changes(&self) -> &[FileChange] {
         &self.changes
     }
@@ -108,15 +108,16 @@ impl<'p> Scan<'p> {
         changed::parts(&self.changes, self.room).len()
     }
 
-    /// Returns how many bytes of the project and of the index are sent at most, if each question is answered at once and the
-    /// index does not grow.
+    /// Returns how many bytes of the project and of the index are sent at most, if each question is answered at once
+    /// and the index does not grow.
     pub fn bytes(&self) -> u64 {
         let index: usize = self.begun.iter().map(String::len).sum();
         (index * self.questions() + self.changes.iter().map(FileChange::cost).sum::<usize>()) as u64
     }
 
-    /// Asks the agent about all changes, and puts the index in place that it answers with. `limit` is for one answer; `tell`
-    /// learns how many questions are answered, and of how many. Returns the names of the files that have changed.
+    /// Asks the agent about all changes, and puts the index in place that it answers with. `limit` is for one answer;
+    /// `tell` learns how many questions are answered, and of how many. Returns the names of the files that have
+    /// changed.
     ///
     /// # Errors
     ///
@@ -213,7 +214,7 @@ fn texts(project: &Project) -> Result<Vec<String>> {
     ROOTS.iter().zip(SKELETONS).map(text).collect()
 }
 
-/// Returns what stands in the only fenced block of an answer; `None` if it has none or several.
+/// Returns the text in the only fenced block of an answer; `None` if it has none or several.
 fn fenced(answer: &str) -> Option<&str> {
     let parts: Vec<&str> = answer.split("```").collect();
     let [_, block, _] = parts.as_slice() else { return None };

@@ -41,7 +41,7 @@ const SHAPES: [Schema; 4] = [
 /// Checks the text of a file of the index, and returns what is wrong with it: `<file>.json: <reason>`, where the reason
 /// begins with the path into the value. `text` may also be the reason why there is none.
 ///
-/// The text is read as where values of it are read by path, so that what is valid can be read.
+/// The text is parsed by the code that also reads values by path, so that a valid file can be read.
 pub fn check(root: &str, text: Result<&str, &str>) -> Vec<String> {
     let tell = |reason: String| vec![format!("{root}.json: {reason}")];
     let text = match text {

@@ -64,7 +64,7 @@ impl Debounce {
     }
 }
 
-/// What the watcher waits for.
+/// An event that the watcher waits for.
 enum Happened {
     /// The system tells of files.
     Files(notify::Result<notify::Event>),
@@ -100,8 +100,8 @@ impl<'p> Watcher<'p> {
     ///
     /// # Errors
     ///
-    /// [`Kind::Busy`](crate::error::Kind::Busy) if another watcher runs on the project; another kind if there is no index or
-    /// files cannot be watched.
+    /// [`Kind::Busy`](crate::error::Kind::Busy) if another watcher runs on the project; another kind if there is no
+    /// index or files cannot be watched.
     pub fn new(repo: &'p Repository, project: &'p Project, debounce: Debounce) -> Result<Self> {
         project.require()?;
         let busy = "another watcher is already running on this directory";
@@ -259,7 +259,8 @@ impl<'p> Watcher<'p> {
         }
     }
 
-    /// Says whether files in a directory can be files of the project: not those of Git, of the index, of another repository.
+    /// Says whether files in a directory can be files of the project: not those of Git, of the index, of another
+    /// repository.
     fn is_ours(&self, directory: &Path) -> bool {
         let is_git = directory.file_name().is_some_and(|name| name == ".git");
         directory == self.project.top()

@@ -1,5 +1,5 @@
-//! Noticing that files of the working tree change while an agent is asked. An agent that has tools can write wherever its user
-//! can; nothing here prevents that.
+//! Noticing that files of the working tree change while an agent is asked. An agent that has tools can write wherever
+//! its user can; nothing here prevents that.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;

@@ -68,7 +68,7 @@ fn capabilities() -> ServerCapabilities {
     }
 }
 
-/// Says whether an editor shows Markdown, as its `initialize` tells. All else of what it can do is of no interest.
+/// Says whether an editor shows Markdown, as its `initialize` tells. Its other capabilities do not matter.
 fn takes_markdown(params: &Value) -> bool {
     let formats = params.pointer("/capabilities/textDocument/hover/contentFormat").and_then(Value::as_array);
     formats.is_some_and(|formats| formats.contains(&json!(MarkupKind::Markdown)))

@@ -151,7 +151,7 @@ fn refusal(error: &Error) -> Refusal {
 struct Answer {
     /// The value that the tool promises, for clients that show text.
     text: Value,
-    /// The same with an object at its root, and what else belongs to it.
+    /// The value with an object at its root, and further members that belong to it.
     structured: Value,
 }
 

@@ -46,7 +46,7 @@ pub fn invalid_cursor(cursor: &str) -> ErrorData {
     invalid(format!("invalid cursor: {}", quoted(cursor)))
 }
 
-/// A prompt: its name, title, description, and its one argument with what that is.
+/// A prompt: its name, title, description, its one argument, and the description of that.
 const PROMPTS: &[(&str, &str, &str, &str, &str)] = &[
     (
         "explain_commit",

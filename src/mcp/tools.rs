@@ -35,7 +35,7 @@ pub struct Tool {
     pub name: &'static str,
     pub word: Word,
     pub title: &'static str,
-    /// What it does, when to use it, and what it returns.
+    /// Its purpose, when to use it, and its answer.
     pub description: &'static str,
     pub input: fn() -> Value,
     pub output: fn() -> Value,

@@ -82,7 +82,7 @@ struct Source {
     tip: Tip,
 }
 
-/// What a migration would do.
+/// The plan of a migration.
 #[derive(Debug, Default)]
 pub struct Migration {
     /// The sessions to migrate.

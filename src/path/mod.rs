@@ -40,7 +40,7 @@ impl Segment {
 ///
 /// # Errors
 ///
-/// What is wrong with the path, and at which byte.
+/// The reason and the byte at which the path is wrong.
 pub fn parse(path: &str, revision_roots: &[&str]) -> Result<Vec<Segment>, String> {
     if path.is_empty() {
         return Err("empty path".into());

@@ -2,7 +2,8 @@
 
 use bstr::ByteSlice as _;
 
-/// Returns the tokens of a JSON text: strings, brackets, commas, colons and what else is not whitespace. Any text has some.
+/// Returns the tokens of a JSON text: strings, brackets, commas, colons and other runs without whitespace. The text
+/// need not be valid.
 pub fn tokens(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! What `git shiftlog blame` prints: Git's columns with ours, and Git's machine formats with our header lines.
+//! The output of `git shiftlog blame`: Git's columns with ours, and Git's machine formats with our header lines.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -114,7 +114,7 @@ pub fn write_machine(
     Ok(())
 }
 
-/// Writes a line of Git's as it is, and for a terminal without what that would act on.
+/// Writes a line of Git's as it is; for a terminal, without control characters.
 fn write_bytes(out: &mut dyn Write, line: &BStr, end: char, is_screen: bool) -> io::Result<()> {
     match is_screen {
         true => out.write_all(outside::text(&line.to_str_lossy()).as_bytes())?,
@@ -138,7 +138,7 @@ pub struct BlameColumns {
     pub has_names: bool,
     /// Whether the numbers that lines have in their commits are shown.
     pub has_numbers: bool,
-    /// What ends a line.
+    /// The end of a line.
     pub end: char,
 }
 

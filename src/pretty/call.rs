@@ -66,8 +66,8 @@ pub struct Question<'c> {
 /// The words before the length of an answer whose call is in an earlier record.
 pub const EARLIER_ANSWER: &str = "answer to an earlier call: ";
 
-/// Says whether an answer without a known call belongs to a call in an earlier record. With the call, the name of its tool is
-/// missing: the answer may be a file that was read. A single line is not worth a mark in its place.
+/// Says whether an answer without a known call belongs to a call in an earlier record. With the call, the name of its
+/// tool is missing: the answer may be a file that was read. A single line is not worth a mark in its place.
 pub fn is_of_earlier_call(result: &ToolResult) -> bool {
     !result.call_id.is_empty()
 }

@@ -17,7 +17,8 @@ pub fn lines(edit: &Edit) -> Vec<String> {
     hunks(edit, CONTEXT).into_iter().flatten().flat_map(of_line).collect()
 }
 
-/// Returns the hunks of an edit, with so many lines of context: lines with `+`, `-` or a space as their sign, without what a terminal would act on.
+/// Returns the hunks of an edit, with so many lines of context: lines with `+`, `-` or a space as their sign, without
+/// what a terminal would act on.
 pub fn hunks(edit: &Edit, context: usize) -> Vec<Vec<(char, String)>> {
     let (old, new) = (edit.old.as_deref().unwrap_or_default(), edit.new.as_deref().unwrap_or_default());
     let clean = |lines: Vec<(char, &str)>| lines.into_iter().map(|(sign, line)| (sign, outside::text(line))).collect();

@@ -1,4 +1,4 @@
-//! What `show` and `log` print for people. May change at any time.
+//! The output of `show` and `log` for people. May change at any time.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! What recorded work has used: a table, a chart, JSON, and values separated by commas.
+//! Tokens and costs of recorded work: a table, a chart, JSON, and values separated by commas.
 
 use std::io::{self, Write};
 

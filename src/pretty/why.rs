@@ -1,4 +1,4 @@
-//! What `git shiftlog why` prints of lines that one call wrote: for people, and as JSON.
+//! The output of `git shiftlog why` for lines that one call wrote: for people, and as JSON.
 
 use std::borrow::Cow;
 use std::io::{self, Write};

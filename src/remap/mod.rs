@@ -1,7 +1,8 @@
 //! Copying records to rewritten commits, where history was rewritten without running our hook.
 //!
-//! Read [`remap`], then `Mapper::find` in `origins`. A commit without a record gets the records, and the evidence, of the commits
-//! that make the same change. If several such commits have different records, that is reported and nothing is copied.
+//! Read [`remap`], then `Mapper::find` in `origins`. A commit without a record gets the records, and the evidence, of
+//! the commits that make the same change. If several such commits have different records, that is reported and nothing
+//! is copied.
 
 mod candidates;
 mod facts;
@@ -56,8 +57,8 @@ pub fn remap_new(repo: &Repository, notes_ref: &str, scope: &Scope) -> Result<Re
 
 /// Copies records to the commits of a scope, in the notes under `notes_ref`.
 ///
-/// If no ref has moved since the last run, reads only refs. Otherwise walks history back to the oldest commit with a record.
-/// The changed paths of each commit are computed once and kept in a file.
+/// If no ref has moved since the last run, reads only refs. Otherwise walks history back to the oldest commit with a
+/// record. The changed paths of each commit are computed once and kept in a file.
 ///
 /// # Errors
 ///
@@ -127,8 +128,8 @@ pub fn remap(
     Ok(remapped)
 }
 
-/// Copies records to one commit that has none, as [`remap`] would. For readers of a commit that Git, a forge or an editor has
-/// rewritten without running a hook.
+/// Copies records to one commit that has none, as [`remap`] would. For readers of a commit that Git, a forge or an
+/// editor has rewritten without running a hook.
 ///
 /// The changed paths of other commits are kept, so that a run that hits `deadline` succeeds when it is repeated.
 ///

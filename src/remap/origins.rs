@@ -39,11 +39,12 @@ pub struct Mapper<'a, 'r> {
     trees: Vec<ObjectId>,
     /// All commits with a note; listed when first needed.
     pub(super) noted: Option<HashMap<ObjectId, Vec<ObjectId>>>,
-    /// The commits with new notes; `None` if that is unknown. Commits that were examined before can only have these sources.
+    /// The commits with new notes; `None` if that is unknown. Commits that were examined before can only have these
+    /// sources.
     pub(super) new_notes: Option<BTreeSet<ObjectId>>,
     /// Commits with records.
     pub(super) sources: Sources,
-    /// The heads of branches, which may be ends of what was squashed.
+    /// The heads of branches by their changed paths: they may be tips of squashed ranges.
     pub(super) ends: Sources,
     /// The history of all heads; read when a merge base is first asked for.
     pub(super) lines: Option<Lines>,
@@ -53,7 +54,7 @@ pub struct Mapper<'a, 'r> {
     pub(super) map: HashMap<ObjectId, Vec<ObjectId>>,
     /// Whether `git filter-branch` has left the heads that it rewrote.
     is_filtered: bool,
-    /// The heads of branches, which may be ends of what was squashed.
+    /// The heads of branches.
     pub(super) heads: Vec<ObjectId>,
     /// The records copied in this run.
     pub taken: BTreeMap<ObjectId, Note>,
@@ -161,8 +162,8 @@ impl<'a, 'r> Mapper<'a, 'r> {
         Ok(self.note(commit_id)?.is_some_and(|note| note.has_conversation()))
     }
 
-    /// Returns the records of some commits, as lines; for comparing. Of commits without records, their evidence: where there
-    /// are records, they say which commits belong together.
+    /// Returns the records of some commits, as lines; for comparing. Of commits without records, their evidence: where
+    /// there are records, they say which commits belong together.
     pub(super) fn records(&self, commit_ids: &[ObjectId]) -> Result<BTreeSet<Vec<u8>>> {
         let (mut records, mut observed) = (BTreeSet::new(), BTreeSet::new());
         for commit_id in commit_ids {
@@ -341,8 +342,8 @@ impl<'a, 'r> Mapper<'a, 'r> {
         one.is_some() && one == self.repo.patch_id(before[1], after[1]).unwrap_or_default()
     }
 
-    /// Chooses between possible sources. Sources with the same records count as one, and one that has all records of another
-    /// replaces it.
+    /// Chooses between possible sources. Sources with the same records count as one, and one that has all records of
+    /// another replaces it.
     fn choose(&mut self, facts: &Facts, ranges: Vec<Vec<ObjectId>>) -> Result<SourceCommits> {
         let mut distinct: Vec<(Vec<ObjectId>, BTreeSet<Vec<u8>>)> = Vec::new();
         for range in ranges {

@@ -80,8 +80,8 @@ impl Mapper<'_, '_> {
         *self.between.entry([before, after]).or_insert_with(find) == facts.paths
     }
 
-    /// Returns commits that may be the tip of a squashed range, the likeliest first: named in the message, heads of branches,
-    /// and commits with records that change no other paths.
+    /// Returns commits that may be the tip of a squashed range, the likeliest first: named in the message, heads of
+    /// branches, and commits with records that change no other paths.
     fn tips(&mut self, commit: &Commit, facts: &Facts) -> Vec<ObjectId> {
         let named = commit.message.lines().filter_map(|line| {
             let hex = line.trim().strip_prefix(b"commit ")?;

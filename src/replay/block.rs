@@ -61,8 +61,8 @@ pub fn blocks(explained: &[(BlamedLines, Vec<Explanation>)]) -> Vec<Block> {
 }
 
 impl Block {
-    /// Returns the edits of the call that have some of the lines, each with those lines, in the order of the call. A line that
-    /// several edits have is with the one that has most of the lines.
+    /// Returns the edits of the call that have some of the lines, each with those lines, in the order of the call. A
+    /// line that several edits have is with the one that has most of the lines.
     pub fn changes(&self) -> Vec<(&Change, Vec<&BlockLine>)> {
         let Some(call) = self.found.call() else { return Vec::new() };
         let lines_of = |change: &Change| keys(change.edit.new.as_deref().unwrap_or_default().as_bytes());

@@ -1,6 +1,7 @@
 //! How sure it is that an edit wrote a line.
 
-/// What ties a line to a session, the strongest first. What nobody recorded is "not recorded", whoever wrote it.
+/// The tie between a line and a session, the strongest first. A line without a record is "not recorded", whoever wrote
+/// it.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Certainty {
     /// Doing the edits again leaves the line where it is.

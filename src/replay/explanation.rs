@@ -85,7 +85,8 @@ impl Explanation {
         (self.call().is_some() && self.own_prompt().is_none()).then_some(session)
     }
 
-    /// Returns the session and the number of its turn that led to the line. For a sub-agent those of the session that sent it.
+    /// Returns the session and the number of its turn that led to the line. For a sub-agent those of the session that
+    /// sent it.
     pub fn turn(&self) -> Option<(SessionKey, usize)> {
         let (work, call) = (self.work()?, self.call()?);
         if work.key.parent_id().is_none() {

@@ -1,9 +1,9 @@
 //! Which edit of a session wrote a line of a file.
 //!
-//! Read [`Explainer`]. It takes lines that `git blame` gives to a commit, does the edits of the commit's sessions again on
-//! the file as it was before ([`TracedFile`]), and each line remembers the edit that wrote it. Comparing texts is the second
-//! choice, and is called that: it cannot tell which of several edits with the same line it was. Lines that no record of their
-//! commit explains are looked for in the records of others.
+//! Read [`Explainer`]. It takes lines that `git blame` gives to a commit, does the edits of the commit's sessions again
+//! on the file as it was before ([`TracedFile`]), and each line remembers the edit that wrote it. Comparing texts is
+//! the second choice, and is called that: it cannot tell which of several edits with the same line it was. Lines that
+//! no record of their commit explains are looked for in the records of others.
 
 mod added;
 mod block;

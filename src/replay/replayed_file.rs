@@ -55,7 +55,7 @@ pub(super) struct ReplayedFile {
     text: Vec<u8>,
     /// The lines of the file without white space. Only lines that doing the edits again does not explain need them.
     keys: OnceCell<Vec<Vec<u8>>>,
-    /// What wrote each line; empty if the edits were not done again.
+    /// The origin of each line; empty if the edits were not done again.
     origins: Vec<LineOrigin<CallIndex>>,
     texts: Texts<CallIndex>,
     /// The texts of calls whose branch of the conversation was taken back, and of calls that were interrupted.

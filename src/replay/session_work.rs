@@ -1,4 +1,4 @@
-//! What a recorded session did to files: its edits and commands in order, each with the words around it.
+//! The work of a session on files: its edits and commands in order, each with the words around it.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;

@@ -32,8 +32,9 @@ pub struct Source {
 }
 
 impl Source {
-    /// Reads the sessions of a commit, whose note is in one of the `trees`: what it recorded, or with `is_whole` all of them up
-    /// to the commit. Also returns files as edits have found them, of those that are called by one of the `names`.
+    /// Reads the sessions of a commit, whose note is in one of the `trees`: what it recorded, or with `is_whole` all of
+    /// them up to the commit. Also returns files as edits have found them, of those that are called by one of the
+    /// `names`.
     ///
     /// # Errors
     ///
@@ -104,8 +105,8 @@ impl Source {
     }
 }
 
-/// Returns the files with some names as the edits of a session have found them, from the words that it was read from. An edit
-/// that writes such a file whole gets the text that it replaces.
+/// Returns the files with some names as the edits of a session have found them, from the words that it was read from.
+/// An edit that writes such a file whole gets the text that it replaces.
 fn befores_of(at: usize, work: &mut SessionWork, words: &[u8], names: [&str; 2]) -> Befores {
     let Some(agent) = agent::find(&work.key.agent) else { return Befores::new() };
     let is_named = |change: &Change| change.edit.path.rsplit('/').next().is_some_and(|name| names.contains(&name));

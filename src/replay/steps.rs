@@ -26,14 +26,14 @@ pub struct Step<'t> {
     pub is_undone: bool,
 }
 
-/// What happens to a file.
+/// An event in the history of a file.
 enum Event<'t> {
     Edit(Step<'t>),
     Undo(Undoing),
 }
 
-/// Returns the edits of some paths over all sessions, in the order of time; those of one session stay in their order. What was
-/// done after `until`, in seconds since the epoch, is left out, as far as its time is known.
+/// Returns the edits of some paths over all sessions, in the order of time; those of one session stay in their order.
+/// What was done after `until`, in seconds since the epoch, is left out, as far as its time is known.
 pub fn steps<'t>(
     sessions: &'t [SessionWork],
     places: &Places<'_>,
@@ -85,7 +85,7 @@ pub fn steps<'t>(
     steps
 }
 
-/// Returns what the commands of a session take back, each with the number of calls before it and its time.
+/// Returns the undoings by the commands of a session, each with the number of calls before it and its time.
 fn undoings(work: &SessionWork) -> Vec<(usize, Option<Moment>, Undoing)> {
     // Of several commands, another one may have failed.
     let is_done = |call: &&Call| {

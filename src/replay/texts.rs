@@ -43,8 +43,8 @@ impl<E: Copy + Eq> Texts<E> {
         }
     }
 
-    /// Returns the edit that has the line at a position, and where the line stands in it: the only edit, or the only one that
-    /// also has a line next to it in its place. `lines` are without white space.
+    /// Returns the edit that has the line at a position, and where the line stands in it: the only edit, or the only
+    /// one that also has a line next to it in its place. `lines` are without white space.
     pub fn find(&self, lines: &[Vec<u8>], at: usize) -> Option<(E, usize)> {
         if is_trivial(&lines[at]) {
             return None;
@@ -53,8 +53,8 @@ impl<E: Copy + Eq> Texts<E> {
         only(places.iter()).or_else(|| self.find_run(lines, at))
     }
 
-    /// Returns the only edit that has the line at a position and a line next to it in its place, and where the line stands in
-    /// it.
+    /// Returns the only edit that has the line at a position and a line next to it in its place, and where the line
+    /// stands in it.
     pub fn find_run(&self, lines: &[Vec<u8>], at: usize) -> Option<(E, usize)> {
         if is_trivial(&lines[at]) {
             return None;

@@ -96,8 +96,9 @@ impl<'t, E: Copy> TracedFile<'t, E> {
         start.is_some()
     }
 
-    /// Does an edit of a patch that says where `old` stands: `under` is a line above it, or the numbers of the first lines in
-    /// the file before and after, as in a unified diff. If that place is not found, as [`TracedFile::replace`].
+    /// Does an edit of a patch that says where `old` stands: `under` is a line above it, or the numbers of the first
+    /// lines in the file before and after, as in a unified diff. If that place is not found, as
+    /// [`TracedFile::replace`].
     pub fn replace_under(&mut self, under: &str, old: &[u8], new: &[u8], edit: E) -> bool {
         let plain = with_plain_ends(old);
         let places = if old.is_empty() { Vec::new() } else { self.places_of(&plain, true) };
@@ -262,7 +263,7 @@ impl<'t, E: Copy> TracedFile<'t, E> {
         self.write_by(lines, text, origin, without_end);
     }
 
-    /// Does the same; `key` makes of a line what is compared.
+    /// Writes a text as [`TracedFile::write`] does; lines are compared by their `key`.
     fn write_by(&mut self, lines: Range<usize>, text: &[u8], origin: LineOrigin<E>, key: Key) {
         let text = with_plain_ends(text);
         let new: Vec<&[u8]> = text.lines_with_terminator().collect();

@@ -12,7 +12,7 @@ use crate::outside;
 use crate::record::{Conversation, Reader, redaction};
 use crate::transcript::{SessionKey, complete_lines, without_last_line};
 
-/// What to do with one file of the agent.
+/// The decision about one file of the agent.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum FileStep {
     /// Write the file: it does not exist, or has a prefix of the recorded transcript.

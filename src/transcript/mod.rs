@@ -40,7 +40,7 @@ pub enum Role {
 pub struct Message {
     /// Who speaks.
     pub role: Role,
-    /// What is said, in order.
+    /// The parts, in order.
     pub parts: Vec<Part>,
     /// When, in seconds since the epoch.
     pub time: Option<i64>,
@@ -107,7 +107,7 @@ impl Message {
 pub enum Part {
     /// Words, in Markdown as a rule.
     Text(String),
-    /// What the model thought before it answered.
+    /// The model's thinking before an answer.
     Thinking(String),
     /// A tool that the agent called.
     ToolCall(ToolCall),

@@ -42,7 +42,8 @@ impl SessionKey {
         (key.file_name() == name).then_some(key)
     }
 
-    /// Returns the session that the name `<agent>/<id>` stands for, as this type is displayed; `None` if it is no such name.
+    /// Returns the session that the name `<agent>/<id>` stands for, as this type is displayed; `None` if it is no such
+    /// name.
     pub fn of_name(name: &str) -> Option<Self> {
         let (agent, id) = name.split_once('/')?;
         let key = SessionKey { agent: decoded(agent)?, id: decoded(id)? };

@@ -49,8 +49,8 @@ pub struct Before {
     pub time: Option<i64>,
 }
 
-/// Answers at the end of a stretch, the last one last: their ids, and the tokens that each has used so far. Such an answer may
-/// go on in the next stretch, as when a commit is made between two of its tool calls.
+/// Answers at the end of a stretch, the last one last: their ids, and the tokens that each has used so far. Such an
+/// answer may go on in the next stretch, as when a commit is made between two of its tool calls.
 pub type LastAnswers = Vec<(String, Tokens)>;
 
 /// A longer gap between two messages is a pause.

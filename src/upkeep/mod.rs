@@ -1,7 +1,7 @@
 //! Checking and repairing our data, and verifying records.
 //!
-//! Read [`fsck::check`], then [`repair::repair`], which repairs what a check has found. [`verify::verify`] stands alone: it says
-//! who wrote and signed a record.
+//! Read [`fsck::check`], then [`repair::repair`], which repairs what a check has found. [`verify::verify`] stands
+//! alone: it says who wrote and signed a record.
 
 mod damage;
 pub mod fsck;

@@ -185,8 +185,8 @@ struct History<'r> {
 }
 
 impl<'r> History<'r> {
-    /// Reads the history of the notes of the wanted commits: first back to where none of them had a note, which is enough if
-    /// the writers' signatures are good. The writers of other lines are looked for in the whole history.
+    /// Reads the history of the notes of the wanted commits: first back to where none of them had a note, which is
+    /// enough if the writers' signatures are good. The writers of other lines are looked for in the whole history.
     fn read(repo: &'r Repository, tip: &Tip, wanted: &BTreeSet<ObjectId>) -> Result<Self> {
         let (brought, bringers, signatures) = Default::default();
         let mut history = History { repo, brought, bringers, signatures };

@@ -1,7 +1,7 @@
 //! Asking an agent one question without a terminal: starting it so that it only answers, and reading the answer.
 //!
-//! Read [`Ask::answer`]. Each agent's file has its own [`Ask`], whose arguments turn off hooks, tools and stored sessions as
-//! far as the agent has options for that. It also runs in an empty directory, without Git's variables.
+//! Read [`Ask::answer`]. Each agent's file has its own [`Ask`], whose arguments turn off hooks, tools and stored
+//! sessions as far as the agent has options for that. It also runs in an empty directory, without Git's variables.
 
 mod process;
 

@@ -43,7 +43,7 @@ pub fn run(
     Ok(Ended { status, stdout: text(&mut stdout, 0), stderr })
 }
 
-/// Returns what runs an agent in a process group: that of its guard, or 0 for one of its own.
+/// Returns the command that runs an agent in the process group of its guard, or for 0 in one of its own.
 fn command(program: &Path, words: &[String], directory: &Path, group: i32) -> Command {
     let mut command = Command::new(program);
     command.args(words).current_dir(directory).env("PWD", directory).env_remove("OLDPWD");

@@ -3,8 +3,9 @@
 
 use crate::transcript::Part;
 
-/// The commands of Claude Code that ask the model nothing, from <https://code.claude.com/docs/en/commands>. Without arguments
-/// they are no prompts. Commands such as `/init` and `/review` are not among them: they are prompts that come with it.
+/// The commands of Claude Code that ask the model nothing, from <https://code.claude.com/docs/en/commands>. Without
+/// arguments they are no prompts. Commands such as `/init` and `/review` are not among them: they are prompts that come
+/// with it.
 const BUILT_IN: &[&str] = &[
     "/add-dir",
     "/agents",

@@ -199,7 +199,7 @@ fn prompt(data: &Value<'_>) -> Vec<Part> {
     words.map(Part::Text).into_iter().chain(given.map(|kind| Part::Attachment(kind.into()))).collect()
 }
 
-/// Returns what a tool answered, and whether it failed.
+/// Returns a tool's answer, and whether the tool failed.
 fn answer(data: &Value<'_>) -> (String, bool) {
     const TEXT: &[&str] = &["content", "text_result_for_llm", "textResultForLlm", "detailedContent", "message"];
     let words = |value: &Value<'_>| match value {

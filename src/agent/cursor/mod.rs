@@ -80,8 +80,8 @@ const ASK: Ask = Ask {
     ..ask::PLAIN
 };
 
-/// The instruction files that it reads; `CLAUDE.md` only in its command line. Rules that are for some paths count whether or
-/// not they were needed. Those of its settings are in no file.
+/// The instruction files that it reads; `CLAUDE.md` only in its command line. Rules that are for some paths count
+/// whether or not they were needed. Those of its settings are in no file.
 const INSTRUCTIONS: &[FilePatterns] = &[
     FilePatterns::edited(&[".cursor/rules/**/*.mdc", "AGENTS.md"]),
     FilePatterns::top(&["CLAUDE.md", ".cursorrules"]),

@@ -178,7 +178,7 @@ pub fn cut_text(text: &str, names: &Names) -> Value {
 #[derive(Clone, Copy)]
 pub enum Form {
     Bytes,
-    /// The same, where the first lines may be named as one.
+    /// Digests as bytes, in a root, where the first lines may be named as one.
     Root,
     Hex,
 }

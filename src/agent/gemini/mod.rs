@@ -309,8 +309,8 @@ fn fullest(mut paths: Vec<PathBuf>) -> Option<PathBuf> {
     with_words.map(|position| paths.swap_remove(position)).or_else(|| paths.pop())
 }
 
-/// Says whether anything was said in a transcript. A session that is taken up again leaves a second file of the same id, which
-/// has only the beginning that each session has: the session goes on in the first.
+/// Says whether anything was said in a transcript. A session that is taken up again leaves a second file of the same
+/// id, which has only the beginning that each session has: the session goes on in the first.
 fn has_words(path: &Path) -> bool {
     let is_message = |record: &Value<'_>| text(record, "id").and(text(record, "type")).map(drop);
     let is_long = || path.metadata().is_ok_and(|file| file.len() > LONGEST_STUB);

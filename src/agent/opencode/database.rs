@@ -36,8 +36,8 @@ pub struct Session {
 ///
 /// # Errors
 ///
-/// [`Kind::Missing`] if it is not there, [`Kind::Busy`] if reading takes until `deadline`; otherwise if the database cannot be
-/// read.
+/// [`Kind::Missing`] if it is not there, [`Kind::Busy`] if reading takes until `deadline`; otherwise if the database
+/// cannot be read.
 pub fn session(path: &Path, session_id: &str, deadline: Option<Instant>) -> Result<Session> {
     let database = sqlite::open(path)?;
     // One moment of it, while the agent writes.

@@ -233,7 +233,7 @@ fn other_edits(request: &Value, returned: &mut Returned) -> Vec<Part> {
     parts
 }
 
-/// Returns what a tool answered to the call `id`, whose id in the messages is `call_id`.
+/// Returns a tool's answer to the call `id`, whose id in the messages is `call_id`.
 fn result(request: &Value, id: &str, call_id: &str) -> Option<Part> {
     let result = request["result"]["metadata"]["toolCallResults"].get(id)?;
     let mut text = String::new();

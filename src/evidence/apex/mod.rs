@@ -35,9 +35,9 @@ pub const DEFAULT_LIMIT: i64 = 100;
 pub struct Failure {
     /// The code, such as `AUTH_FAILED`.
     code: &'static str,
-    /// What it means.
+    /// The meaning of the code.
     message: &'static str,
-    /// What happened here.
+    /// The details of this failure.
     details: Option<String>,
 }
 

@@ -1,7 +1,7 @@
 //! Fetching all logs that an org has made since the last time, page by page.
 //!
-//! Read [`Pull::new`], [`Pull::list`] and [`Pull::fetch`]. The time of the newest log is kept as a checkpoint for each org; it
-//! moves only when everything was fetched, so that a log which failed is asked for again.
+//! Read [`Pull::new`], [`Pull::list`] and [`Pull::fetch`]. The time of the newest log is kept as a checkpoint for each
+//! org; it moves only when everything was fetched, so that a log which failed is asked for again.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -26,8 +26,8 @@ pub struct Triage {
     pub lines: Vec<String>,
 }
 
-/// Reads a text of any length, line by line. `clean` removes secrets from a line, before the line is cut: of a secret that was
-/// cut in two it would not know the first half.
+/// Reads a text of any length, line by line. `clean` removes secrets from a line, before the line is cut: of a secret
+/// that was cut in two it would not know the first half.
 ///
 /// # Errors
 ///

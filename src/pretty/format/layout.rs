@@ -284,7 +284,7 @@ impl Line {
     }
 }
 
-/// Reads `<(10,trunc)` and its relatives: what it says and how long it is.
+/// Parses `<(10,trunc)` and the like; returns the padding and the length of the text.
 fn pad(text: &str) -> Option<(Pad, usize)> {
     let signs = [("><", Align::Center), (">>", Align::RightTaking), (">", Align::Right), ("<", Align::Left)];
     let (sign, align) = *signs.iter().find(|(sign, _)| text.starts_with(sign))?;
@@ -304,7 +304,7 @@ fn pad(text: &str) -> Option<(Pad, usize)> {
     Some((Pad { align, columns, is_absolute, cut }, used))
 }
 
-/// Reads `w(76,6,9)`: what it says and how long it is.
+/// Parses `w(76,6,9)`; returns the wrapping and the length of the text.
 fn wrap(text: &str) -> Option<(Wrap, usize)> {
     let inside = text.strip_prefix("w(")?.split_once(')')?.0;
     let mut numbers = [0; 3];

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use bstr::ByteSlice as _;
 use maud::{Markup, html};
 
-use super::listing::{problems, subject};
 use super::head::document;
+use super::listing::{problems, subject};
 use super::page::agent_name;
 use super::words::beginning;
 use super::{PageOptions, address};
@@ -22,8 +22,8 @@ const PROMPT_CHARS: usize = 140;
 /// Returns the name of a session as it is shown.
 type Shown<'a> = &'a dyn Fn(&SessionKey) -> SessionKey;
 
-/// Returns the page of a file as a commit has it, with what its lines are explained by and the names of their sessions. `commits`
-/// are those that `explained` names.
+/// Returns the page of a file as a commit has it, with what its lines are explained by and the names of their sessions.
+/// `commits` are those that `explained` names.
 pub fn file_page(
     path: &str,
     commit: &Commit,

@@ -1,9 +1,9 @@
-//! What a search has found, as a page of the server.
+//! The result of a search, as a page of the server.
 
 use maud::{Markup, html};
 
-use super::listing::{problems, search_form, subject};
 use super::head::document;
+use super::listing::{problems, search_form, subject};
 use super::page::agent_name;
 use super::turn::time_html;
 use super::{PageOptions, address};

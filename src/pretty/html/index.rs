@@ -32,7 +32,7 @@ pub struct Indexed<'a> {
     pub counted: Vec<Summary>,
     /// Whether it has more than could be counted.
     pub is_at_least: bool,
-    /// What it cost with its sub-agents; `None` if no tokens are known.
+    /// Its cost with its sub-agents; `None` if no tokens are known.
     pub cost: Option<Cost>,
     /// The texts of its page.
     pub spoken: &'a Spoken,
@@ -47,8 +47,8 @@ pub struct ObservedCommit<'a> {
     pub commit: &'a Commit,
 }
 
-/// Writes the overview: the sessions by the day of their last commit and the commits without one, the newest first. Its search
-/// finds what the pages of sessions say.
+/// Writes the overview: the sessions by the day of their last commit and the commits without one, the newest first. Its
+/// search finds what the pages of sessions say.
 ///
 /// # Errors
 ///

@@ -33,7 +33,7 @@ pub struct Entry {
     pub listed: Listed,
     /// Its abbreviated id.
     pub name: String,
-    /// What its tokens cost; `None` if none are known.
+    /// The cost of its tokens; `None` if none are known.
     pub cost: Option<Cost>,
 }
 
@@ -294,7 +294,7 @@ fn chart(entries: &[Entry]) -> Markup {
     }
 }
 
-/// Returns the height of a column: what is not nothing is seen.
+/// Returns the height of a column; 0 for no tokens alone.
 fn height(tokens: u64, largest: u64) -> u64 {
     let part = u128::from(tokens) * 42 / u128::from(largest.max(1));
     u64::try_from(part).unwrap_or(42).max(u64::from(tokens > 0)) + 1

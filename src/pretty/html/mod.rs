@@ -26,9 +26,9 @@ pub use self::about::{About, about_page};
 pub use self::commit::{Bar, hunk_id};
 pub use self::file::file_page;
 pub use self::found::{Searched, search_page};
+pub use self::head::policy;
 pub use self::index::{Indexed, ObservedCommit, write_index};
 pub use self::listing::{Entry, Filters, Listing, commits_page, notice_page, overview_page};
-pub use self::head::policy;
 pub use self::page::{Frame, Page, Part, SessionHead};
 pub use self::patch::{CleanText, Hunk, PatchFile, patch_files, plain};
 pub use self::spoken::Spoken;
@@ -66,7 +66,7 @@ pub enum Theme {
     Dark,
 }
 
-/// What pages hold and how they look.
+/// The content and the look of pages.
 #[derive(Clone, Debug)]
 pub struct PageOptions {
     /// How much is shown at first.

@@ -6,11 +6,11 @@ use std::io::{self, Write};
 use bstr::ByteSlice as _;
 use maud::{Markup, html};
 
+use super::super::count;
 use super::super::place::Directories;
 use super::super::stats::short;
 use super::super::sub_agent::SubAgent;
 use super::super::tasks::Tasks;
-use super::super::count;
 use super::super::told::told_line;
 use super::super::view::uncalled;
 use super::call::Calls;
@@ -34,7 +34,7 @@ pub struct SessionHead<'a> {
     pub key: &'a SessionKey,
     /// The summaries of its records, in the order of the page.
     pub summaries: &'a [Summary],
-    /// What it cost with its sub-agents; `None` if no tokens are known.
+    /// Its cost with its sub-agents; `None` if no tokens are known.
     pub cost: Option<Cost>,
     /// The reasons why its counts can be wrong.
     pub uncounted: Uncounted,

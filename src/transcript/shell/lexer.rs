@@ -28,7 +28,7 @@ impl Simple {
     }
 }
 
-/// Takes a shell line apart as far as it must be to find its commands; what it expands to is not known.
+/// Splits a shell line into commands and words. Variables and patterns are not expanded.
 pub struct Lexer<'t> {
     rest: &'t str,
     commands: Vec<Simple>,

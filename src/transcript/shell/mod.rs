@@ -1,7 +1,7 @@
-//! The commands of a shell line, the commits that they make, and the commit that an answer of Git names.
+//! The commands of a shell line, the commits that they make, and the commits that an answer of Git names.
 //!
-//! Read [`commands_in`], [`commits_in`] and [`named_in`]. All of it is text from a transcript: nothing is run, and nothing is
-//! believed that the repository does not bear out.
+//! Read [`commands_in`], [`commits_in`] and [`named_in`]. All of it is text from a transcript: nothing is run, and
+//! nothing is believed that the repository does not bear out.
 
 mod lexer;
 
