@@ -4,10 +4,10 @@
 
 use std::fmt;
 
-/// The kinds of errors that callers tell apart.
+/// What a caller may want to do about an error.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
-    /// The requested thing does not exist.
+    /// What was asked for does not exist.
     Missing,
     /// The command line was wrong.
     Usage,
@@ -19,7 +19,7 @@ pub enum Kind {
     Corrupt,
     /// The repository uses a feature that this program does not know.
     Unsupported,
-    /// The reader of our output has closed it; no message is printed.
+    /// Whoever read our output has gone; there is nobody to tell.
     ReaderGone,
     /// Anything else; the message says what.
     Other,
@@ -76,7 +76,7 @@ impl Error {
         }
     }
 
-    /// Returns the kind of the failure.
+    /// Returns what kind of failure this is.
     pub fn kind(&self) -> Kind {
         self.kind
     }

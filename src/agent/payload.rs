@@ -1,4 +1,4 @@
-//! The payload that an agent's hook gets on standard input, read as leniently as agents write it.
+//! What an agent's hook gets on standard input, read as leniently as agents write it.
 
 use std::path::{Path, PathBuf};
 
@@ -91,8 +91,8 @@ fn all(choose: fn(&'static Keys) -> &'static [&'static str]) -> impl Iterator<It
 impl Payload {
     /// Reads a payload; bytes that are no JSON object give an empty one.
     ///
-    /// Takes UTF-8 with or without a byte order mark, UTF-16 in both orders, raw control characters and halves of
-    /// characters in strings.
+    /// Takes UTF-8 with or without a byte order mark, UTF-16 in both orders, raw control characters and halves of characters
+    /// in strings.
     pub fn parse(bytes: &[u8]) -> Self {
         let text = decode(bytes);
         let value = json::parse(&text).or_else(|| json::parse(&escape_controls(&text)));
@@ -104,7 +104,7 @@ impl Payload {
         all(choose).find_map(|key| self.get(key)?.as_str().filter(|text| !text.is_empty()))
     }
 
-    /// Returns a member of the payload, or of the object in which the agent puts everything about a tool call.
+    /// Returns a member, also where everything about a tool call is in an object of its own.
     fn get(&self, key: &str) -> Option<&Value> {
         let inside = || all(|keys| keys.envelopes).find_map(|envelope| self.value.get(envelope)?.get(key));
         self.member(key).or_else(inside)
@@ -199,7 +199,7 @@ impl Payload {
         named.chain(places.map(|(_, word)| directory.join(expand_home(word)))).collect()
     }
 
-    /// Says whether the payload has the input of the tool call.
+    /// Says whether the payload tells what the tool was called with.
     pub fn tells_input(&self) -> bool {
         self.input().is_some() || self.command().is_some()
     }
@@ -212,7 +212,7 @@ impl Payload {
         })
     }
 
-    /// Says whether the tool's answer mentions `word`.
+    /// Says whether what the tool answered mentions `word`.
     pub fn response_mentions(&self, word: &str) -> bool {
         all(|keys| keys.response).filter_map(|key| self.get(key)).any(|response| mentions(response, word, 16))
     }

@@ -116,8 +116,8 @@ impl Repository {
         private::hand_over_path(&directory.join("config"), &directory);
     }
 
-    /// Removes a value of a key from the repository's own config file, however often it stands there; other values
-    /// stay. A value that is not there is no error.
+    /// Removes a value of a key from the repository's own config file, however often it stands there; other values stay. It
+    /// may have gone already.
     ///
     /// # Errors
     ///
@@ -127,8 +127,7 @@ impl Repository {
         if removed.is_err() && self.config_edit(&["--get", key, value]).is_err() { Ok(()) } else { removed }
     }
 
-    /// Removes a value of a key from the repository's own config file once, even if it stands there several times: a
-    /// user can have typed the others.
+    /// Does the same for a value that a user can have typed, too: if it stands there several times, it is removed once.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! A second ref for each of ours, which names the tree of the first one after our last write.
 //!
-//! Programs that rewrite history (`git filter-repo`, BFG) rewrite or delete every ref that names a commit, and a forced
-//! fetch replaces notes. Neither touches a ref that names a tree. So our data stays reachable, and
-//! [`Repository::lost_tree`] returns the tree that must be merged back.
+//! What rewrites history (`git filter-repo`, BFG) rewrites or deletes every ref that names a commit, and a forced fetch
+//! replaces notes. Neither touches a ref that names a tree. So our data stays reachable, and [`Repository::lost_tree`]
+//! returns the tree that must be merged back.
 
 use std::time::Instant;
 
@@ -145,8 +145,8 @@ impl Repository {
         written.filter(|written| !self.follows(tip, *written))
     }
 
-    /// Returns the tree after our last write as the reflog of the ref tells it, if there is no second ref: a fetch that
-    /// prunes deletes it where our refs are fetched onto themselves.
+    /// Returns the tree after our last write as the reflog of the ref tells it, if there is no second ref: a fetch that prunes
+    /// deletes it where our refs are fetched onto themselves.
     fn logged_tree(&self, ref_name: &str) -> Option<ObjectId> {
         if self.gix().try_find_reference(kept_name(ref_name)?.as_str()).ok()?.is_some() {
             return None;

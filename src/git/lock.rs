@@ -88,8 +88,7 @@ impl Repository {
         self.lock_wait.set(Some(total));
     }
 
-    /// Runs `wait` with the time until which it may wait for a lock: `deadline`, or less if [`limit_lock_waits`] was
-    /// called.
+    /// Runs `wait` with the time until which it may wait for a lock: `deadline`, or less if [`limit_lock_waits`] was called.
     ///
     /// [`limit_lock_waits`]: Repository::limit_lock_waits
     pub fn within_lock_wait<T>(&self, deadline: Instant, wait: impl FnOnce(Instant) -> T) -> T {

@@ -14,7 +14,7 @@ use crate::stats::{CallSum, CountedCalls, Key};
 /// The widest column of names, in columns of a terminal.
 const MAX_NAME: usize = 36;
 
-/// Writes a table for people. `names` has the names of each group's values, the tool behind those of the keys.
+/// Writes a table for people. `names` are what the values of each group are called, with the tool behind those of the keys.
 ///
 /// # Errors
 ///

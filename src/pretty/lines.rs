@@ -13,7 +13,7 @@ use crate::stats::{CountedLines, Key, LineSum};
 /// The widest column of names, in columns of a terminal.
 const MAX_NAME: usize = 36;
 
-/// Writes a table for people. `names` has the names of each group's values.
+/// Writes a table for people. `names` are what the values of each group are called.
 ///
 /// # Errors
 ///

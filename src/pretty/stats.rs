@@ -1,4 +1,4 @@
-//! Tokens and costs of recorded work: a table, a chart, JSON, and values separated by commas.
+//! What recorded work has used: a table, a chart, JSON, and values separated by commas.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::stats::{Cost, Counted, Group, Key, Prices, Sum};
 
 /// The widest column of names, in columns of a terminal.
 const MAX_NAME: usize = 36;
-/// The names of a row's numbers.
+/// What the numbers of a row are called.
 pub(super) const NUMBERS: [&str; 7] = ["commits", "turns", "input", "output", "cache read", "written", "cost"];
 /// The index of the tokens that were read from the cache.
 const CACHE_READ: usize = 4;
@@ -21,18 +21,18 @@ const MAX_BAR: usize = 60;
 /// The columns that are left out on a narrow terminal, in this order. The names and the cost stay.
 const LEFT_OUT: [&str; 6] = ["written", "cache read", "turns", "commits", "input", "output"];
 
-/// The groups, and how they are printed.
+/// What is printed about all groups together.
 #[derive(Clone, Copy, Debug)]
 pub struct Statistics<'a> {
     /// The groups and their sum.
     pub counted: &'a Counted,
-    /// The keys of the groups.
+    /// What they are grouped by.
     pub keys: &'a [Key],
     /// The prices; `None` if costs are not wanted.
     pub prices: Option<&'a Prices>,
 }
 
-/// Writes a table for people. `names` has the names of each group's values, `room` is the width of the terminal.
+/// Writes a table for people. `names` are what the values of each group are called, `room` is the width of the terminal.
 ///
 /// # Errors
 ///
