@@ -12,7 +12,8 @@ use similar::{Algorithm, DiffTag};
 /// Lines of context in a unified diff.
 const CONTEXT: usize = 3;
 
-/// Returns the steps that turn one list into another. After `deadline` more is said to differ than does.
+/// Returns the steps that turn one list into another. After `deadline` the comparison is coarse: equal items can count
+/// as changed.
 pub fn steps<T: Eq + Hash>(old: &[T], new: &[T], deadline: Option<Instant>) -> Vec<DiffOp> {
     let mut numbers: HashMap<&T, u32> = HashMap::new();
     let mut number = |item| {
@@ -26,34 +27,34 @@ pub fn steps<T: Eq + Hash>(old: &[T], new: &[T], deadline: Option<Instant>) -> V
 }
 
 /// Two texts and how their lines differ.
-pub struct Lines<'t> {
+pub struct LineDiff<'t> {
     old: Vec<&'t str>,
     new: Vec<&'t str>,
     steps: Vec<DiffOp>,
 }
 
-impl<'t> Lines<'t> {
-    /// Compares two texts. After `deadline` more is said to differ than does.
+impl<'t> LineDiff<'t> {
+    /// Compares two texts. After `deadline` the comparison is coarse: equal lines can count as changed.
     pub fn of(old: &'t str, new: &'t str, deadline: Option<Instant>) -> Self {
         let (old, new): (Vec<&str>, Vec<&str>) = (lines(old), lines(new));
         let steps = steps(&old, &new, deadline);
-        Lines { old, new, steps }
+        LineDiff { old, new, steps }
     }
 
-    /// Returns all lines, without their ends: those of both texts with a space, those that go with `-`, those that come
-    /// with `+`.
+    /// Returns all lines without their ends, each with a sign: a space for a line of both texts, `-` for a removed
+    /// line, `+` for an added one.
     pub fn all(&self) -> impl Iterator<Item = (char, &'t str)> {
         self.steps.iter().flat_map(|step| self.signed(step)).map(|(sign, line)| (sign, without_end(line)))
     }
 
-    /// Returns what differs in the same form, each place with so many lines around it.
+    /// Returns the hunks, with lines as [`LineDiff::all`] returns them; each has `context` lines around its change.
     pub fn hunks(&self, context: usize) -> impl Iterator<Item = Vec<(char, &'t str)>> {
         let plain = |(sign, line)| (sign, without_end(line));
         let hunk = move |steps: Vec<DiffOp>| steps.iter().flat_map(|step| self.signed(step)).map(plain).collect();
         similar::group_diff_ops(self.steps.clone(), context).into_iter().map(hunk)
     }
 
-    /// Returns what differs as `diff -u` prints it, with three lines of context; nothing if nothing does.
+    /// Returns the differences as `diff -u` prints them, with three lines of context; empty if there are none.
     pub fn unified(&self, old_name: &str, new_name: &str) -> String {
         let mut text = String::new();
         for steps in similar::group_diff_ops(self.steps.clone(), CONTEXT) {
@@ -111,16 +112,16 @@ mod tests {
         let new = "a\nB\nc\nd\ne\nf\ng\nh\ni\nj\nk";
         let expected = "--- one\n+++ two\n@@ -1,5 +1,5 @@\n a\n-b\n+B\n c\n d\n e\n@@ -8,4 +8,4 @@\n h\n i\n j\n-k\n+k\n\
                         \\ No newline at end of file\n";
-        assert_eq!(Lines::of(old, new, None).unified("one", "two"), expected);
-        assert_eq!(Lines::of(old, old, None).unified("one", "two"), "");
-        assert_eq!(Lines::of("", "a\n", None).unified("one", "two"), "--- one\n+++ two\n@@ -0,0 +1 @@\n+a\n");
+        assert_eq!(LineDiff::of(old, new, None).unified("one", "two"), expected);
+        assert_eq!(LineDiff::of(old, old, None).unified("one", "two"), "");
+        assert_eq!(LineDiff::of("", "a\n", None).unified("one", "two"), "--- one\n+++ two\n@@ -0,0 +1 @@\n+a\n");
     }
 
     #[test]
     fn lines_have_signs_and_no_ends() {
-        let lines = Lines::of("a\r\nb\nc\n", "a\r\nc\nd", None);
+        let lines = LineDiff::of("a\r\nb\nc\n", "a\r\nc\nd", None);
         assert_eq!(lines.all().collect::<Vec<_>>(), [(' ', "a"), ('-', "b"), (' ', "c"), ('+', "d")]);
-        let hunks: Vec<_> = Lines::of("a\nb\nc\n", "a\nb\nC\n", None).hunks(1).collect();
+        let hunks: Vec<_> = LineDiff::of("a\nb\nc\n", "a\nb\nC\n", None).hunks(1).collect();
         assert_eq!(hunks, [vec![(' ', "b"), ('-', "c"), ('+', "C")]]);
     }
 

@@ -13,7 +13,7 @@ pub fn xxh3(bytes: &[u8]) -> String {
     hex(&XxHash3_64::oneshot(bytes).to_be_bytes())
 }
 
-/// Returns the bytes that lower-case hex digits stand for; `None` if they stand for none.
+/// Returns the bytes that lower-case hex digits stand for; `None` for any other text.
 pub fn unhex(text: &str) -> Option<Vec<u8>> {
     let (pairs, rest) = text.as_bytes().as_chunks();
     let half = |digit: u8| match digit {

@@ -1,7 +1,7 @@
 //! Text of others on its way into a path, an argument, an address or a terminal: one function for each purpose.
 //!
-//! Two more stand where what they need is: Markdown for a reader of HTML in `pretty`, names of refs in `git`. A test lists
-//! them all, and the places that may do without.
+//! Two more are in other rooms: Markdown in `pretty`, names of refs in `git`. A test in `tests/it/rooms.rs` lists all
+//! of them, and the files that need none.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
@@ -21,8 +21,8 @@ pub fn is_plain_id(id: &str) -> bool {
         && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
-/// Returns text without its percent codes, which is what [`component`] made it of, or a part of an address. What is no code
-/// stays. `None` if what comes out is no UTF-8.
+/// Decodes the percent codes of a text: the reverse of [`component`], also for a part of an address. A `%` without a
+/// code stays. `None` if the result is no UTF-8.
 pub fn decoded(text: &str) -> Option<String> {
     percent_decode_str(text).decode_utf8().ok().map(Into::into)
 }
@@ -80,14 +80,14 @@ fn control_length(text: &str) -> Option<usize> {
     (start.bytes().all(|byte| byte >= b'0') && end.starts_with(|c| matches!(c, '@'..='~'))).then_some(length + 1)
 }
 
-/// Keeps letters apart that would be joined.
+/// Zero-width non-joiner: keeps letters apart that would be joined.
 const ZWNJ: char = '\u{200c}';
-/// Joins what would stand apart.
+/// Zero-width joiner: joins letters and emoji that would be apart.
 const ZWJ: char = '\u{200d}';
 
-/// Says whether a joiner between what is before it and what is after it changes how that is written: within a word of a
-/// script that has joiners (UAX #31, section 2.3), or in a sequence of emoji (UAX #29, rule GB11). Anywhere else it is
-/// only a way to hide something, and so is a second one.
+/// Says whether a joiner changes how the text around it is written: within a word of a script that has joiners (UAX
+/// #31, section 2.3), or in a sequence of emoji (UAX #29, rule GB11). Anywhere else it only hides something, and so
+/// does a second one.
 fn joins(before: &str, joiner: char, after: Option<char>) -> bool {
     let emoji = before.trim_end_matches(|c| matches!(c, '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}'));
     if joiner == ZWJ && emoji.chars().next_back().is_some_and(is_pictograph) {
@@ -167,7 +167,7 @@ pub fn color_length(text: &str) -> usize {
     end.filter(|end| rest[*end..].starts_with('m')).map_or(0, |end| end + 3)
 }
 
-/// Returns text as [`text`] has it, but with its colours: for what Git has coloured.
+/// Returns text as [`text`] does, but with its colours; for output that Git has coloured.
 pub fn colored(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text;
@@ -182,7 +182,7 @@ pub fn colored(text: &str) -> String {
     safe
 }
 
-/// Writes bytes for a terminal, as [`text`] has them, piece by piece: there can be many.
+/// Writes bytes for a terminal, cleaned as by [`text`], piece by piece: there can be many.
 ///
 /// # Errors
 ///
@@ -202,7 +202,7 @@ pub fn json(value: &serde_json::Value) -> String {
     json_text(value.to_string())
 }
 
-/// Does the same with JSON that is text already.
+/// Returns the text of a JSON value with the escapes of [`json`].
 pub fn json_text(text: String) -> String {
     use std::fmt::Write as _;
     if text.is_ascii() && !text.contains('\u{7f}') {

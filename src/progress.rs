@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-/// Gets a title such as `Checking segments`, how many are done, and of how many; 0 where nobody knows how many there are.
+/// A function that gets a title such as `Checking segments`, the number of things done, and their total; 0 if the total
+/// is unknown.
 pub type Tell<'t> = &'t mut dyn FnMut(&'static str, usize, usize);
 
-/// Tells nobody.
+/// Returns a function that reports nothing.
 pub fn silent() -> impl FnMut(&'static str, usize, usize) {
     |_, _, _| {}
 }

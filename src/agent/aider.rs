@@ -4,7 +4,7 @@
 //! time at which the chat began. aider has no hooks; it writes its commits into the file, where `import` finds them.
 //!
 //! Seen in files of the released program: prompts, answers, applied edits, commits, chats that restore the one before.
-//! What it prints of tokens is rounded, so a record has none.
+//! The numbers of tokens that aider prints are rounded, so a record has none.
 
 use std::collections::HashSet;
 use std::ops::Range;

@@ -240,7 +240,7 @@ fn part(block: &Value<'_>, role: Role) -> Option<Part> {
     })
 }
 
-/// Returns what a tool answered, and whether it failed.
+/// Returns a tool's answer, and whether the tool failed.
 fn answer(run: &Value<'_>) -> (String, bool) {
     const TEXT: &[&str] = &["output", "content", "diff", "message"];
     let words = |value: &Value<'_>| match value {

@@ -13,7 +13,7 @@ use serde_json_borrow::Value;
 use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, at, field, list, number, string, text};
 use super::place;
-use super::{Agent, Content, FoundTranscript, Parser, Recorded, Restoration, document, tool};
+use super::{Agent, FoundTranscript, Parser, Recorded, Restoration, RestoredContent, document, tool};
 use crate::error::Result;
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
@@ -83,7 +83,7 @@ impl Agent for Continue {
         let id = session.session_id;
         let Some(folder) = folder().filter(|_| id != INDEX) else { return Ok(None) };
         let native = self.native(session.transcript).into_owned();
-        let files = vec![(folder.join(format!("{id}.json")), Content::Transcript(native))];
+        let files = vec![(folder.join(format!("{id}.json")), RestoredContent::Transcript(native))];
         let words = ["cn", "--fork", id].map(str::to_owned).to_vec();
         Ok(Some(Restoration { files, commands: vec![words] }))
     }

@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json_borrow::Value;
 
 use super::place;
-use super::{Agent, Content, FoundTranscript, Parser, Recorded, Restoration, Wording, json};
+use super::{Agent, FoundTranscript, Parser, Recorded, Restoration, RestoredContent, Wording, json};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 use crate::transcript::{Message, Part, Role};
@@ -269,7 +269,7 @@ impl Agent for Custom {
         let word =
             |word: &str| word.replace("{session}", id).replace("{transcript}", &transcript).replace("{cwd}", &cwd);
         let words = resume.split_whitespace().map(word).collect();
-        let files = vec![(place, Content::Transcript(session.transcript.to_vec()))];
+        let files = vec![(place, RestoredContent::Transcript(session.transcript.to_vec()))];
         Ok(Some(Restoration { files, commands: vec![words] }))
     }
 }

@@ -14,7 +14,8 @@ use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, field, string, text};
 use super::place;
 use super::{
-    Agent, Ask, Content, FoundTranscript, Parser, Payload, Recognition, Recorded, Restoration, Wording, ask, prompt,
+    Agent, Ask, FoundTranscript, Parser, Payload, Recognition, Recorded, Restoration, RestoredContent, Wording, ask,
+    prompt,
 };
 use crate::error::Result;
 use crate::outside;
@@ -123,7 +124,7 @@ impl Agent for Droid {
         // Where an older release has a folder for the directory, the session goes on in it.
         let folder = if !folder.is_dir() && older.is_dir() { older } else { folder };
         let path = self.transcript(id, directory).filter(|path| path.starts_with(&folder)).unwrap_or(folder.join(file));
-        let files = vec![(path, Content::Transcript(records::moved(session.transcript, directory)))];
+        let files = vec![(path, RestoredContent::Transcript(records::moved(session.transcript, directory)))];
         let words = ["droid", "--resume", id].map(str::to_owned).to_vec();
         Ok(Some(Restoration { files, commands: vec![words] }))
     }

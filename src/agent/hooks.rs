@@ -9,7 +9,7 @@ pub struct HookFile {
     pub form: HookForm,
     /// The hooks that the agent should run.
     pub handlers: &'static [Handler],
-    /// One sentence for the user: what else is needed before the hooks run.
+    /// One sentence for the user about a step that is needed before the hooks run.
     pub remark: Option<&'static str>,
 }
 

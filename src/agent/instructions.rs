@@ -45,7 +45,7 @@ pub enum Choice {
     All,
     /// In each directory, the first one.
     First,
-    /// All, if no place before has a file.
+    /// All, if no earlier entry of the list has a file.
     Fallback,
 }
 
@@ -78,12 +78,12 @@ impl FilePatterns {
         FilePatterns { patterns, reach: Reach::Edited, choice: Choice::All }
     }
 
-    /// Returns the same, with only the first file of each directory.
+    /// Returns the first file of each directory alone.
     pub const fn first(self) -> Self {
         FilePatterns { choice: Choice::First, ..self }
     }
 
-    /// Returns the same, if no place before has a file.
+    /// Returns the same files, read only if no earlier entry of the list has a file.
     pub const fn fallback(self) -> Self {
         FilePatterns { choice: Choice::Fallback, ..self }
     }

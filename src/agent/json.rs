@@ -35,8 +35,8 @@ pub fn parse(text: &str) -> Option<serde_json::Value> {
     serde_json::from_str(text).or_else(|_| serde_json::from_str(&whole_characters(text))).ok()
 }
 
-/// Returns a text in which half a character stands for an unknown one: some agents cut words within an emoji, and write
-/// the half of it that stays as `\\ud83d`.
+/// Replaces escapes of half a character by U+FFFD: some agents cut words within an emoji, and write the half that stays
+/// as `\\ud83d`.
 fn whole_characters(text: &str) -> String {
     let unit = |at: usize| u16::from_str_radix(text.get(at..at + 6)?.strip_prefix("\\u")?, 16).ok();
     let (mut whole, mut at) = (String::with_capacity(text.len()), 0);
@@ -165,8 +165,8 @@ fn moment(value: &Value<'_>) -> Option<(i64, u32)> {
     Some((millis / 1000, u32::try_from(millis % 1000).unwrap_or(0) * 1_000_000))
 }
 
-/// Returns what a block is that holds no text: its name and its size, as far as the block has them. The content is base64
-/// in `data` or an address with it, in the block itself or in its `source`.
+/// Returns the attachment in a block without text, with its name and size as far as the block has them. The content is
+/// base64 in `data` or an address with it, in the block itself or in its `source`.
 pub fn attachment(kind: &str, block: &Value<'_>) -> Attachment {
     let source = field(block, "source").filter(|source| source.is_object()).unwrap_or(block);
     let find = |keys: &[&str]| keys.iter().find_map(|key| text(block, key).or_else(|| text(source, key)));
@@ -177,7 +177,7 @@ pub fn attachment(kind: &str, block: &Value<'_>) -> Attachment {
     Attachment { kind: kind.to_owned(), name, size_bytes, picture: content.and_then(Picture::of) }
 }
 
-/// Returns what an image is that is given by its path or by an address with its content.
+/// Returns the attachment for an image that is given by its path, or by an address with its content.
 pub fn image(place: &str) -> Attachment {
     let name = Some(place).filter(|place| !place.starts_with("data:")).and_then(|path| path.rsplit(['/', '\\']).next());
     let content = Some(place).filter(|place| place.starts_with("data:"));

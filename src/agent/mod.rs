@@ -1,14 +1,13 @@
 //! The agents: where each keeps its files, how its hooks and transcripts are parsed.
 //!
-//! Read [`Agent`], then `pi`. A new agent is one file here, named below as a module and in [`ALL`]. The file has
+//! Read [`Agent`], then `droid`. A new agent is one file here, named below as a module and in [`ALL`]. The file has
 //! everything that only this agent has, also the names of its events and tools and of the members of its payloads. An agent
 //! knows its own files and the `transcript` room; it knows nothing of commits and notes.
 
+// One for each agent.
 mod aider;
 mod amp;
 mod antigravity;
-mod ask;
-mod branches;
 mod claude;
 mod cline;
 mod codex;
@@ -16,27 +15,33 @@ mod continue_cli;
 mod copilot;
 mod cursor;
 mod custom;
-mod directory;
-mod document;
 mod droid;
-mod event;
 mod gemini;
-mod hooks;
-mod instructions;
-mod json;
 mod opencode;
-mod payload;
-mod permission;
 mod pi;
-mod place;
-mod prompt;
 mod qwen;
-mod restoration;
-mod settings;
-mod sqlite;
-mod tool;
 mod vscode;
 mod windsurf;
+
+// What agents have: hooks and their settings files, payloads, tools, instruction files, a way to ask and to resume.
+mod ask;
+mod event;
+mod hooks;
+mod instructions;
+mod payload;
+mod permission;
+mod restoration;
+mod settings;
+mod tool;
+
+// For reading what agents write: places of files, lines of JSON, documents, databases, prompts, branches.
+mod branches;
+mod directory;
+mod document;
+mod json;
+mod place;
+mod prompt;
+mod sqlite;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -53,7 +58,7 @@ pub use self::payload::Payload;
 pub use self::permission::Permission;
 pub use self::place::FoundTranscript;
 pub use self::place::path_of_uri;
-pub use self::restoration::{Content, Recorded, Restoration};
+pub use self::restoration::{Recorded, Restoration, RestoredContent};
 pub use self::settings::{Edited, add_hooks, has_hooks, remove_earlier_hooks, remove_hooks};
 use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;
@@ -161,8 +166,9 @@ pub enum Wording {
 /// The notices whose words come from our parsers. Transcripts do not contain these words.
 pub const OWN_NOTICES: &[&str] = &["conversation compacted", "interrupted by the user", "taken back"];
 
-/// Names of tags whose contents a parser joins to one text, with a space between them. A pattern with a space can match that
-/// text, but not the bytes of the line. A search for such a pattern therefore also parses lines with one of these names.
+/// Names of tags whose contents a parser joins to one text, with a space between them. A pattern with a space can match
+/// that text, but not the bytes of the line. A search for such a pattern therefore also parses lines with one of these
+/// names.
 pub const JOINED_MARKS: &[&str] = &["command-name", "bash-input"];
 
 /// A coding agent.
@@ -229,8 +235,8 @@ pub trait Agent: Sync {
         None
     }
 
-    /// Converts the bytes of a file for which [`Agent::is_rendered`] holds to lines. The first lines do not change while the
-    /// session grows.
+    /// Converts the bytes of a file for which [`Agent::is_rendered`] holds to lines. The first lines do not change
+    /// while the session grows.
     fn lines(&self, native: Vec<u8>) -> Vec<u8> {
         match self.list() {
             Some(list) => document::to_lines(&native, list),
@@ -246,13 +252,14 @@ pub trait Agent: Sync {
         }
     }
 
-    /// Returns the length of those lines of [`Agent::lines`] that later messages do not change: all lines, or all but the last.
+    /// Returns the length of those lines of [`Agent::lines`] that later messages do not change: all lines, or all but
+    /// the last.
     fn lines_that_stay(&self, lines: &[u8]) -> usize {
         document::lines_that_stay(lines, self.list().unwrap_or_default())
     }
 
-    /// Says whether transcripts can be documents or parts of databases, the last lines of which change in place while the session
-    /// grows.
+    /// Says whether transcripts can be documents or parts of databases, the last lines of which change in place while
+    /// the session grows.
     fn rewrites_last_lines(&self) -> bool {
         self.list().is_some()
     }
@@ -315,8 +322,8 @@ pub trait Agent: Sync {
     /// If only a whole transcript shows where its session ran, it is returned, too, and [`Agent::ran_in`] checks it.
     fn recent(&self, directory: &Path, seconds: i64) -> Vec<FoundTranscript>;
 
-    /// Says whether the session of a found transcript ran in `directory` or below it; `None` if the transcript does not show
-    /// that yet. Any other answer never changes.
+    /// Says whether the session of a found transcript ran in `directory` or below it; `None` if the transcript does not
+    /// show that yet. Any other answer never changes.
     fn ran_in(&self, transcript: &Path, directory: &Path) -> Option<bool> {
         let _ = (transcript, directory);
         Some(true)
@@ -341,7 +348,8 @@ pub trait Agent: Sync {
         None
     }
 
-    /// Returns the files and commands that resume a session in `directory`; `None` if the agent gives no session such an id.
+    /// Returns the files and commands that resume a session in `directory`; `None` if the agent gives no session such
+    /// an id.
     ///
     /// # Errors
     ///
@@ -387,7 +395,8 @@ pub trait Agent: Sync {
         &tool::NONE
     }
 
-    /// Returns how surely a payload comes from this agent, whichever agent the hook was `declared` for; `None` if it does not.
+    /// Returns how surely a payload comes from this agent, whichever agent the hook was `declared` for; `None` if it
+    /// does not.
     fn recognizes(&self, payload: &Payload, declared: &str) -> Option<Recognition> {
         let _ = (payload, declared);
         None

@@ -25,7 +25,7 @@ pub enum Permission {
     Unknown(String),
 }
 
-/// Reads a file of JSON, with or without comments; `None` if it is missing or is none.
+/// Reads a file of JSON, with or without comments; `None` if it is missing or no JSON.
 pub fn read(path: &Path) -> Option<Value> {
     parsed(&place::read_text(path).ok()?)
 }
@@ -39,8 +39,8 @@ const MAX_BYTES: u64 = 256 << 10;
 /// How deep objects and lists in it may be nested.
 const MAX_DEPTH: usize = 64;
 
-/// Reads a file of JSON that anybody may have made, with or without comments; `None` also if it is no regular file, large, or
-/// deeply nested.
+/// Reads a file of JSON that anybody may have made, with or without comments; `None` also if it is no regular file,
+/// large, or deeply nested.
 pub fn read_small(path: &Path) -> Option<Value> {
     let text = private::read_open(private::open_no_link(path).ok()?, MAX_BYTES).ok()?;
     let nesting = text.iter().scan(0usize, |depth, byte| {
@@ -54,7 +54,7 @@ pub fn read_small(path: &Path) -> Option<Value> {
     if nesting.max() > Some(MAX_DEPTH) { None } else { parsed(std::str::from_utf8(&text).ok()?) }
 }
 
-/// Returns what a map has for a directory or for the nearest one above it, with the directory's name in the map.
+/// Returns the entry of a map for a directory, or for the nearest one above it: its key and its value.
 pub fn nearest<'m>(map: &'m Map<String, Value>, directory: &Path) -> Option<(&'m str, &'m Value)> {
     let resolved = place::resolved(directory);
     let find = |above: &Path| map.iter().find(|(name, _)| place::resolved(Path::new(name)) == above);

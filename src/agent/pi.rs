@@ -14,7 +14,9 @@ use super::hooks::{Commands, HookFile, HookForm};
 use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, at, field, flag, list, number, string, text};
 use super::place;
-use super::{Agent, Content, FoundTranscript, Parser, Permission, Recorded, Restoration, Wording, permission, tool};
+use super::{
+    Agent, FoundTranscript, Parser, Permission, Recorded, Restoration, RestoredContent, Wording, permission, tool,
+};
 use crate::error::Result;
 use crate::git::private;
 use crate::outside;
@@ -103,7 +105,7 @@ impl Agent for Pi {
             self.transcript(session_id, directory).filter(|path| Path::new(&cwd) == directory && path.is_file());
         let path = known.unwrap_or_else(|| sessions.join(folder_name(directory)).join(name));
         let Some(shown) = path.to_str().map(str::to_owned) else { return Ok(None) };
-        let files = vec![(path, Content::Transcript(moved(transcript, &cwd, directory)))];
+        let files = vec![(path, RestoredContent::Transcript(moved(transcript, &cwd, directory)))];
         let words = vec!["pi".to_owned(), "--session".to_owned(), shown];
         Ok(Some(Restoration { files, commands: vec![words] }))
     }

@@ -1,4 +1,4 @@
-//! Where agents keep things: home directories, programs, files of sessions.
+//! The places where agents keep their files: home directories, programs, files of sessions.
 
 use std::ffi::{CStr, OsStr};
 use std::io::Read as _;
@@ -168,7 +168,7 @@ pub fn path_of_uri(uri: &str) -> Option<String> {
     outside::decoded(uri.strip_prefix("file://")?).filter(|path| path.starts_with('/'))
 }
 
-/// Returns the path that text is: an address as [`path_of_uri`] reads it, or a path as it stands.
+/// Returns the path in a text: a `file:` address as [`path_of_uri`] reads it, or a path as it stands.
 pub fn path_or_uri(text: &str) -> String {
     path_of_uri(text).unwrap_or_else(|| text.strip_prefix("file://").unwrap_or(text).to_owned())
 }

@@ -1,7 +1,7 @@
 //! The typed text of a prompt, without the text that the agent's program adds.
 
-/// Returns a prompt without the passages in these tags, and without space around the rest. What stood before and behind a
-/// passage did not follow each other, so they stay on lines of their own.
+/// Returns a prompt without the passages in these tags, and without space around the rest. The texts before and after a
+/// removed passage stay on lines of their own.
 pub fn without(text: &str, tags: &[&str]) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;

@@ -13,7 +13,9 @@ use super::claude::records;
 use super::hooks::{Handler, HookFile, HookForm, Layout};
 use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, at, field, number, string, text};
-use super::{Agent, Content, FoundTranscript, Parser, Payload, Recognition, Recorded, Restoration, place, tool};
+use super::{
+    Agent, FoundTranscript, Parser, Payload, Recognition, Recorded, Restoration, RestoredContent, place, tool,
+};
 use crate::error::Result;
 use crate::outside;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
@@ -109,7 +111,7 @@ impl Agent for Qwen {
         let Some(root) = root() else { return Ok(None) };
         let project = root.join("projects").join(encode(directory));
         // It refuses a session whose records say that they are from elsewhere.
-        let moved = |text: &[u8]| Content::Transcript(records::moved(text, directory));
+        let moved = |text: &[u8]| RestoredContent::Transcript(records::moved(text, directory));
         let mut files = vec![(project.join(format!("chats/{session_id}.jsonl")), moved(transcript))];
         for (id, text) in sub_agents {
             files.push((project.join(format!("subagents/{session_id}/agent-{id}.jsonl")), moved(text)));

@@ -17,7 +17,7 @@ pub struct Recorded<'a> {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Restoration {
     /// The files to write first. The first of them is the session's transcript, where the agent looks for it.
-    pub files: Vec<(PathBuf, Content)>,
+    pub files: Vec<(PathBuf, RestoredContent)>,
     /// The programs to run afterwards, in this order, with their arguments. The last one is the agent. They run in the
     /// directory that was asked for.
     pub commands: Vec<Vec<String>>,
@@ -25,7 +25,7 @@ pub struct Restoration {
 
 /// The content of a file that a restoration writes.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Content {
+pub enum RestoredContent {
     /// A transcript. It must not replace a file that has more of the session.
     Transcript(Vec<u8>),
     /// A file that is made from a transcript. An existing file is kept.

@@ -38,8 +38,8 @@ pub fn open(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Returns a name for a database with a write-ahead log that nothing is in, by which it is opened without making any file
-/// beside it.
+/// Returns an address that opens a database with an empty write-ahead log without making any file beside it; `None` for
+/// other databases.
 fn at_rest(path: &Path) -> Option<String> {
     use std::io::Read as _;
     let [_, log] = files(path);

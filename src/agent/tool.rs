@@ -209,7 +209,7 @@ fn patch_of(input: &Value) -> Option<&str> {
     input.as_str().or_else(|| first(input, |words| words.patch))
 }
 
-/// Returns what a patch of the form `*** Begin Patch` changes: an edit for each new file and for each hunk.
+/// Returns the edits of a patch of the form `*** Begin Patch`: one for each new file and for each hunk.
 pub fn patch_edits(patch: &str) -> Vec<Edit> {
     let mut edits: Vec<Edit> = Vec::new();
     let mut path: Option<(String, bool)> = None;

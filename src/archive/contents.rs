@@ -121,8 +121,8 @@ impl Archive<'_> {
         self.assemble(&links, start..u64::MAX, error)
     }
 
-    /// Returns the bytes between two positions of the transcript that ends with `through`; only the segments that have them are
-    /// unpacked.
+    /// Returns the bytes between two positions of the transcript that ends with `through`; only the segments that have
+    /// them are unpacked.
     pub fn range(&self, through: ObjectId, range: Range<u64>) -> Contents {
         let (links, _, error) = self.links(None, through);
         self.assemble(&links, range, error)
@@ -163,7 +163,8 @@ impl Archive<'_> {
         (links, start, error)
     }
 
-    /// Reads the bytes between two positions. `links` is a chain, newest first; `error` is the reason why it ends too early.
+    /// Reads the bytes between two positions. `links` is a chain, newest first; `error` is the reason why it ends too
+    /// early.
     fn assemble(&self, links: &[Link], range: Range<u64>, error: Option<Error>) -> Contents {
         let Range { start, end } = range.clone();
         let mut contents = Contents { links: links.len(), ..Contents::default() };

@@ -117,8 +117,8 @@ impl<'r> Archive<'r> {
     ///
     /// The chain ends at the first segment of the session, at `stop` (which is included), or where a segment is missing
     /// or damaged, or of another session than that of [`Archive::only`]; then the error is returned beside the segments
-    /// that were read. A loop counts as damage, and so does a segment that keeps more than its parent has: the lengths of a chain that is returned fit together.
-    /// Costs one read per segment.
+    /// that were read. A loop counts as damage, and so does a segment that keeps more than its parent has: the lengths
+    /// of a chain that is returned fit together. Costs one read per segment.
     pub fn chain(&self, through: ObjectId, stop: Option<ObjectId>) -> (Vec<Link>, Option<Error>) {
         self.chain_until(through, |link| Some(link.segment_id) == stop)
     }

@@ -25,8 +25,9 @@ pub fn is_text(session: &SessionKey) -> bool {
 }
 
 impl Archive<'_> {
-    /// Stores texts of one kind, given with their SHA-256 in hex, and returns the segment of each. A text that the archive
-    /// has is not stored again, unless `is_purged` holds for its segment. `message` is that of the commit.
+    /// Stores texts of one kind, given with their SHA-256 in hex, and returns the segment of each. A text that the
+    /// archive has already is not stored again, unless `is_purged` holds for its segment. `message` is that of the
+    /// commit.
     ///
     /// # Errors
     ///
@@ -75,8 +76,8 @@ impl Archive<'_> {
     ///
     /// # Errors
     ///
-    /// [`Kind::Missing`] if the repository lacks the segment, or if others have removed it; [`Kind::Corrupt`] if it does not
-    /// have that text.
+    /// [`Kind::Missing`] if the repository lacks the segment, or if others have removed it; [`Kind::Corrupt`] if it
+    /// does not have that text.
     pub fn text(&self, kind: &str, segment_id: ObjectId, sha256: &str, max_bytes: u64) -> Result<Vec<u8>> {
         let key = SessionKey::new(kind, sha256);
         let archive = self.only(&key);

@@ -48,8 +48,8 @@ impl Archive<'_> {
     /// Returns those of the [`added`](Archive::added) paths that no archive of ours would have: files that are no segments
     /// of the session in whose directory they are, and files beyond `MAX_CHAIN` in one directory.
     ///
-    /// Reads each segment. A segment of a newer version counts as one of the session; in a partial clone, where segments are
-    /// fetched when they are read, all do.
+    /// Reads each segment. A segment of a newer version counts as one of the session; in a partial clone, where
+    /// segments are fetched when they are read, all do.
     ///
     /// # Errors
     ///
@@ -206,7 +206,7 @@ impl Archive<'_> {
         tip.map_or_else(|| Ok(Vec::new()), |tip| self.entries_in(tip.tree_id, directory))
     }
 
-    /// Does the same for an archive tree.
+    /// Returns the sequence numbers and ids of the segments in a directory of an archive tree, oldest first.
     fn entries_in(&self, tree_id: ObjectId, directory: &str) -> Result<Vec<(u32, ObjectId)>> {
         let root = self.repo.gix().find_tree(tree_id).map_err(unreadable)?;
         let Some(entry) = root.lookup_entry_by_path(directory).map_err(unreadable)? else { return Ok(Vec::new()) };

@@ -19,7 +19,7 @@ pub struct Unpacker<'r> {
     loaded: Option<ObjectId>,
     /// When nothing more is unpacked.
     deadline: Option<Instant>,
-    /// What was read since [`Unpacker::begin`], in bytes.
+    /// The stored bytes that were read since [`Unpacker::begin`].
     stored: u64,
     unpacked: u64,
     /// The segments that were read since then, with the sizes of their files.
@@ -27,7 +27,7 @@ pub struct Unpacker<'r> {
 }
 
 impl<'r> Unpacker<'r> {
-    /// Makes one for an archive.
+    /// Returns an unpacker for an archive.
     ///
     /// # Errors
     ///
@@ -60,8 +60,8 @@ impl<'r> Unpacker<'r> {
         self
     }
 
-    /// Begins with an increment of a session: the limit on unpacked bytes counts anew, and segments of other sessions cannot
-    /// be read. Anybody can push a record that names words of another session.
+    /// Begins with an increment of a session: the limit on unpacked bytes counts anew, and segments of other sessions
+    /// cannot be read. Anybody can push a record that names words of another session.
     pub fn begin(&mut self, session: &SessionKey) {
         (self.stored, self.unpacked) = (0, 0);
         self.sources.clear();

@@ -87,7 +87,7 @@ impl Options {
         if all().any(|found| found.source.lack == Some(MissingWords::NotFetched)) {
             cli::hint(repo, "'git shiftlog sync pull --all' fetches transcripts that others share");
         }
-        let is_found = all().any(|found| found.evidence != Certainty::None);
+        let is_found = all().any(|found| found.certainty != Certainty::None);
         Ok(if is_found { Outcome::Done } else { Outcome::No })
     }
 

@@ -12,8 +12,8 @@ use super::chosen::{Chosen, Problems};
 use crate::cli::{self, Json, Outcome, Printing, Screen, Silent};
 use crate::error::{Error, Kind, Result};
 use crate::find::{
-    self, Found, Increments, Limits, LineAddress, Match, Parts, Pattern, PatternOptions, Session, Wanted, Worker,
-    matches_of,
+    self, Found, Increments, Limits, LineAddress, LineSearch, Match, Parts, Pattern, PatternOptions, PlannedIncrement,
+    Worker, matches_of,
 };
 use crate::git::{Names, Repository, date};
 use crate::pretty::{self, FoundLayout, FoundPlace};
@@ -143,7 +143,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let mut problems = Problems::default();
         let threads = options.threads.filter(|threads| *threads > 0).unwrap_or_else(find::default_threads);
         let limits = Limits { threads, ..Limits::default() };
-        let work = |worker: &mut Worker<'_>, _: usize, session: &Session| matches_of(worker, session, &wanted);
+        let work = |worker: &mut Worker<'_>, _: usize, session: &PlannedIncrement| matches_of(worker, session, &wanted);
         let left_out = find::run(&reader, &plan, limits, work, |number, found: Found| {
             problems.add(found.problem);
             list.session(number, found.matches)
@@ -187,14 +187,14 @@ impl Options {
         Increments::unrecorded(reader, self.chosen.agent.as_deref(), self.chosen.session.as_deref())
     }
 
-    fn wanted(&self, pattern: Pattern) -> Wanted {
+    fn wanted(&self, pattern: Pattern) -> LineSearch {
         let lines = |own: Option<usize>| own.or(self.context).unwrap_or(0);
-        Wanted {
+        LineSearch {
             parts: self.parts.unwrap_or(if self.tool.is_some() { Parts::ALL } else { Parts::USUAL }),
             tool: self.tool.clone(),
             context: (lines(self.before_context), lines(self.after_context)),
             has_numbers: self.json.is_on,
-            ..Wanted::new(pattern)
+            ..LineSearch::new(pattern)
         }
     }
 

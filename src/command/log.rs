@@ -13,8 +13,10 @@ use super::chosen::{Chosen, Problems};
 use crate::agent;
 use crate::cli::{self, Json, Outcome, Printing, Screen};
 use crate::error::{Error, Kind, Result};
-use crate::find::{self, Increments, Limits, Pattern, PatternOptions, Session, Wanted, Worker, matches_of};
-use crate::git::{ChangeOptions, Drawing, Names, Node, ObjectId, PrintOptions, Repository, date};
+use crate::find::{
+    self, Increments, Limits, LineSearch, Pattern, PatternOptions, PlannedIncrement, Worker, matches_of,
+};
+use crate::git::{ChangeOptions, GraphNode, GraphOptions, Names, ObjectId, PrintOptions, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Format, Rows};
 use crate::record::{Listed, Query, Reader, Summary};
@@ -228,11 +230,11 @@ impl Options {
         let is_fixed = self.string.is_some();
         let is_across_lines = is_fixed && pattern.contains('\n');
         let pattern_options = PatternOptions { is_fixed, is_across_lines, ..PatternOptions::default() };
-        let wanted = Wanted::new(Pattern::new(std::slice::from_ref(pattern), pattern_options)?);
+        let wanted = LineSearch::new(Pattern::new(std::slice::from_ref(pattern), pattern_options)?);
         let plan = Increments::new(reader, query, true)?;
         let mut has_it = HashSet::new();
         let mut problems = Problems::default();
-        let work = |worker: &mut Worker<'_>, _: usize, session: &Session| matches_of(worker, session, &wanted);
+        let work = |worker: &mut Worker<'_>, _: usize, session: &PlannedIncrement| matches_of(worker, session, &wanted);
         let left_out = find::run(reader, &plan, Limits::default(), work, |number, found| {
             problems.add(found.problem);
             has_it.extend(plan.sessions[number].commit_id.filter(|_| !found.matches.is_empty()));
@@ -372,13 +374,13 @@ impl List<'_> {
                 (texts, false)
             }
         };
-        let node = |(listed, text): (&Listed, Vec<u8>)| Node {
+        let node = |(listed, text): (&Listed, Vec<u8>)| GraphNode {
             commit_id: listed.commit.commit_id,
             time: listed.commit.committer.time.seconds,
             text,
         };
-        let nodes: Vec<Node> = commits.iter().zip(texts).map(node).collect();
-        let drawing = Drawing {
+        let nodes: Vec<GraphNode> = commits.iter().zip(texts).map(node).collect();
+        let drawing = GraphOptions {
             walk_options: &query.walk_options,
             paths: query.paths.as_ref(),
             has_separator,

@@ -54,7 +54,7 @@ pub fn print(
     let how = if format == MachineFormat::Incremental { How::AsFound } else { how };
     let mut is_found = false;
     blaming.each(reader, asked, how, |lines, found| {
-        is_found |= found.iter().any(|found| found.evidence != Certainty::None);
+        is_found |= found.iter().any(|found| found.certainty != Certainty::None);
         screen.write(|out, _| {
             write_machine(out, &lines, &found, format, &redactor, is_screen)?;
             // A program that asks for groups as they are found waits for each.

@@ -9,7 +9,7 @@ use crate::archive::{self, Archive};
 use crate::capture::{self, Lock, State};
 use crate::cli::{self, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
-use crate::git::sign::State as Signed;
+use crate::git::sign::SignatureState as Signed;
 use crate::git::{ObjectId, Repository};
 use crate::progress::silent;
 use crate::record::{Reader, may_be_fetched};

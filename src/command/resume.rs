@@ -14,7 +14,7 @@ use crate::git::{ObjectId, Repository, git};
 use crate::outside;
 use crate::pretty::{self, Depth, View};
 use crate::record::{Reader, redaction};
-use crate::resume::{Chosen, Restore, Step};
+use crate::resume::{Chosen, FileStep, Restore};
 
 /// Resume the session of a commit
 #[derive(Debug, Parser)]
@@ -193,8 +193,8 @@ fn print(place: &Destination, commit_id: ObjectId, directory: &Path, restore: &R
     };
     for step in &restore.steps {
         text += &match step {
-            Step::Write(path, bytes) => format!("write {}, {}\n", path.display(), pretty::size(bytes.len() as u64)),
-            Step::Keep(path) => format!("keep {}\n", path.display()),
+            FileStep::Write(path, bytes) => format!("write {}, {}\n", path.display(), pretty::size(bytes.len() as u64)),
+            FileStep::Keep(path) => format!("keep {}\n", path.display()),
         };
     }
     for words in &restore.commands {

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::cli::{self, Json, NotesRef, Outcome, Silent};
 use crate::error::{Error, Kind};
-use crate::git::sign::State;
+use crate::git::sign::SignatureState;
 use crate::git::{Names, Order, Range};
 use crate::upkeep::verify::{Verified, verify};
 use crate::{outside, pretty};
@@ -64,8 +64,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let is_fine = |each: &Verified| {
             each.problem.is_none()
                 && each.newer_version.is_none()
-                && each.signature.state != State::Bad
-                && (!options.signed || each.signature.state == State::Good)
+                && each.signature.state != SignatureState::Bad
+                && (!options.signed || each.signature.state == SignatureState::Good)
                 && (!options.own_tree || each.is_own_tree == Some(true))
         };
         Ok(if verified.iter().all(is_fine) { Outcome::Done } else { Outcome::No })

@@ -70,7 +70,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             Ok(())
         })?;
         let mut blocks = blocks(&explained);
-        let is_found = blocks.iter().any(|block| block.found.evidence != Certainty::None);
+        let is_found = blocks.iter().any(|block| block.found.certainty != Certainty::None);
         let lacks_words = blocks.iter().any(|block| block.found.source.lack == Some(MissingWords::NotFetched));
         blocks.truncate(options.max_count.unwrap_or(usize::MAX));
         options.print(&repo, &asked, &blocks)?;

@@ -1,4 +1,4 @@
-//! Attaching what was observed to a commit: a line in its note. The text itself stays in its file, or is stored in the archive
+//! Attaching evidence to a commit: a line in its note. The text itself stays in its file, or is stored in the archive
 //! too.
 //!
 //! Read [`observe`], then [`attach`].
@@ -39,18 +39,18 @@ const MAX_STORED_BYTES: u64 = 32 << 20;
 /// A file that was read, to be attached.
 #[derive(Clone, Debug)]
 pub struct Observed {
-    /// What a note says of it.
+    /// The entry for the note.
     pub evidence: Evidence,
     /// The text without secrets, if it is to be stored.
     words: Option<Vec<u8>>,
-    /// What a note says of the same file with its text stored, and without.
+    /// The entries that a note can have for the same file: with its text stored, and without.
     forms: Vec<Evidence>,
 }
 
-/// Reads a file, to be attached. `kind` is `test`, `ci` or `log`; an Apex log is one whatever is said. With `has_words` its
-/// text is to be stored.
+/// Reads a file, to be attached. `kind` is `test`, `ci` or `log`; an Apex log is recognized whatever `kind` is. With
+/// `has_words` its text is to be stored.
 ///
-/// Secrets are removed from all that is returned.
+/// The returned texts have no secrets.
 ///
 /// # Errors
 ///
@@ -99,7 +99,7 @@ fn words(repo: &Repository, path: &Path) -> Result<Vec<u8>> {
     Ok(clean)
 }
 
-/// Returns what a note says of a file.
+/// Returns the entry of a file for a note.
 fn described(repo: &Repository, path: &Path, kind: &str, remark: Option<&str>) -> Result<Evidence> {
     let redactor = redaction::redactor(repo)?;
     let clean = |text: &str| cleaned(&redactor, text);
@@ -215,8 +215,8 @@ pub fn remove(
     Ok(was_there)
 }
 
-/// Returns the name of a file for a note: from the top of the working tree, or the last component of one that is elsewhere or has
-/// a very long path.
+/// Returns the name of a file for a note: from the top of the working tree, or the last component of one that is
+/// elsewhere or has a very long path.
 fn name(repo: &Repository, path: &Path) -> String {
     let top = repo.worktree().and_then(|top| top.canonicalize().ok());
     let whole = path.canonicalize().ok();
@@ -234,9 +234,7 @@ fn log_id(path: &Path) -> Option<&str> {
 }
 
 fn cleaned(redactor: &Redactor, text: &str) -> String {
-    let line = format!("{}\n", crate::outside::line(text));
-    let (clean, _) = redactor.redact(line.as_bytes());
-    String::from_utf8_lossy(&clean).trim_end().to_owned()
+    redactor.without_secrets(&crate::outside::line(text)).trim_end().to_owned()
 }
 
 /// A file whose digest is known when it has been read.

@@ -5,7 +5,8 @@ const FAILED: &[&str] = &["failed", "failures", "failure", "failing"];
 /// Marks of a test that passed, in front of its title.
 const CHECKS: [char; 3] = ['✓', '✔', '√'];
 
-/// Says whether a text counts failures, more than none. The title of a test, such as `handles_404 failed_login`, counts none.
+/// Says whether a text counts failures, more than none. The title of a test, such as `handles_404 failed_login`, counts
+/// none.
 pub fn has_failures(text: &str) -> bool {
     let is_title = |line: &str| line.trim_start().starts_with(CHECKS);
     text.lines().any(|line| FAILED.iter().any(|word| has_count(line, word)) && !is_title(line))
@@ -22,8 +23,8 @@ pub fn has_count(text: &str, words: &str) -> bool {
     })
 }
 
-/// Says whether a count ends before a text: what follows on the line is no other word, but where `in 0.1s` says how long it took,
-/// or `out of 3` of how many.
+/// Says whether a count ends before a text: what follows on the line is no other word, but where `in 0.1s` says how
+/// long it took, or `out of 3` of how many.
 fn is_end(rest: &str) -> bool {
     let line = rest.lines().next().unwrap_or_default();
     if line.starts_with(['_', '-']) {

@@ -1,5 +1,5 @@
-//! Text of a server without the token that it was asked with: a server can repeat the header of a request, and no file, answer
-//! or message is to have the token.
+//! Text of a server without the token that it was asked with: a server can repeat the header of a request, and no file,
+//! answer or message is to have the token.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use bstr::ByteSlice as _;
 /// The shortest text that is taken for a token, in bytes. One of a few letters would stand in every answer.
 const MIN_TOKEN_BYTES: usize = 16;
 
-/// Writes what it gets with asterisks in the place of a token. The length stays.
+/// A writer that replaces a token by as many asterisks.
 pub struct Masked<'m> {
     out: &'m mut dyn Write,
     token: &'m [u8],
@@ -22,7 +22,7 @@ impl<'m> Masked<'m> {
         Masked { out, token: token.as_bytes(), held: Vec::new() }
     }
 
-    /// Writes what is left.
+    /// Writes the rest of the text.
     ///
     /// # Errors
     ///

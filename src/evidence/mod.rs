@@ -1,7 +1,7 @@
 //! Evidence: what was observed while a commit was made, such as logs of a server or the output of tests.
 //!
-//! Read [`apex::sync`] and [`apex::Pull`], which fetch logs of a Salesforce org, then [`observe`] and [`attach`], which put what
-//! a file tells into the note of a commit. This room talks to servers when it is asked to; no hook uses it.
+//! Read [`apex::sync`] and [`apex::Pull`], which fetch logs of a Salesforce org, then [`observe`] and [`attach`], which
+//! put what a file tells into the note of a commit. This room talks to servers when it is asked to; no hook uses it.
 
 pub mod apex;
 mod attach;

@@ -78,7 +78,7 @@ fn read(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// Returns what was read until the pipe ended, or until `end`.
+/// Returns the text that was read until the pipe ended, or until `end`.
 fn text(pieces: &Receiver<Vec<u8>>, end: Instant) -> String {
     let mut bytes = Vec::new();
     while let Ok(piece) = pieces.recv_timeout(end.saturating_duration_since(Instant::now())) {

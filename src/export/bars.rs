@@ -289,7 +289,7 @@ impl<'a, 'r> Bars<'a, 'r> {
             self.explained.1 += count;
             let lines = lines_of(commit_id, path, previous.clone(), *start, *count);
             for found in self.explainer.explain(&lines)? {
-                let is_here = found.talk().is_some_and(|talk| !talk.is_beyond_record);
+                let is_here = found.work().is_some_and(|work| !work.is_beyond_record);
                 if let Some(turn) = found.turn().filter(|_| is_here) {
                     *votes.entry(turn).or_default() += 1;
                 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::ranked::weight;
 use super::stored_words::{NumberedMessage, StoredWords, each_line_with, place_in, redacted};
 use super::text::texts;
-use super::{PartKind, Session, Terms, Worker};
+use super::{PartKind, PlannedIncrement, Terms, Worker};
 use crate::agent::Wording;
 use crate::error::Result;
 use crate::record::readable;
@@ -18,9 +18,9 @@ pub struct Excerpt {
     pub kind: PartKind,
     /// The tool, of a call.
     pub tool: String,
-    /// The text; of a long one, what is around the line.
+    /// The text; a long one is cut to the surroundings of the line.
     pub text: String,
-    /// The line, without its end, in bytes; of a very long one, the part that is in the text.
+    /// The line without its end, as a range of bytes in the text; a very long one is cut.
     pub line: Range<usize>,
     /// The number of the line, from 1.
     pub number: usize,
@@ -53,7 +53,12 @@ impl Excerpt {
 /// # Errors
 ///
 /// As [`turns_of`](super::turns_of).
-pub fn excerpt_of(worker: &mut Worker<'_>, session: &Session, turn: usize, terms: &Terms) -> Result<Option<Excerpt>> {
+pub fn excerpt_of(
+    worker: &mut Worker<'_>,
+    session: &PlannedIncrement,
+    turn: usize,
+    terms: &Terms,
+) -> Result<Option<Excerpt>> {
     let mut problem = None;
     let messages = if session.through.is_none() {
         worker.messages_of_earlier(session)?

@@ -1,4 +1,4 @@
-//! The literals of which one must be in every match of a pattern, and how they stand in a transcript.
+//! Literals, one of which is in every match of a pattern, and their spellings in a transcript.
 
 use regex_syntax::hir::{Hir, HirKind};
 
@@ -53,8 +53,8 @@ fn shortest(literals: &[Vec<u8>]) -> usize {
     literals.iter().map(Vec::len).min().unwrap_or(0)
 }
 
-/// Returns, for literals of texts, what stands for each in a transcript, however JSON was written. `None` if one of them is
-/// too short for that.
+/// Returns, for each literal, its spellings in a transcript, however JSON was written. `None` if one of them is too
+/// short for that.
 pub fn in_json(literals: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
     let mut needles = Vec::new();
     for literal in literals {
@@ -63,7 +63,7 @@ pub fn in_json(literals: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
     Some(needles)
 }
 
-/// Returns what stands in a transcript for a literal whose letters may be small or capital.
+/// Returns the spellings in a transcript of a literal whose letters may be small or capital.
 pub fn in_json_folded(literal: &str) -> Option<Vec<Vec<u8>>> {
     let has_no_case = |c: char| c.is_ascii() || (c.to_lowercase().eq([c]) && c.to_uppercase().eq([c]));
     Some(spellings(&longest_run(literal, |c| is_kept(c) && has_no_case(c))?))

@@ -6,15 +6,15 @@ use std::time::Instant;
 
 use super::stored_words::{StoredWords, each_line_with, place_in, prompt_marks, redacted, too_large};
 use super::text::{Text, texts};
-use super::{LineAddress, PartKind, Parts, Pattern, Session, Worker};
+use super::{LineAddress, PartKind, Parts, Pattern, PlannedIncrement, Worker};
 use crate::agent::Wording;
 use crate::error::{Error, Kind, Result};
 use crate::record::readable;
 use crate::transcript::Message;
 
-/// The search.
+/// A search for lines that match a pattern.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct LineSearch {
     /// The pattern that a line must match.
     pub pattern: Pattern,
     /// The parts of a conversation that are searched.
@@ -29,7 +29,7 @@ pub struct Wanted {
 
 /// A line of a text.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Line {
+pub struct FoundLine {
     /// Its number in the text, from 1.
     pub number: usize,
     /// The line without its end.
@@ -54,7 +54,7 @@ pub struct Match {
     /// When it was said, in seconds since the epoch.
     pub time: Option<i64>,
     /// The lines, in order.
-    pub lines: Vec<Line>,
+    pub lines: Vec<FoundLine>,
 }
 
 /// The matches in an increment.
@@ -62,7 +62,7 @@ pub struct Match {
 pub struct Found {
     /// The matches, in the order of the transcript.
     pub matches: Vec<Match>,
-    /// Why not all of it could be searched.
+    /// The reason if a part of the increment could not be searched.
     pub problem: Option<Error>,
 }
 
@@ -70,8 +70,8 @@ pub struct Found {
 ///
 /// # Errors
 ///
-/// If a note of an earlier tool cannot be read. Words that are missing are a problem of what was found.
-pub fn matches_of(worker: &mut Worker<'_>, session: &Session, wanted: &Wanted) -> Result<Found> {
+/// If a note of an earlier tool cannot be read. Missing words are reported in [`Found::problem`].
+pub fn matches_of(worker: &mut Worker<'_>, session: &PlannedIncrement, wanted: &LineSearch) -> Result<Found> {
     let mut found = Found::default();
     let messages = if session.through.is_none() {
         worker.messages_of_earlier(session)?
@@ -101,9 +101,9 @@ impl Worker<'_> {
     /// Finds the matches of a transcript whose lines are read one by one.
     fn in_lines(
         &mut self,
-        session: &Session,
+        session: &PlannedIncrement,
         words: &StoredWords,
-        wanted: &Wanted,
+        wanted: &LineSearch,
         problem: &mut Option<Error>,
     ) -> Vec<Match> {
         let (mut matches, mut candidates) = (Vec::new(), Vec::new());
@@ -155,7 +155,7 @@ impl Worker<'_> {
     }
 
     /// Numbers the turns, and the messages if that is wanted, of the lines that have matches.
-    fn count(&mut self, words: &StoredWords, candidates: &[Candidate], wanted: &Wanted, matches: &mut [Match]) {
+    fn count(&mut self, words: &StoredWords, candidates: &[Candidate], wanted: &LineSearch, matches: &mut [Match]) {
         let Some(last) = candidates.last() else { return };
         let stored_bytes = self.unpacker.stored_bytes();
         let marks = if wanted.has_numbers { None } else { prompt_marks(words.agent) };
@@ -203,7 +203,7 @@ impl Counted {
     }
 
     /// Numbers the matches of a line that has these messages.
-    fn number(&self, matches: &mut [Match], messages: &[Message], wanted: &Wanted) {
+    fn number(&self, matches: &mut [Match], messages: &[Message], wanted: &LineSearch) {
         for found in matches {
             let at = found.message.unwrap_or(0);
             let upto = &messages[..messages.len().min(at + 1)];
@@ -214,10 +214,10 @@ impl Counted {
     }
 }
 
-impl Wanted {
-    /// Wants lines that match a pattern in the parts that are usually searched, without their context.
+impl LineSearch {
+    /// Returns a search for lines that match a pattern, in the parts that are usually searched and without context.
     pub fn new(pattern: Pattern) -> Self {
-        Wanted { pattern, parts: Parts::USUAL, tool: None, context: (0, 0), has_numbers: false }
+        LineSearch { pattern, parts: Parts::USUAL, tool: None, context: (0, 0), has_numbers: false }
     }
 
     fn has(&self, text: &Text<'_>) -> bool {
@@ -227,7 +227,13 @@ impl Wanted {
 }
 
 /// Adds the matches in a message, with its turn and its number.
-fn add(message: &Message, wanted: &Wanted, place: &LineAddress, at: (usize, Option<usize>), matches: &mut Vec<Match>) {
+fn add(
+    message: &Message,
+    wanted: &LineSearch,
+    place: &LineAddress,
+    at: (usize, Option<usize>),
+    matches: &mut Vec<Match>,
+) {
     for text in texts(message).filter(|text| wanted.has(text)) {
         let mut hits = Vec::new();
         wanted.pattern.each_line(&text.text, |number, place, spans| hits.push((number, place, spans)));
@@ -235,7 +241,7 @@ fn add(message: &Message, wanted: &Wanted, place: &LineAddress, at: (usize, Opti
             continue;
         }
         let lines = if wanted.context == (0, 0) {
-            let line = |(number, place, spans): (usize, Range<usize>, _)| Line {
+            let line = |(number, place, spans): (usize, Range<usize>, _)| FoundLine {
                 number,
                 text: text.text[place].to_owned(),
                 spans: Some(spans),
@@ -257,7 +263,11 @@ fn add(message: &Message, wanted: &Wanted, place: &LineAddress, at: (usize, Opti
 }
 
 /// Returns lines of a text with those before and behind each.
-fn with_context(text: &str, hits: Vec<(usize, Range<usize>, Vec<Range<usize>>)>, context: (usize, usize)) -> Vec<Line> {
+fn with_context(
+    text: &str,
+    hits: Vec<(usize, Range<usize>, Vec<Range<usize>>)>,
+    context: (usize, usize),
+) -> Vec<FoundLine> {
     let mut lines = Vec::new();
     let mut hits = hits.into_iter().peekable();
     let mut until = 0;
@@ -271,7 +281,7 @@ fn with_context(text: &str, hits: Vec<(usize, Range<usize>, Vec<Range<usize>>)>,
         let next = ahead.get(ahead.partition_point(|hit| *hit < number));
         let is_before = next.is_some_and(|next| *next <= number.saturating_add(context.0));
         if number <= until || is_before {
-            lines.push(Line { number, text: line.to_owned(), spans });
+            lines.push(FoundLine { number, text: line.to_owned(), spans });
         }
     }
     lines

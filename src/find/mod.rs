@@ -1,10 +1,11 @@
 //! Searching recorded conversations: lines that match a pattern, and turns that have words.
 //!
-//! Read [`Increments`] for what is searched, [`matches_of`] for how little of it is read, and [`turns_of`] for ranking. There is no
-//! index: segments are unpacked by several threads, and only lines are parsed that can have a match.
+//! Read [`Increments`] for the increments that are searched, [`run`] for the threads that search them, [`matches_of`]
+//! for lines that match, and [`search()`] for turns. There is no index: segments are unpacked by several threads,
+//! `needles` finds the lines that can have a match, and only these are parsed.
 //!
-//! Words that another tool stored may have secrets in them. A line is redacted before it is matched, and whether it is looked
-//! at depends only on text outside its secrets, so that nobody can guess a secret by searching for it.
+//! Words that another tool stored may have secrets in them. A line is redacted before it is matched, and whether it is
+//! looked at depends only on text outside its secrets, so that nobody can guess a secret by searching for it.
 
 mod excerpt;
 mod literal;
@@ -21,14 +22,14 @@ mod terms;
 mod text;
 
 pub use self::excerpt::{Excerpt, excerpt_of};
-pub use self::matches::{Found, Line, Match, Wanted, matches_of};
+pub use self::matches::{Found, FoundLine, LineSearch, Match, matches_of};
 pub use self::pass::{Limits, Worker, default_threads, run};
 pub use self::pattern::{Pattern, PatternOptions, expression};
-pub use self::plan::{Increments, Session};
-pub use self::rank::{Answer, Ranking};
+pub use self::plan::{Increments, PlannedIncrement};
+pub use self::rank::{RankedTurn, Ranking};
 pub use self::ranked::{Census, TurnFound, turns_of};
-pub use self::search::{Answers, Effort, Hit, search};
-pub use self::terms::{Case, Terms};
+pub use self::search::{Effort, Hit, SearchResult, search};
+pub use self::terms::{Case, Terms, words_of};
 pub use self::text::{PartKind, Parts};
 
 /// Where a line of a transcript is stored. Records of several commits can have the same line.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use aho_corasick::{AhoCorasick, Input, MatchKind};
 use bstr::{ByteSlice as _, Finder};
 
-/// How much of a literal is looked for: what has the rest has this, too.
+/// How many bytes of a literal are searched for: every place of the whole literal has them.
 const MAX_LITERAL_BYTES: usize = 64;
 
 /// How much of a literal without case is looked for at first: the forms of three letters are eight, and vector instructions
@@ -16,7 +16,7 @@ const HEAD_BYTES: usize = 3;
 /// More forms than this are looked for letter by letter.
 const MAX_FORMS: usize = 64;
 
-/// Literals that are looked for at once.
+/// Literals that are searched for together.
 #[derive(Clone, Debug)]
 pub struct Needles(Kind);
 
@@ -37,7 +37,7 @@ struct Folded {
 }
 
 impl Folded {
-    /// Makes them; `None` if they have too many forms.
+    /// Returns the literals prepared for a search; `None` if they have too many forms.
     fn new(literals: &[Vec<u8>]) -> Option<Self> {
         let shortest = literals.iter().map(Vec::len).min()?;
         let mut by_form: BTreeMap<Vec<u8>, Vec<Vec<u8>>> = BTreeMap::new();
@@ -85,9 +85,10 @@ fn forms(bytes: &[u8]) -> Vec<Vec<u8>> {
 }
 
 impl Needles {
-    /// Makes them of literals, of which none is empty. `is_folded`: small and capital letters of ASCII are the same.
+    /// Returns needles for literals, none of which may be empty. `is_folded`: small and capital letters of ASCII are
+    /// the same.
     ///
-    /// Of a long literal only the beginning is looked for.
+    /// Only the beginning of a long literal is searched for.
     pub fn new(literals: &[Vec<u8>], is_folded: bool) -> Option<Self> {
         let literals: Vec<Vec<u8>> =
             literals.iter().map(|literal| literal[..literal.len().min(MAX_LITERAL_BYTES)].to_vec()).collect();
@@ -102,7 +103,7 @@ impl Needles {
         Some(Needles(Kind::Any(any)))
     }
 
-    /// Returns the place of the first one that begins at `from` or behind it.
+    /// Returns the place of the first needle at `from` or behind it.
     pub fn next(&self, text: &[u8], from: usize) -> Option<Range<usize>> {
         match &self.0 {
             Kind::One(finder) => {
@@ -114,12 +115,12 @@ impl Needles {
         }
     }
 
-    /// Says whether one is in a text.
+    /// Says whether a text has one of the needles.
     pub fn is_in(&self, text: &[u8]) -> bool {
         self.next(text, 0).is_some()
     }
 
-    /// Visits the lines of a text that have one, each once and without its line end.
+    /// Visits the lines of a text that have a needle, each once and without its line end.
     pub fn each_line(&self, text: &[u8], mut visit: impl FnMut(Range<usize>)) {
         let mut from = 0;
         while let Some(hit) = self.next(text, from) {

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::{Increments, Session};
+use super::{Increments, PlannedIncrement};
 use crate::archive::{Unpacker, segment};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
 use crate::record::{Documents, Reader, redaction};
 use crate::redact::Redactor;
 
-/// More threads than this are not of use.
+/// More threads than this make no search faster.
 const MAX_THREADS: usize = 8;
 /// How many increments the threads may be ahead of the results that were taken.
 const MAX_AHEAD: usize = 64;
@@ -68,7 +68,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// As many threads as are of use, and no end.
+    /// As many threads as [`default_threads`] returns, and no end.
     fn default() -> Self {
         Limits { threads: default_threads(), deadline: None }
     }
@@ -82,8 +82,8 @@ struct Spent {
     sources: Vec<(ObjectId, u64)>,
 }
 
-/// What reading the increments of one commit cost, in the order of the plan. Each can be within its limit, and all together
-/// unpack to far too much.
+/// The cost of reading the increments of one commit, in the order of the plan. Each can be within its limit, and all
+/// together unpack to far too much.
 #[derive(Default)]
 struct Budget {
     commit: Option<usize>,
@@ -121,7 +121,7 @@ impl Budget {
     }
 }
 
-/// Returns how many threads are of use on this machine.
+/// Returns how many threads to use on this machine.
 pub fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
 }
@@ -176,7 +176,7 @@ impl<T> Shared<T> {
         self.is_done.notify_one();
     }
 
-    /// Waits for what becomes of an increment; `None` if a thread has panicked.
+    /// Waits for the result of an increment; `None` if a thread has panicked.
     fn take(&self, number: usize) -> Option<Done<T>> {
         let mut state = self.lock();
         loop {
@@ -219,9 +219,10 @@ impl<T> Drop for StopIfPanicking<'_, T> {
     }
 }
 
-/// Works on all increments of a plan in several threads, and visits the results in the order of the plan, until `visit` breaks
-/// or the time is over. `work` gets the number of the increment in the plan. The results do not depend on the number of
-/// threads. Returns the problem of increments that were left out, because somebody made a small note of many words.
+/// Works on all increments of a plan in several threads, and visits the results in the order of the plan, until `visit`
+/// breaks or the time is over. `work` gets the number of the increment in the plan. The results do not depend on the
+/// number of threads. Returns the problem of increments that were left out, because somebody made a small note of many
+/// words.
 ///
 /// # Errors
 ///
@@ -230,7 +231,7 @@ pub fn run<T: Send>(
     reader: &Reader<'_>,
     plan: &Increments,
     limits: Limits,
-    work: impl Fn(&mut Worker<'_>, usize, &Session) -> Result<T> + Sync,
+    work: impl Fn(&mut Worker<'_>, usize, &PlannedIncrement) -> Result<T> + Sync,
     mut visit: impl FnMut(usize, T) -> Result<ControlFlow<()>>,
 ) -> Result<Option<Error>> {
     fetch(reader, plan);
@@ -299,12 +300,13 @@ pub fn run<T: Send>(
     })
 }
 
-/// Does the same in this thread. Another one would keep memory of its own for long lines.
+/// Works on the increments as [`run`] does, in the caller's thread alone. Another thread would keep memory of its own
+/// for long lines.
 fn run_here<T>(
     reader: &Reader<'_>,
     plan: &Increments,
     limits: Limits,
-    work: impl Fn(&mut Worker<'_>, usize, &Session) -> Result<T>,
+    work: impl Fn(&mut Worker<'_>, usize, &PlannedIncrement) -> Result<T>,
     mut visit: impl FnMut(usize, T) -> Result<ControlFlow<()>>,
 ) -> Result<Option<Error>> {
     let mut budget = Budget::default();

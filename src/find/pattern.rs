@@ -33,7 +33,7 @@ pub fn expression(text: &str) -> Result<Regex> {
     built.map_err(|error| bad().because(last_line(&error)))
 }
 
-/// How patterns are meant.
+/// How patterns are read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PatternOptions {
     /// Every character stands for itself.
@@ -62,7 +62,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// If one is no regular expression, or if to look for it could take very long.
+    /// If one is no regular expression, or if searching for it could take very long.
     pub fn new(patterns: &[String], options: PatternOptions) -> Result<Self> {
         let bad = |pattern: &str| Error::other(format!("'{}' is not a regular expression", outside::quoted(pattern)));
         let mut branches = Vec::new();
@@ -103,13 +103,13 @@ impl Pattern {
         Ok(Pattern { regex, in_text: required.and_then(needles), in_json, is_across_lines: options.is_across_lines })
     }
 
-    /// Returns what is in every transcript that has a match, if anything is.
+    /// Returns needles, one of which is in every transcript with a match; `None` if there are none.
     pub fn needles(&self) -> Option<&Needles> {
         self.in_json.as_ref()
     }
 
-    /// Visits the lines of a text that match, each with its number, its place, and the places of its matches in it. Of a pattern
-    /// that may match across lines, only the line in which the first match begins.
+    /// Visits the lines of a text that match, each with its number, its place, and the places of its matches in it. Of
+    /// a pattern that may match across lines, only the line in which the first match begins.
     pub fn each_line(&self, text: &str, mut visit: impl FnMut(usize, Range<usize>, Vec<Range<usize>>)) {
         if self.is_across_lines {
             if let Some(found) = self.regex.find(text.as_bytes()) {

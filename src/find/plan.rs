@@ -1,4 +1,4 @@
-//! What is searched: the increments of sessions, newest commit first.
+//! The increments that are searched, newest commit first.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use crate::transcript::{SessionKey, short_ids};
 
 /// An increment of a session that is searched.
 #[derive(Clone, Debug)]
-pub struct Session {
+pub struct PlannedIncrement {
     /// The number of its commit in the plan; `None` if no commit has the session.
     pub commit: Option<usize>,
     /// The id of that commit.
@@ -32,7 +32,7 @@ pub struct Increments {
     /// The commits, newest first.
     pub commits: Vec<Commit>,
     /// The increments, in the order of the commits, and within a commit as `show` has them.
-    pub sessions: Vec<Session>,
+    pub sessions: Vec<PlannedIncrement>,
     /// Descriptions of notes that could not be read.
     pub problems: Vec<String>,
 }
@@ -67,7 +67,14 @@ impl Increments {
                 if is_new {
                     let (key, time) = (summary.key.clone(), summary.time.clone());
                     let commit = Some(number);
-                    plan.sessions.push(Session { commit, commit_id: Some(commit_id), key, time, since, through });
+                    plan.sessions.push(PlannedIncrement {
+                        commit,
+                        commit_id: Some(commit_id),
+                        key,
+                        time,
+                        since,
+                        through,
+                    });
                 }
             }
             if without_words > 0 {
@@ -96,7 +103,7 @@ impl Increments {
                 agent.is_none_or(|agent| agent == key.agent) && session.is_none_or(|start| key.is_within(start));
             if is_wanted {
                 let through = Some(segment_id);
-                plan.sessions.push(Session { commit: None, commit_id: None, key, time, since: None, through });
+                plan.sessions.push(PlannedIncrement { commit: None, commit_id: None, key, time, since: None, through });
             }
         }
         plan.sessions.sort_by(|a, b| (&b.time, &a.key).cmp(&(&a.time, &b.key)));

@@ -4,26 +4,26 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Census, Increments, LineAddress, Terms, TurnFound};
 
-/// How soon more of the same word stops to count.
+/// BM25's k1: how soon further places of the same word stop to count.
 const K1: f64 = 1.2;
-/// How much the length of a turn counts.
+/// BM25's b: how much the length of a turn counts.
 const B: f64 = 0.5;
-/// How many increments are thought of beside those that were searched, each word in one of them. Of a file with few sessions
-/// nobody could tell otherwise which words are rare.
+/// How many increments are assumed beside those that were searched, with each word in one of them. Without them, a
+/// search of few sessions could not tell which words are rare.
 const UNSEEN: f64 = 8.0;
 /// After so many seconds a turn counts half.
 const HALF_LIFE_SECS: f64 = 365.0 * 86400.0;
 /// How many answers may come from one session.
 const MAX_OF_ONE: usize = 3;
 
-/// A turn, and how well it fits.
+/// A turn and its score.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct RankedTurn {
     /// The number of its increment in the plan.
     pub session: usize,
     /// The number of the turn in the increment.
     pub turn: usize,
-    /// The higher, the better.
+    /// The score; a higher one is better.
     pub score: f64,
     /// The place of the turn's first message in the archive.
     pub place: LineAddress,
@@ -40,7 +40,7 @@ pub struct Ranking<'t> {
 }
 
 impl<'t> Ranking<'t> {
-    /// Makes an empty one.
+    /// Returns a ranking without turns.
     pub fn new(terms: &'t Terms) -> Self {
         Ranking { terms, searched: 0, frequencies: vec![0; terms.count()], turns: Vec::new() }
     }
@@ -55,7 +55,7 @@ impl<'t> Ranking<'t> {
     }
 
     /// Returns the best turns, best first. `now` is in seconds since the epoch.
-    pub fn best(&self, plan: &Increments, now: i64, max_count: usize) -> Vec<Answer> {
+    pub fn best(&self, plan: &Increments, now: i64, max_count: usize) -> Vec<RankedTurn> {
         let searched = self.searched as f64 + UNSEEN;
         let rarity = |frequency: &usize| {
             let frequency = *frequency as f64 + 1.0;
@@ -65,7 +65,7 @@ impl<'t> Ranking<'t> {
         let total: f64 = rarities.iter().sum();
         let lengths: usize = self.turns.iter().map(|(_, turn)| turn.length).sum();
         let usual = (lengths as f64 / self.turns.len().max(1) as f64).max(1.0);
-        let mut answers: Vec<Answer> = Vec::new();
+        let mut answers: Vec<RankedTurn> = Vec::new();
         for (session, turn) in &self.turns {
             let has = turn.counts.iter().zip(&rarities).filter(|(count, _)| **count > 0.0);
             let share: f64 = has.map(|(_, rarity)| rarity).sum::<f64>() / total;
@@ -80,7 +80,7 @@ impl<'t> Ranking<'t> {
                 .map(|(count, rarity)| rarity * count * (K1 + 1.0) / (count + norm))
                 .sum();
             let score = fit / (1.0 + age_secs(plan, *session, now) / HALF_LIFE_SECS);
-            answers.push(Answer { session: *session, turn: turn.number, score, place: turn.place.clone() });
+            answers.push(RankedTurn { session: *session, turn: turn.number, score, place: turn.place.clone() });
         }
         // Of equal ones the newer comes first.
         answers.sort_by(|a, b| b.score.total_cmp(&a.score).then((a.session, a.turn).cmp(&(b.session, b.turn))));

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::stored_words::{StoredWords, each_line_with, place_in, prompt_marks, redacted, too_large};
 use super::text::texts;
-use super::{LineAddress, PartKind, Session, Terms, Worker};
+use super::{LineAddress, PartKind, PlannedIncrement, Terms, Worker};
 use crate::agent::Wording;
 use crate::error::{Error, Result};
 use crate::record::readable;
@@ -27,11 +27,11 @@ pub struct TurnFound {
 /// The turns that were found in an increment.
 #[derive(Debug, Default)]
 pub struct Census {
-    /// Of each word, whether it may be there outside secrets: what is counted must not depend on them.
+    /// For each word, whether the increment may have it outside secrets: the count must not depend on secrets.
     pub(super) has: Vec<bool>,
     /// The turns that may have enough of the words.
     pub turns: Vec<TurnFound>,
-    /// Why not all of it could be searched.
+    /// The reason if a part of the increment could not be searched.
     pub problem: Option<Error>,
 }
 
@@ -39,8 +39,8 @@ pub struct Census {
 ///
 /// # Errors
 ///
-/// If a note of an earlier tool cannot be read. Words that are missing are a problem of what was found.
-pub fn turns_of(worker: &mut Worker<'_>, session: &Session, terms: &Terms) -> Result<Census> {
+/// If a note of an earlier tool cannot be read. Missing words are reported in [`Census::problem`].
+pub fn turns_of(worker: &mut Worker<'_>, session: &PlannedIncrement, terms: &Terms) -> Result<Census> {
     let mut census = Census { has: vec![false; terms.count()], ..Census::default() };
     let messages = if session.through.is_none() {
         census.has.fill(true);
@@ -90,14 +90,14 @@ struct Stretch {
     number: usize,
     /// Its lines: the number of a piece, and their place in it.
     lines: Vec<(usize, Range<usize>)>,
-    /// Of each word, whether it may be there.
+    /// For each word, whether the turn may have it.
     has: Vec<bool>,
 }
 
 impl Worker<'_> {
     fn turns_in_lines(
         &mut self,
-        session: &Session,
+        session: &PlannedIncrement,
         words: &StoredWords,
         terms: &Terms,
         may_have: &[bool],
@@ -207,7 +207,7 @@ impl Tally {
     }
 }
 
-/// Returns how much a word counts: what a person said is the best sign of what a turn is about.
+/// Returns the weight of a word by its part: a person's words are the best sign of a turn's subject.
 pub(super) fn weight(kind: PartKind) -> f64 {
     match kind {
         PartKind::Prompt => 4.0,

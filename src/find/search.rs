@@ -3,16 +3,18 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use super::{Answer, Excerpt, Increments, Limits, Ranking, Session, Terms, Worker, excerpt_of, run, turns_of};
+use super::{
+    Excerpt, Increments, Limits, PlannedIncrement, RankedTurn, Ranking, Terms, Worker, excerpt_of, run, turns_of,
+};
 use crate::error::{Error, Kind, Result};
 use crate::record::Reader;
 
 /// A turn that answers a search.
 #[derive(Clone, Debug)]
 pub struct Hit {
-    /// Which turn, and how well it fits.
-    pub answer: Answer,
-    /// Its words that answer best.
+    /// The turn and its score.
+    pub answer: RankedTurn,
+    /// The passage of the turn that fits best.
     pub excerpt: Excerpt,
 }
 
@@ -29,18 +31,19 @@ pub struct Effort {
 
 /// The result of a search.
 #[derive(Debug)]
-pub struct Answers {
+pub struct SearchResult {
     /// The turns, best first.
     pub hits: Vec<Hit>,
-    /// Why not all could be searched.
+    /// The reasons if a part could not be searched.
     pub problems: Vec<Error>,
     /// How many increments were searched before the time was over, from the first one of the plan on.
     pub searched: usize,
 }
 
-/// Returns the turns of a plan that have the words of a search. `go_on` is asked between increments.
+/// Returns the turns of a plan that have the words of a search. `go_on` is called between increments; its error ends
+/// the search.
 ///
-/// To read the words of the answers may take as long again as the deadline allows.
+/// Reading the excerpts may take as long again as the deadline allows.
 ///
 /// # Errors
 ///
@@ -51,10 +54,10 @@ pub fn search(
     terms: &Terms,
     effort: Effort,
     go_on: &dyn Fn() -> Result<()>,
-) -> Result<Answers> {
+) -> Result<SearchResult> {
     let started = Instant::now();
     let (mut ranking, mut problems, mut searched) = (Ranking::new(terms), Vec::new(), 0);
-    let count = |worker: &mut Worker<'_>, _: usize, session: &Session| turns_of(worker, session, terms);
+    let count = |worker: &mut Worker<'_>, _: usize, session: &PlannedIncrement| turns_of(worker, session, terms);
     let left_out = run(reader, plan, effort.limits, count, |number, mut census| {
         let problem = census.problem.take();
         if problem.as_ref().is_some_and(|problem| problem.kind() == Kind::Busy) {
@@ -71,7 +74,7 @@ pub fn search(
     let best = ranking.best(plan, effort.now, effort.max_count);
     let sessions = best.iter().map(|answer| plan.sessions[answer.session].clone()).collect();
     let chosen = Increments { sessions, ..Increments::default() };
-    let read = |worker: &mut Worker<'_>, number: usize, session: &Session| {
+    let read = |worker: &mut Worker<'_>, number: usize, session: &PlannedIncrement| {
         excerpt_of(worker, session, best[number].turn, terms)
     };
     let mut hits = Vec::new();
@@ -81,5 +84,5 @@ pub fn search(
         hits.extend(excerpt.map(|excerpt| Hit { answer: best[number].clone(), excerpt }));
         go_on().map(ControlFlow::Continue)
     })?;
-    Ok(Answers { hits, problems, searched })
+    Ok(SearchResult { hits, problems, searched })
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bstr::ByteSlice as _;
 
 use super::needles::Needles;
-use super::{LineAddress, Session, Worker};
+use super::{LineAddress, PlannedIncrement, Worker};
 use crate::agent::{self, Agent, Wording};
 use crate::archive::SegmentSpan;
 use crate::error::{Error, Kind, Result};
@@ -13,8 +13,8 @@ use crate::record::readable;
 use crate::redact::Redactor;
 use crate::transcript::{Message, line_ends};
 
-/// A shorter piece costs as much as one of so many bytes: somebody can make thousands of records that each read thousands of
-/// pieces of a few bytes.
+/// A shorter piece costs as much as one of so many bytes: somebody can make thousands of records that each read
+/// thousands of pieces of a few bytes.
 const MIN_PIECE_BYTES: u64 = 1024;
 
 /// The place of an increment's words in the archive.
@@ -37,7 +37,7 @@ pub(super) struct NumberedMessage {
 impl Worker<'_> {
     /// Finds the words of an increment; `None` if there are none, or only an agent that is not known here could read them.
     /// `problem` gets the reason if some of them are missing.
-    pub(super) fn words(&mut self, session: &Session, problem: &mut Option<Error>) -> Option<StoredWords> {
+    pub(super) fn words(&mut self, session: &PlannedIncrement, problem: &mut Option<Error>) -> Option<StoredWords> {
         let agent = agent::find(&session.key.agent)?;
         let (pieces, error) = self.unpacker.archive().pieces(session.since, session.through?);
         *problem = error;
@@ -62,7 +62,7 @@ impl Worker<'_> {
     /// Reads all messages of an increment, without secrets. Nothing if none of the needles is in it.
     pub(super) fn messages(
         &mut self,
-        session: &Session,
+        session: &PlannedIncrement,
         words: &StoredWords,
         needles: Option<&Needles>,
         problem: &mut Option<Error>,
@@ -105,7 +105,7 @@ impl Worker<'_> {
     }
 
     /// Reads the messages of a document of an earlier tool, which has the words itself.
-    pub(super) fn messages_of_earlier(&mut self, session: &Session) -> Result<Vec<NumberedMessage>> {
+    pub(super) fn messages_of_earlier(&mut self, session: &PlannedIncrement) -> Result<Vec<NumberedMessage>> {
         let Some(commit_id) = session.commit_id else { return Ok(Vec::new()) };
         let documents = match &mut self.documents {
             Some(documents) if documents.commit_id == commit_id => documents,
@@ -149,11 +149,11 @@ pub(super) fn redacted<'t>(redactor: &Redactor, lines: &'t [u8], needles: Option
 }
 
 /// Returns the problem of words that are too many for what is stored of them.
-pub(super) fn too_large(session: &Session) -> Error {
+pub(super) fn too_large(session: &PlannedIncrement) -> Error {
     Error::new(Kind::Corrupt, format!("the transcript of {} is too large for what is stored of it", session.key))
 }
 
-/// Returns what every line has that is a prompt, if there is such a thing.
+/// Returns needles for the text that every line with a prompt has, if the agent has such a text.
 pub(super) fn prompt_marks(agent: &dyn Agent) -> Option<Needles> {
     Needles::new(&[agent.prompt_mark()?.as_bytes().to_vec()], false)
 }

@@ -35,7 +35,7 @@ const EVERYWHERE: &[&str] = &[
 /// More words than this are not searched for: each costs a pass.
 const MAX_WORDS: usize = 64;
 
-/// How often a word of a search is looked at in one text. To be there more often makes no difference to a rank.
+/// How many places of a word of a search are returned for one text. More places do not change a rank.
 const MAX_KEPT: usize = 1 << 16;
 
 /// The words that are searched for.
@@ -70,7 +70,8 @@ struct Term {
     is_prefix: bool,
     is_exact: bool,
     kind: Option<PartKind>,
-    /// What stands for it in every line of a transcript that has it, and the same to be looked for.
+    /// The spellings of its longest word in a transcript, one of which is in every line that has the term, and needles
+    /// for them.
     literals: Option<Vec<Vec<u8>>>,
     needles: Option<Needles>,
 }
@@ -81,8 +82,8 @@ impl Terms {
     ///
     /// # Errors
     ///
-    /// [`Kind::Usage`] if there is no word to search for, or if a turn must have more than 64. Of a longer question, of which a
-    /// turn need not have all words, the first ones count.
+    /// [`Kind::Usage`] if there is no word to search for, or if a turn must have more than 64. Of a longer question, of
+    /// which a turn need not have all words, the first ones count.
     pub fn new(wanted: &[String], excluded: &[String], case: Case, min_share: f64) -> Result<Self> {
         let read = |all: &[String]| {
             let mut seen = HashSet::new();
@@ -115,7 +116,7 @@ impl Terms {
         }
     }
 
-    /// Makes words count in some parts alone.
+    /// Returns the same words, which count in some parts alone.
     #[must_use]
     pub fn within(self, parts: Parts) -> Self {
         Terms { parts, ..self }
@@ -126,8 +127,8 @@ impl Terms {
         self.wanted.len()
     }
 
-    /// Marks the words that may be in some lines, and those of which a line has one outside secrets, without the others being
-    /// read. A word that is too short to be looked for is marked.
+    /// Marks the words that may be in some lines, and those of which a line has one outside secrets, without the others
+    /// being read. A word that is too short to be looked for is marked.
     pub(super) fn look_outside_secrets(
         &self,
         bytes: &[u8],
@@ -151,8 +152,8 @@ impl Terms {
         }
     }
 
-    /// Says of each wanted word whether it may be in a part of a transcript, beyond those that `known` has. Of a word that is
-    /// nowhere in the transcript, as `anywhere` says, nothing is looked for.
+    /// Says of each wanted word whether it may be in a part of a transcript, beyond those that `known` has. Of a word
+    /// that is nowhere in the transcript, as `anywhere` says, nothing is looked for.
     pub(super) fn look(&self, text: &[u8], anywhere: &[bool], known: &mut [bool]) {
         for ((term, anywhere), known) in self.wanted.iter().zip(anywhere).zip(known) {
             let is_in = || *anywhere && term.needles.as_ref().is_none_or(|needles| needles.is_in(text));
@@ -264,6 +265,16 @@ impl Term {
             false => found.to_lowercase().starts_with(word),
         }
     }
+}
+
+/// Returns the words of a query that was typed as one text, for [`Terms::new`]. A text in quotes is a phrase.
+pub fn words_of(query: &str) -> Vec<String> {
+    let pieces = query.split('"').enumerate();
+    let words = pieces.flat_map(|(number, piece)| match number % 2 {
+        0 => piece.split_whitespace().map(str::to_owned).collect(),
+        _ => vec![piece.to_owned()],
+    });
+    words.filter(|word| !word.trim().is_empty()).collect()
 }
 
 /// Returns the first placeholder of a secret behind a place, up to its end.

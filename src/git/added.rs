@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use bstr::{BString, ByteSlice as _};
 
-use super::blame::unquoted;
+use super::quote::unquoted;
 use super::{ObjectId, Paths, Repository, git};
 use crate::error::Result;
 
@@ -23,8 +23,8 @@ pub struct AddedLines {
 }
 
 impl Repository {
-    /// Returns the lines that commits add, file by file. Changes of white space, blank lines, binary files and files with the
-    /// attribute `linguist-generated` are left out; of a commit with several parents there are none.
+    /// Returns the lines that commits add, file by file. Changes of white space, blank lines, binary files and files
+    /// with the attribute `linguist-generated` are left out; of a commit with several parents there are none.
     ///
     /// # Errors
     ///
@@ -71,21 +71,9 @@ impl Repository {
         let is_set = |fields: &&[&[u8]]| fields.len() == 3 && matches!(fields[2], b"set" | b"true");
         Ok(fields.chunks(3).filter(is_set).map(|fields| fields[0].into()).collect())
     }
-
-    /// Returns the files of a commit that another one does not have, or has otherwise.
-    ///
-    /// # Errors
-    ///
-    /// If Git fails.
-    pub fn files_changed_since(&self, before: Option<ObjectId>, commit_id: ObjectId) -> Result<Vec<BString>> {
-        let before = before.unwrap_or_else(|| self.empty_tree_id()).to_string();
-        let (options, after) = (["-r", "-z", "--name-only", "--no-renames", "--diff-filter=d"], commit_id.to_string());
-        let told = git([&["diff-tree"][..], &options, &[&before, &after]].concat()).repository(self).capture()?;
-        Ok(told.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(BString::from).collect())
-    }
 }
 
-/// What was read of a patch so far.
+/// The state of reading a patch.
 #[derive(Default)]
 struct Reading {
     commit_id: Option<ObjectId>,

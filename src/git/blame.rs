@@ -4,19 +4,19 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::path::Path;
 use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice as _};
 
-use super::command::Lines;
-use super::{MAX_OBJECT_BYTES, ObjectId, Repository, git, private};
+use super::command::OutputLines;
+use super::quote::unquoted;
+use super::{ObjectId, Repository, git};
 use crate::error::{Error, Result};
 
 /// The file with revisions to ignore that is used if none is named.
 const IGNORED: &str = ".git-blame-ignore-revs";
 
-/// What `git blame` is asked for.
+/// A request to `git blame`.
 #[derive(Clone, Debug, Default)]
 pub struct BlameRequest {
     /// Options as `git blame` takes them, such as `-w` and `-L2,3`.
@@ -27,13 +27,13 @@ pub struct BlameRequest {
     pub hidden: Vec<ObjectId>,
     /// The path from the top of the repository.
     pub path: OsString,
-    /// What stands for the file's content if `--contents=-` is among the options.
+    /// The file's content, if `--contents=-` is among the options.
     pub contents: Option<Vec<u8>>,
     /// Whether groups are wanted as soon as Git finds them, in no order and without text.
     pub is_incremental: bool,
 }
 
-/// What Git says of a commit in a blame.
+/// A commit of a blame, as Git's header lines describe it.
 #[derive(Debug)]
 pub struct BlamedCommit {
     /// The commit; the null id for lines that no commit has.
@@ -55,14 +55,14 @@ impl BlamedCommit {
     }
 }
 
-/// Where a commit has some lines.
+/// The file in which a commit has some lines.
 #[derive(Debug, Eq, PartialEq)]
 pub struct BlamedFile {
     /// The path that the file has in the commit.
     pub path: BString,
     /// The path as Git spells it: quoted if it is odd.
     pub quoted_path: BString,
-    /// The commit before and the path that the file has there.
+    /// The previous commit of the file, and the file's path there.
     pub previous: Option<(ObjectId, BString)>,
     /// The line `previous` of Git.
     pub previous_line: Option<BString>,
@@ -83,9 +83,9 @@ pub struct BlamedLines {
     pub count: usize,
     /// The lines without their ends; none if they were asked for as Git finds them.
     pub texts: Vec<BString>,
-    /// Whether Git says something of this commit for the first time.
+    /// Whether this is the first group of its commit, with which Git prints the commit's header.
     pub is_first: bool,
-    /// Whether Git names the file here, and does not leave it as it was for the commit.
+    /// Whether Git prints the file's name for this group; otherwise it is that of the commit's last group.
     pub names_file: bool,
 }
 
@@ -124,8 +124,8 @@ impl Repository {
         (!is_configured && is_there()).then_some(IGNORED)
     }
 
-    /// Returns all that [`Repository::blame`] finds, and looks through the revisions that the project ignores if Git can read
-    /// them.
+    /// Returns all that [`Repository::blame`] finds, and looks through the revisions that the project ignores if Git
+    /// can read them.
     ///
     /// # Errors
     ///
@@ -141,45 +141,12 @@ impl Repository {
         }
         self.blame(request)?.collect()
     }
-
-    /// Returns what Git would store of a path of the working tree, before any conversion: the text of a link, the bytes of a
-    /// file. `None` for anything else, such as a pipe, and for what is larger than an object may be here.
-    pub fn worktree_content(&self, path: &Path) -> Option<Vec<u8>> {
-        let path = self.worktree()?.join(path);
-        if path.symlink_metadata().ok()?.is_symlink() {
-            return Some(std::fs::read_link(path).ok()?.into_os_string().into_encoded_bytes());
-        }
-        private::read_open(private::open_no_link(&path).ok()?, MAX_OBJECT_BYTES).ok()
-    }
-
-    /// Returns the blob at a path of a tree-ish commit; `None` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// If an object cannot be read.
-    pub fn blob_at(&self, commit_id: ObjectId, path: &BStr) -> Result<Option<ObjectId>> {
-        let fail = |error: gix::Error| super::gix_error(format!("cannot read the tree of '{commit_id}'"), &error);
-        let tree_id = self.commit(commit_id)?.tree_id;
-        let tree = self.gix().find_tree(tree_id).map_err(fail)?;
-        let entry = tree.lookup_entry(path.split_str("/")).map_err(fail)?;
-        Ok(entry.filter(|entry| entry.mode().is_blob()).map(|entry| entry.object_id()))
-    }
-}
-
-impl Repository {
-    /// Returns when the commit was written that last changed a path, seen from a commit; in seconds since the epoch.
-    /// `None` if none did or Git cannot tell.
-    pub fn last_change(&self, from: Option<ObjectId>, path: &BStr) -> Option<i64> {
-        let (from, path) = (from?.to_string(), format!(":(top,literal){}", path.to_str().ok()?));
-        let args = ["log", "-1", "--no-show-signature", "--format=%at", &from, "--", &path];
-        git(args).repository(self).capture().ok()?.trim().to_str().ok()?.parse().ok()
-    }
 }
 
 /// The lines of a file by the commits that they come from.
 pub struct Blame<'r> {
     repo: &'r Repository,
-    lines: Lines,
+    lines: OutputLines,
     is_incremental: bool,
     commits: HashMap<ObjectId, Rc<BlamedCommit>>,
     /// The file that each commit was last seen with: Git does not repeat it.
@@ -286,51 +253,10 @@ impl Iterator for Blame<'_> {
     }
 }
 
-/// Returns an error that says what Git said and nothing else.
+/// Returns an error with Git's own message and nothing else.
 fn in_gits_words(error: Error) -> Error {
     match std::error::Error::source(&error) {
         Some(reason) => Error::other(reason.to_string()),
         None => error,
-    }
-}
-
-/// Returns a path that Git has printed, without its quotes and escapes, as Git's `quote.c` writes them.
-pub fn unquoted(path: &BStr) -> BString {
-    let Some(inner) = path.strip_prefix(b"\"").and_then(|path| path.strip_suffix(b"\"")) else { return path.into() };
-    let mut plain = BString::default();
-    let mut rest = inner.iter().copied();
-    while let Some(byte) = rest.next() {
-        if byte != b'\\' {
-            plain.push(byte);
-            continue;
-        }
-        plain.push(match rest.next().unwrap_or(b'\\') {
-            b'a' => 7,
-            b'b' => 8,
-            b't' => b'\t',
-            b'n' => b'\n',
-            b'v' => 11,
-            b'f' => 12,
-            b'r' => b'\r',
-            digit @ b'0'..=b'3' => {
-                let mut next = || rest.next().unwrap_or(b'0').wrapping_sub(b'0') & 7;
-                ((digit - b'0') << 6) | (next() << 3) | next()
-            }
-            other => other,
-        });
-    }
-    plain
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_quoted_path_is_read_as_git_wrote_it() {
-        let plain = |path: &str| unquoted(path.into());
-        assert_eq!(plain("src/a b.rs"), "src/a b.rs");
-        assert_eq!(plain(r#""a\"b\\c\td\303\251""#), "a\"b\\c\tdé");
-        assert_eq!(plain("\"a\\"), "\"a\\", "no end, no quote");
     }
 }

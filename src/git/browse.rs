@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 /// The config value that names the browser, before `web.browser`.
 const KEY: &str = "shiftlog.browser";
 
-/// Opens an address in the browser that `tool` names, else that of the config, else one that Git finds, and does not wait for it.
-/// Returns the process; `None` if nothing was started, as without a screen where no browser is named.
+/// Opens an address in the browser that `tool` names, else that of the config, else one that Git finds, and does not
+/// wait for it. Returns the process; `None` if nothing was started, as without a screen where no browser is named.
 pub fn browse(address: &str, tool: Option<&str>, is_configured: bool) -> Option<Child> {
     let has_screen = cfg!(target_os = "macos")
         || ["DISPLAY", "WAYLAND_DISPLAY"]

@@ -1,4 +1,4 @@
-//! What a commit changes: paths with what was and is there, and Git's patch id.
+//! The change of a commit: paths with their content before and after, and Git's patch id.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -76,7 +76,20 @@ impl Repository {
         Ok(changed)
     }
 
-    /// Returns the files that paths stand for in the tree of a commit or in its change: pathspecs mean what they mean to Git.
+    /// Returns the files of a commit that another commit lacks, or has with another content.
+    ///
+    /// # Errors
+    ///
+    /// If Git fails.
+    pub fn files_changed_since(&self, before: Option<ObjectId>, commit_id: ObjectId) -> Result<Vec<BString>> {
+        let before = before.unwrap_or_else(|| self.empty_tree_id()).to_string();
+        let (options, after) = (["-r", "-z", "--name-only", "--no-renames", "--diff-filter=d"], commit_id.to_string());
+        let told = git([&["diff-tree"][..], &options, &[&before, &after]].concat()).repository(self).capture()?;
+        Ok(told.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(BString::from).collect())
+    }
+
+    /// Returns the files that paths stand for in the tree of a commit or in its change: pathspecs mean what they mean
+    /// to Git.
     ///
     /// # Errors
     ///

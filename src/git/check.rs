@@ -103,7 +103,7 @@ struct CheckedTree {
 impl Repository {
     /// Checks the trees of a commit and of its history since the commits `known`, which count as sound.
     ///
-    /// Costs in proportion to what is new.
+    /// The cost is proportional to the new history.
     ///
     /// # Errors
     ///
@@ -304,7 +304,7 @@ impl Checker<'_> {
         Ok(CheckedTree { tree_id: Some(written.detach()), paths })
     }
 
-    /// Returns what is wrong with an entry that should be a file.
+    /// Returns why an entry that should be a file is a misfit, if it is one.
     fn misfit_of(&mut self, entry: &Entry) -> Option<String> {
         match entry.mode.kind() {
             EntryKind::Commit => return Some("a link to another repository".into()),
@@ -317,7 +317,7 @@ impl Checker<'_> {
         self.files.get(&entry.oid).cloned().flatten()
     }
 
-    /// Returns what is wrong with an object that should be a file.
+    /// Returns why an object that should be a file is a misfit, if it is one.
     fn misfit_of_file(&self, id: ObjectId) -> Option<String> {
         match self.repo.gix().try_find_header(id) {
             Ok(Some(header)) if header.kind() != gix::object::Kind::Blob => {

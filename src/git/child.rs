@@ -14,12 +14,12 @@ pub const GRACE: Duration = Duration::from_millis(300);
 /// How often it is looked whether a child has ended.
 const POLL: Duration = Duration::from_millis(3);
 
-/// The output of a child, in temporary files. A process that inherits a pipe can keep it open after the child has ended, and
-/// a pipe that nobody reads stops its writer; neither happens with a file.
+/// The output of a child, in temporary files. A process that inherits a pipe can keep it open after the child has
+/// ended, and a pipe that nobody reads stops its writer; neither happens with a file.
 pub struct Streams {
-    /// What the child writes to standard output.
+    /// The child's standard output.
     pub stdout: File,
-    /// What the child writes to standard error.
+    /// The child's standard error.
     pub stderr: File,
 }
 
@@ -56,8 +56,8 @@ fn is_executable(path: &Path) -> bool {
 
 /// Keeps a command from asking for a password, on the terminal or in a window of an askpass program.
 ///
-/// Standard input does not matter: ssh and gpg open the terminal by its name. In a process group of the background that would
-/// stop them, and they would neither go on nor fail.
+/// Standard input does not matter: ssh and gpg open the terminal by its name. In a process group of the background that
+/// would stop them, and they would neither go on nor fail.
 pub fn forbid_asking(command: &mut Command) {
     command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "");
     // Since OpenSSH 8.4, 'force' makes ssh and ssh-keygen run this program in place of asking on the terminal.

@@ -22,9 +22,9 @@ pub enum Asking {
     Allowed,
     /// Git may ask, but shows nothing else.
     Quietly,
-    /// It may not; a command that needs one fails.
+    /// Git may not ask; a command that needs a password fails.
     Never,
-    /// It may not, and the command fails at this time.
+    /// Git may not ask, and the command fails at this time.
     Until(Instant),
 }
 
@@ -53,7 +53,7 @@ pub struct Git {
     is_watched: bool,
 }
 
-/// What a `git` command printed on stdout.
+/// The standard output of a `git` command.
 pub type Output = BString;
 
 /// Prepares `git <args>`; nothing runs before its `capture`.
@@ -164,7 +164,7 @@ impl Git {
     /// # Errors
     ///
     /// If `git` cannot be run; the last line is an error if it exits with anything but 0.
-    pub fn lines(self) -> Result<Lines> {
+    pub fn lines(self) -> Result<OutputLines> {
         let failed = |error: std::io::Error| Error::other(format!("cannot run 'git {}'", self.name)).because(error);
         // Nobody would drain a pipe while the lines are read, and Git would wait for that after 64 KiB of warnings.
         let stderr = tempfile::tempfile().map_err(failed)?;
@@ -175,7 +175,7 @@ impl Git {
             let _ = std::io::Write::write_all(&mut stdin, input);
         }
         let stdout = child.stdout.take().map(BufReader::new);
-        Ok(Lines { name: self.name, child, stdout, stderr })
+        Ok(OutputLines { name: self.name, child, stdout, stderr })
     }
 
     /// Runs the command and returns its stdout.
@@ -239,14 +239,14 @@ fn whole(mut file: File) -> std::io::Result<Vec<u8>> {
 }
 
 /// The lines of a command's stdout, without their ends.
-pub struct Lines {
+pub struct OutputLines {
     name: String,
     child: Child,
     stdout: Option<BufReader<ChildStdout>>,
     stderr: File,
 }
 
-impl Iterator for Lines {
+impl Iterator for OutputLines {
     type Item = Result<BString>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -271,7 +271,7 @@ impl Iterator for Lines {
     }
 }
 
-impl Drop for Lines {
+impl Drop for OutputLines {
     fn drop(&mut self) {
         if self.stdout.is_some() {
             let _ = self.child.kill();

@@ -31,8 +31,8 @@ impl Repository {
         git(["reflog", "delete", &format!("{ref_name}@{{0}}")]).repository(self).capture().map(drop)
     }
 
-    /// Returns objects that no ref, reflog or index reaches. Of these, the ones that the commits `tips` reach, the blobs for
-    /// which `is_wanted` is true, and every tree and commit that names one of them.
+    /// Returns objects that no ref, reflog or index reaches. Of these, the ones that the commits `tips` reach, the
+    /// blobs for which `is_wanted` is true, and every tree and commit that names one of them.
     ///
     /// Walks all reachable objects, and reads all unreachable ones.
     ///

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 
 /// A commit to draw.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct GraphNode {
     /// The commit.
     pub commit_id: ObjectId,
     /// When it was committed, in seconds since the epoch.
@@ -24,7 +24,7 @@ pub struct Node {
 
 /// How to draw.
 #[derive(Clone, Copy, Debug)]
-pub struct Drawing<'a> {
+pub struct GraphOptions<'a> {
     /// Options for `git rev-list` that chose the commits.
     pub walk_options: &'a [&'static str],
     /// Paths that chose the commits.
@@ -43,7 +43,7 @@ impl Repository {
     /// # Errors
     ///
     /// If history cannot be read or Git fails.
-    pub fn graph(&self, range: &Range, nodes: &[Node], drawing: Drawing<'_>) -> Result<Output> {
+    pub fn graph(&self, range: &Range, nodes: &[GraphNode], drawing: GraphOptions<'_>) -> Result<Output> {
         if nodes.is_empty() {
             return Ok(Output::default());
         }
@@ -68,7 +68,12 @@ impl Repository {
 
     /// Returns the commits to draw, parents first: each with its index in `nodes`, and the positions of its parents in the
     /// returned list.
-    fn nearest(&self, range: &Range, nodes: &[Node], drawing: Drawing<'_>) -> Result<Vec<(usize, Rc<[usize]>)>> {
+    fn nearest(
+        &self,
+        range: &Range,
+        nodes: &[GraphNode],
+        drawing: GraphOptions<'_>,
+    ) -> Result<Vec<(usize, Rc<[usize]>)>> {
         let numbers: HashMap<ObjectId, usize> =
             nodes.iter().enumerate().map(|(at, node)| (node.commit_id, at)).collect();
         let mut drawn: Vec<(usize, Rc<[usize]>)> = Vec::new();
@@ -134,7 +139,7 @@ fn without_ancestors(several: &[&Rc<[usize]>], own: &[usize], drawn: &[(usize, R
 }
 
 /// Returns the commits to draw as `git fast-import` reads them, with a branch at each that none descends from.
-fn history(nodes: &[Node], order: &[(usize, Rc<[usize]>)]) -> Vec<u8> {
+fn history(nodes: &[GraphNode], order: &[(usize, Rc<[usize]>)]) -> Vec<u8> {
     let mut stream = Vec::new();
     let mut tips: BTreeSet<(usize, usize)> = BTreeSet::new();
     for (at, (number, parents)) in order.iter().enumerate() {

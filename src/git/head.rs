@@ -87,7 +87,7 @@ impl ReflogEntry {
         Self::is_pick_message(self.message.as_bstr())
     }
 
-    /// Says the same from the message of an entry.
+    /// Says whether a reflog message is that of `git cherry-pick`, or of the commit that ended one with conflicts.
     pub fn is_pick_message(message: &BStr) -> bool {
         [&b"cherry-pick"[..], b"commit (cherry-pick)"].contains(&action(message))
     }

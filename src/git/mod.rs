@@ -1,77 +1,81 @@
 //! The repository as Git hands it to us: where it is, what its config says, its commits, its refs.
 //!
-//! Read [`Repository::open`] first. This room knows `gix` and the `git` command; it knows nothing of sessions,
-//! notes or agents. Object ids are the only thing of `gix` that leaves it.
+//! Read [`Repository::open`] first, then [`Repository::update_ref`], through which everything of ours is written. This room
+//! knows `gix` and the `git` command; it knows nothing of sessions, notes or agents. Object ids are the only thing of `gix`
+//! that leaves it.
 
-mod added;
-mod blame;
+// Opening and finding: the repository, its config, its files.
 mod browse;
-mod change;
-mod check;
 pub mod child;
 mod command;
-mod commit;
 mod config;
-pub mod date;
-mod drop;
-mod graph;
-mod head;
-mod kept;
 mod locate;
 mod lock;
+pub mod private;
+mod worktrees;
+
+// Objects and commits.
+mod commit;
+pub mod date;
 mod loose;
 mod names;
-mod pack;
+mod objects;
+mod quote;
+mod revision;
+
+// History: walking it, and the changes in it.
+mod added;
+mod blame;
+mod change;
+mod graph;
+mod head;
 mod printed;
-pub mod private;
 mod rebase;
+mod since;
+mod walk;
+
+// Refs of our own and of remotes: moving, checking, mending, deleting.
+mod check;
+mod drop;
+mod fault;
+mod kept;
 mod ref_name;
 mod refs;
 mod remote;
 pub mod sign;
-mod since;
-mod walk;
 mod whole;
-mod worktrees;
 
 use std::cell::Cell;
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use gix::ObjectId;
-use gix::bstr::ByteSlice as _;
-use gix::odb::pack::Find as _;
 
 pub use self::added::{AddedLines, hunk_head};
-pub use self::blame::{Blame, BlameRequest, BlamedCommit, BlamedFile, BlamedLines, unquoted};
+pub use self::blame::{Blame, BlameRequest, BlamedCommit, BlamedFile, BlamedLines};
 pub use self::browse::browse;
 pub use self::change::PathChange;
 pub use self::check::{Allowed, Checked, EntryBudget, MAX_ENTRIES};
 pub use self::command::{Asking, Output, git, version};
 pub use self::commit::{Commit, Person};
-pub use self::graph::{Drawing, Node};
+pub use self::fault::{fault_point, has_fault};
+pub use self::graph::{GraphNode, GraphOptions};
 pub use self::head::{ReflogEntry, last_message, last_move};
 pub use self::kept::KEPT_PREFIX;
 pub use self::locate::{Location, locate};
 pub use self::lock::{backoff, has_locked_notes};
 pub use self::names::Names;
 pub use self::printed::{ChangeOptions, PrintOptions};
+pub use self::quote::unquoted;
 pub use self::rebase::{Rebase, RebaseStep};
 pub use self::ref_name::{REMOTES_PREFIX, Tip, is_ref_name};
-pub use self::refs::{Branch, Merged, Replaced, fault_point, has_fault};
+pub use self::refs::{Branch, Merged, Replaced};
 pub use self::remote::{Fetch, Push};
 pub use self::since::{FileSince, FilesSince};
 pub use self::walk::{Order, Paths, Range};
 pub use self::worktrees::Worktree;
 
 use crate::error::{Error, Kind, Result};
-
-/// The size of the cache of delta bases; see [`Repository::reopened_for_many`].
-const BASES_BYTES: usize = 64 * 1024 * 1024;
-
-/// Objects larger than this bypass gix's object cache, which copies even objects that it does not keep.
-const CACHED_BYTES: u64 = 1024 * 1024;
 
 /// The largest object that is unpacked.
 const MAX_OBJECT_BYTES: u64 = 128 * 1024 * 1024;
@@ -197,173 +201,6 @@ impl Repository {
         self.names().shorten(id)
     }
 
-    /// Returns the commit that `revision` names, by the rules of gitrevisions(7); tags are peeled.
-    ///
-    /// # Errors
-    ///
-    /// [`Kind::Missing`] with Git's words for a revision that names no commit.
-    pub fn resolve(&self, revision: &str) -> Result<ObjectId> {
-        let parsed = (!is_by_message(revision))
-            .then(|| self.inner.rev_parse_single(revision.as_bytes().as_bstr()).ok())
-            .flatten()
-            .and_then(|id| id.object().ok())
-            .and_then(|object| object.peel_to_commit().ok())
-            .map(|commit| commit.id);
-        parsed.map_or_else(|| self.resolve_with_git(revision), Ok)
-    }
-
-    /// Asks `git rev-parse`, which knows the few spellings that gix does not (`:/text`).
-    fn resolve_with_git(&self, revision: &str) -> Result<ObjectId> {
-        let bad = || match revision {
-            "HEAD" | "@" if self.head().is_ok_and(|head| head.commit_id.is_none()) => self.no_commits(),
-            _ => {
-                let bad = || Error::new(Kind::Missing, format!("bad revision '{revision}'"));
-                self.ambiguous(revision).unwrap_or_else(bad)
-            }
-        };
-        // A suffix would belong to the text.
-        let spec = if revision.starts_with(":/") { revision.to_owned() } else { format!("{revision}^{{commit}}") };
-        let output = git(["rev-parse", "--quiet", "--verify", "--end-of-options", &spec])
-            .repository(self)
-            .capture()
-            .map_err(|_| bad())?;
-        self.parse_id(output.trim_end().to_str_lossy().as_ref()).ok_or_else(bad)
-    }
-
-    /// Returns the error, in Git's words, that `revision` is the beginning of several object ids, or names an upstream
-    /// or a state of a ref that there is not, if that is so.
-    pub fn ambiguous(&self, revision: &str) -> Option<Error> {
-        if revision.contains("@{") {
-            let asked = git(["rev-parse", "--verify", "--end-of-options", revision]).repository(self).capture();
-            let reason = asked.err().and_then(|error| Some(std::error::Error::source(&error)?.to_string()));
-            return reason
-                .filter(|words| words != "Needed a single revision")
-                .map(|words| Error::new(Kind::Missing, words));
-        }
-        let prefix = gix::hash::Prefix::from_hex(revision).ok()?;
-        let found = self.inner.objects.lookup_prefix(prefix, None).ok()?;
-        let error = Error::new(Kind::Missing, format!("short object ID {revision} is ambiguous"));
-        (found == Some(Err(())))
-            .then(|| error.hint(format!("'git rev-parse --disambiguate={revision}' lists the candidates")))
-    }
-
-    /// Says whether grafts or `git replace` may give commits other parents, which only Git's own walk knows.
-    pub fn has_other_parents(&self) -> bool {
-        self.common_dir().join("info/grafts").exists() || self.ref_names("refs/replace/").into_iter().next().is_some()
-    }
-
-    /// Says whether an object is in this repository. In a partial clone, a missing object may still be fetched.
-    pub fn has_object(&self, id: ObjectId) -> bool {
-        self.inner.has_object(id)
-    }
-
-    /// Returns those of many objects that are not in this repository.
-    ///
-    /// [`Repository::has_object`] looks for new packs for each missing object; this function looks once for all of them.
-    pub fn absent(&self, ids: Vec<ObjectId>) -> HashSet<ObjectId> {
-        let among = |ids: Vec<ObjectId>| -> Vec<ObjectId> {
-            let mut objects = self.inner.objects.clone();
-            objects.refresh_never();
-            ids.into_iter().filter(|id| !gix::objs::Exists::exists(&objects, id)).collect()
-        };
-        let packs = self.inner.objects.store_ref().path().join("pack");
-        let written = || packs.metadata().and_then(|packs| packs.modified()).ok();
-        let mut absent = ids;
-        for _ in 0..2 {
-            let before = written();
-            // Asking for an object that cannot exist makes gix look for new packs.
-            let _ = self.has_object(self.null_id());
-            absent = among(absent);
-            // If a pack was written, 'git gc' may have moved objects into it meanwhile.
-            if written() == before {
-                break;
-            }
-        }
-        absent.into_iter().collect()
-    }
-
-    /// Returns the bytes of a blob of at most `max_bytes`.
-    ///
-    /// In a partial clone a blob that is not here is fetched by `git`, unless [`Repository::stay_offline`] was called.
-    ///
-    /// # Errors
-    ///
-    /// [`Kind::Missing`] if there is no such object, [`Kind::Corrupt`] if it is no blob or larger than allowed.
-    pub fn read_blob(&self, blob_id: ObjectId, max_bytes: u64) -> Result<Vec<u8>> {
-        let fail = |error: gix::Error| gix_error(format!("cannot read object '{blob_id}'"), &error);
-        // The size is asked for first: a small file can hold an object of any size.
-        let mut header = self.inner.try_find_header(blob_id).map_err(fail)?;
-        if header.is_none() && self.is_partial() && !self.is_offline.get() {
-            // To look at the object, Git fetches it.
-            git(["cat-file", "-e", &blob_id.to_string()]).repository(self).capture()?;
-            header = self.inner.try_find_header(blob_id).map_err(fail)?;
-        }
-        let missing = || Error::new(Kind::Missing, format!("object '{blob_id}' is missing"));
-        let header = header.ok_or_else(missing)?;
-        if header.kind() != gix::object::Kind::Blob {
-            return Err(Error::new(Kind::Corrupt, format!("object '{blob_id}' is not a blob")));
-        }
-        if header.size() > max_bytes.min(MAX_OBJECT_BYTES) {
-            return Err(Error::new(Kind::Corrupt, format!("object '{blob_id}' is too large: {} bytes", header.size())));
-        }
-        if header.size() > CACHED_BYTES {
-            let (mut bytes, mut no_bases) = (Vec::new(), gix::odb::pack::cache::Never);
-            // Not in a file: a new object in memory.
-            let found = (**self.inner.objects).try_find_cached(&blob_id, &mut bytes, &mut no_bases).map_err(fail)?;
-            if found.is_some() {
-                return Ok(bytes);
-            }
-        }
-        let object = self.inner.find_object(blob_id).map_err(fail)?;
-        Ok(object.detach().data)
-    }
-
-    /// Opens the repository again with a cache of delta bases, for reading many objects once in the order of their packs:
-    /// without the cache, gix unpacks a base again for each object that is a delta of it. Costs about a millisecond.
-    ///
-    /// # Errors
-    ///
-    /// As [`Repository::open`].
-    pub fn reopened_for_many(&self) -> Result<Self> {
-        let mut repo = Self::open_git_dir(self.git_dir())?;
-        repo.keep_bases();
-        repo.inner.objects.unset_object_cache();
-        repo.is_offline.set(self.is_offline.get());
-        Ok(repo)
-    }
-
-    /// Keeps delta bases in memory from now on, for reading many versions of a few files.
-    pub fn keep_bases(&mut self) {
-        self.inner
-            .objects
-            .set_pack_cache(|| Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(BASES_BYTES)));
-    }
-
-    /// Returns the bytes of many blobs, in the order asked for. `None` for a blob that does not fit into `max_bytes` with
-    /// the others, or that cannot be read: reading it alone tells what is wrong with it.
-    ///
-    /// They are read in the order of their packs, where a delta base comes before its deltas.
-    pub fn read_blobs(&self, blob_ids: &[ObjectId], max_bytes: usize) -> Vec<Option<Vec<u8>>> {
-        let mut order: Vec<usize> = (0..blob_ids.len()).collect();
-        let places = pack::places(self, blob_ids);
-        order.sort_by_key(|index| places[*index]);
-        let mut blobs = vec![None; blob_ids.len()];
-        let mut room = max_bytes;
-        for index in order {
-            blobs[index] = self.read_blob(blob_ids[index], room as u64).ok();
-            room -= blobs[index].as_ref().map_or(0, Vec::len);
-        }
-        blobs
-    }
-
-    /// Sorts objects by their place in their packs, where a delta base comes before its deltas.
-    pub fn sort_as_packed(&self, ids: &mut Vec<ObjectId>) {
-        let places = pack::places(self, ids);
-        let mut placed: Vec<_> = places.into_iter().zip(ids.iter().copied()).collect();
-        placed.sort_unstable();
-        *ids = placed.into_iter().map(|(_, id)| id).collect();
-    }
-
     /// Sets the umask of this process as `core.sharedRepository` asks for, because gix ignores that setting.
     fn apply_shared_umask(&self) {
         use rustix::fs::Mode;
@@ -379,11 +216,6 @@ impl Repository {
         let old = rustix::process::umask(Mode::empty());
         rustix::process::umask(old - keep);
     }
-}
-
-/// Says whether a revision names a commit by a regular expression on messages; gix knows only plain text there.
-fn is_by_message(revision: &str) -> bool {
-    revision.starts_with(":/") || revision.contains("^{/") || revision.contains("..:/")
 }
 
 /// Says whether `safe.directory` in the environment allows to open the repository of `directory`, whoever owns it.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::command::Lines;
+use super::command::OutputLines;
 use super::{ObjectId, Repository, git};
 use crate::error::{Error, Result};
 
@@ -52,7 +52,7 @@ impl Repository {
     /// # Errors
     ///
     /// If Git cannot be run; the last line is an error if it fails.
-    pub fn shown_change(&self, commit_id: ObjectId, options: &ChangeOptions) -> Result<Lines> {
+    pub fn shown_change(&self, commit_id: ObjectId, options: &ChangeOptions) -> Result<OutputLines> {
         let color = if options.is_colored { "--color=always" } else { "--color=never" };
         let mut args: Vec<OsString> = match &options.of_merges {
             None => vec!["show".into()],
@@ -77,7 +77,7 @@ impl Repository {
     /// # Errors
     ///
     /// If Git cannot be run; the last line is an error if it fails.
-    pub fn patch(&self, commit_id: ObjectId) -> Result<Lines> {
+    pub fn patch(&self, commit_id: ObjectId) -> Result<OutputLines> {
         let id = commit_id.to_string();
         let plain = ["-c", "core.quotePath=false", "show", "--format=", "--patch", "--no-color", "--no-ext-diff"];
         let form = ["--no-textconv", "--src-prefix=a/", "--dst-prefix=b/", "--unified=3", "--inter-hunk-context=0"];

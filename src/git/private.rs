@@ -99,8 +99,8 @@ fn not_regular() -> std::io::Error {
     std::io::Error::other("it is not a regular file")
 }
 
-/// Returns the owner and the group of a file or directory, if we are root and the owner is not: what we make there would lock
-/// the owner out.
+/// Returns the owner and the group of a file or directory, if we are root and the owner is not: what we make there
+/// would lock the owner out.
 fn owner(path: &Path) -> Option<(Option<u32>, Option<u32>)> {
     let metadata = if rustix::process::geteuid().is_root() { path.metadata().ok()? } else { return None };
     (metadata.uid() != 0).then_some((Some(metadata.uid()), Some(metadata.gid())))

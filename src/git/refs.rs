@@ -8,6 +8,7 @@ use gix::actor::Signature;
 use gix::date::parse::TimeBuf;
 use gix::refs::transaction::{LogChange, PreviousValue, RefEdit};
 
+use super::fault::fault_point;
 use super::kept::{Keep, kept_name};
 use super::lock::{Waiting, held_up};
 use super::ref_name::{REMOTES_PREFIX, Tip, full_name};
@@ -51,21 +52,6 @@ pub struct Branch {
     pub name: String,
     /// The commit at its head.
     pub commit_id: ObjectId,
-}
-
-/// Ends the process, as if it had been killed, when the environment asks for it at this point.
-///
-/// Only in builds with debug assertions; a release build does nothing here. Tests use it to prove that a crash
-/// between any two steps of a write loses nothing.
-pub fn fault_point(name: &str) {
-    if has_fault(name) {
-        std::process::abort();
-    }
-}
-
-/// Says whether the environment asks for something to go wrong at this point; never in a release build.
-pub fn has_fault(name: &str) -> bool {
-    cfg!(debug_assertions) && std::env::var_os("SHIFTLOG_FAULT").is_some_and(|wanted| wanted == name)
 }
 
 impl Repository {
@@ -275,19 +261,6 @@ impl Repository {
     /// Returns the tip that a ref would have if it named this commit.
     fn tip_of(&self, commit_id: ObjectId) -> Result<Tip> {
         Ok(Tip { commit_id, tree_id: self.commit(commit_id)?.tree_id })
-    }
-
-    /// Returns a best common ancestor of two commits, or `None` if they have none.
-    ///
-    /// # Errors
-    ///
-    /// If history cannot be read.
-    pub fn merge_base(&self, one: ObjectId, other: ObjectId) -> Result<Option<ObjectId>> {
-        if one == other {
-            return Ok(Some(one));
-        }
-        let base = self.gix().merge_base(one, other);
-        base.map(|base| base.map(|id| id.detach())).map_err(|error| gix_error("cannot find a merge base", &error))
     }
 
     /// Runs `edit` on the tip of a ref until it succeeds, fails with an error that a retry cannot mend, or `deadline` has

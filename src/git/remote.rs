@@ -80,8 +80,8 @@ impl Repository {
         format!("{REMOTES_PREFIX}url-{}/{last}", hex::xxh3(remote.as_bytes()))
     }
 
-    /// Returns the ids of these refs on a remote; leaves out those that it does not have. A name that ends in `*` stands for all
-    /// refs that begin with the rest of it.
+    /// Returns the ids of these refs on a remote; leaves out those that it does not have. A name that ends in `*`
+    /// stands for all refs that begin with the rest of it.
     ///
     /// # Errors
     ///
@@ -132,8 +132,8 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// What Git says: another clone was faster, the remote refuses, or it cannot be reached. Some of the refs may have moved
-    /// nevertheless; list the remote's refs again to see.
+    /// What Git says: another clone was faster, the remote refuses, or it cannot be reached. Some of the refs may have
+    /// moved nevertheless; list the remote's refs again to see.
     pub fn push_refs(&self, remote: &str, pushes: &[Push], asking: Asking) -> Result<()> {
         // Our own hook must not run, and settings for the user's branches do not apply.
         let mut args = vec!["push".to_owned(), asking.volume()];
@@ -158,8 +158,8 @@ impl Repository {
         self.config_string("extensions.partialClone").or_else(|| self.remotes().into_iter().find(is_promisor))
     }
 
-    /// Fetches those of many objects that a partial clone lacks, all at once. One by one, each would come in a pack of its own:
-    /// that is slow, and gix opens only so many. Does nothing after [`Repository::stay_offline`].
+    /// Fetches those of many objects that a partial clone lacks, all at once. One by one, each would come in a pack of
+    /// its own: that is slow, and gix opens only so many. Does nothing after [`Repository::stay_offline`].
     ///
     /// # Errors
     ///

@@ -11,11 +11,11 @@ use crate::error::Result;
 /// The ref of the archive, whose commits are never signed.
 pub(crate) const ARCHIVE_REF: &str = "refs/shiftlog/sessions";
 
-/// What Git says of a commit's signature.
+/// The signature of a commit, as Git has checked it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Signature {
     /// The letter that `%G?` of `git log` has.
-    pub state: State,
+    pub state: SignatureState,
     /// The name in the key; may be empty.
     pub signer: String,
     /// The key.
@@ -24,7 +24,7 @@ pub struct Signature {
 
 /// The result of checking a signature, the worst first.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum State {
+pub enum SignatureState {
     /// A bad signature.
     Bad,
     /// No signature.
@@ -40,19 +40,19 @@ pub enum State {
 impl Signature {
     /// Returns the value for a commit without a signature.
     pub fn none() -> Self {
-        Signature { state: State::None, signer: String::new(), key: String::new() }
+        Signature { state: SignatureState::None, signer: String::new(), key: String::new() }
     }
 }
 
-impl State {
+impl SignatureState {
     /// Returns the word that is printed for it.
     pub fn name(self) -> &'static str {
         match self {
-            State::None => "unsigned",
-            State::Good => "good",
-            State::Doubtful => "doubtful",
-            State::Bad => "bad",
-            State::Unchecked => "unchecked",
+            SignatureState::None => "unsigned",
+            SignatureState::Good => "good",
+            SignatureState::Doubtful => "doubtful",
+            SignatureState::Bad => "bad",
+            SignatureState::Unchecked => "unchecked",
         }
     }
 }
@@ -98,8 +98,8 @@ impl Repository {
         self.parse_id(&hex).ok_or_else(|| crate::error::Error::other("'git commit-tree' printed no commit"))
     }
 
-    /// Returns what Git says of the signatures of commits on refs with notes or purge marks. That of a commit of the project
-    /// counts as none; see `is_root_of_ours`.
+    /// Returns the signatures of commits on refs with notes or purge marks, as Git has checked them. The signature of a
+    /// commit of the project counts as none; see `is_root_of_ours`.
     ///
     /// # Errors
     ///
@@ -119,14 +119,14 @@ impl Repository {
             let mut parts = line.split_str("\0").map(|part| part.to_str_lossy().into_owned());
             let id = self.parse_id(&parts.next()?)?;
             let state = match parts.next().as_deref() {
-                Some("G") => State::Good,
-                Some("U" | "X" | "Y" | "R") => State::Doubtful,
-                Some("B") => State::Bad,
-                Some("E") => State::Unchecked,
-                _ => State::None,
+                Some("G") => SignatureState::Good,
+                Some("U" | "X" | "Y" | "R") => SignatureState::Doubtful,
+                Some("B") => SignatureState::Bad,
+                Some("E") => SignatureState::Unchecked,
+                _ => SignatureState::None,
             };
             let is_ours = || self.commit(id).is_ok_and(|commit| self.is_root_of_ours(commit.tree_id));
-            if state != State::None && !is_ours() {
+            if state != SignatureState::None && !is_ours() {
                 return Some((id, Signature::none()));
             }
             let signer = parts.next().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The later history of a commit's files: how many commits changed them, whether they were renamed or deleted.
+//! The history of files: when a path was last changed, and the later changes, renames and deletions of a commit's
+//! files.
 
 use bstr::{BStr, BString, ByteSlice as _};
 
@@ -6,7 +7,7 @@ use super::{ObjectId, Repository, git};
 
 /// How many files of a commit are looked at.
 const MAX_FILES: usize = 100;
-/// How many of them that are not where they were are followed.
+/// How many of the files that are no longer at their paths are followed.
 const MAX_FOLLOWED: usize = 10;
 /// How often a file can be renamed and still be followed.
 const MAX_RENAMES: usize = 10;
@@ -30,8 +31,8 @@ pub struct FilesSince {
 }
 
 impl Repository {
-    /// Returns what became of the files that a commit has changed, seen from another; `None` if Git cannot tell. Of a commit
-    /// with many files, the first hundred count.
+    /// Returns the history of the files that a commit has changed, from there to the commit `until`; `None` if Git
+    /// cannot tell. Of a commit with many files, the first hundred count.
     pub fn files_since(&self, commit_id: ObjectId, until: ObjectId) -> Option<FilesSince> {
         let mut paths = self.changed_paths(&self.commit(commit_id).ok()?).ok()?;
         paths.truncate(MAX_FILES);
@@ -47,8 +48,8 @@ impl Repository {
         Some(FilesSince { changes, deleted: missing.take(MAX_FOLLOWED).filter(is_deleted).count() })
     }
 
-    /// Returns what became of a file since a commit that has it, seen from another; `None` if Git cannot tell. Follows the file
-    /// where it was renamed.
+    /// Returns the history of a file from a commit that has it to the commit `until`; `None` if Git cannot tell.
+    /// Follows the file where it was renamed.
     pub fn file_since(&self, commit_id: ObjectId, path: &BStr, until: ObjectId) -> Option<FileSince> {
         let (mut from, mut since) = (commit_id, FileSince { changes: 0, path: Some(path.to_owned()) });
         for _ in 0..=MAX_RENAMES {
@@ -67,6 +68,14 @@ impl Repository {
             from = removed;
         }
         None
+    }
+
+    /// Returns when the commit was written that last changed a path, seen from a commit; in seconds since the epoch.
+    /// `None` if none did or Git cannot tell.
+    pub fn last_change(&self, from: Option<ObjectId>, path: &BStr) -> Option<i64> {
+        let (from, path) = (from?.to_string(), format!(":(top,literal){}", path.to_str().ok()?));
+        let args = ["log", "-1", "--no-show-signature", "--format=%at", &from, "--", &path];
+        git(args).repository(self).capture().ok()?.trim().to_str().ok()?.parse().ok()
     }
 
     /// Counts the commits of a range that have changed one of some paths.

@@ -1,11 +1,11 @@
-//! Walking history: what a revision range names, and its commits newest first.
+//! Walking history: revision ranges, and their commits newest first.
 
 use bstr::{BString, ByteSlice as _};
 use gix::revision::plumbing::Spec;
 use gix::revision::walk::Sorting;
 use gix::traverse::commit::simple::CommitTimeOrder;
 
-use super::command::Lines;
+use super::command::OutputLines;
 use super::{ObjectId, Repository, git, gix_error};
 use crate::error::{Error, Kind, Result};
 
@@ -60,7 +60,7 @@ impl Repository {
             let commit = object.and_then(gix::Object::peel_to_commit);
             commit.map(|commit| commit.id).map_err(|_| Error::new(Kind::Missing, format!("bad revision '{revision}'")))
         };
-        let spec = match super::is_by_message(revision) {
+        let spec = match super::revision::is_by_message(revision) {
             true if revision.contains("..") => return self.add_with_git(range, revision),
             true => None,
             false => self.gix().rev_parse(revision.as_bytes().as_bstr()).ok(),
@@ -147,7 +147,7 @@ impl Repository {
     }
 
     /// Runs `git rev-list` and returns its lines.
-    pub(super) fn rev_list(&self, range: &Range, options: &[&str], paths: Option<&Paths>) -> Result<Lines> {
+    pub(super) fn rev_list(&self, range: &Range, options: &[&str], paths: Option<&Paths>) -> Result<OutputLines> {
         let mut args: Vec<std::ffi::OsString> = Vec::new();
         if let Some(paths) = paths {
             args.extend(["-C".into(), paths.directory.clone().into()]);
@@ -161,6 +161,24 @@ impl Repository {
         let command = git(args);
         // Pathspecs are relative to the directory where they were typed.
         if paths.is_some() { command.lines() } else { command.repository(self).lines() }
+    }
+
+    /// Returns a best common ancestor of two commits, or `None` if they have none.
+    ///
+    /// # Errors
+    ///
+    /// If history cannot be read.
+    pub fn merge_base(&self, one: ObjectId, other: ObjectId) -> Result<Option<ObjectId>> {
+        if one == other {
+            return Ok(Some(one));
+        }
+        let base = self.gix().merge_base(one, other);
+        base.map(|base| base.map(|id| id.detach())).map_err(|error| gix_error("cannot find a merge base", &error))
+    }
+
+    /// Says whether grafts or `git replace` may give commits other parents, which only Git's own walk knows.
+    pub fn has_other_parents(&self) -> bool {
+        self.common_dir().join("info/grafts").exists() || self.ref_names("refs/replace/").into_iter().next().is_some()
     }
 
     /// Parses a date as `git reflog expire --expire=` does, into seconds since the epoch.

@@ -1,8 +1,8 @@
 //! All worktrees of a repository: the main one and those that `git worktree add` made.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::{ObjectId, Repository};
+use super::{MAX_OBJECT_BYTES, Repository, private};
 
 /// A worktree, as `git worktree list` has it. Its directory may be gone.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -36,8 +36,14 @@ impl Repository {
         found
     }
 
-    /// Returns the id of a blob with these bytes. Writes nothing.
-    pub fn blob_id(&self, bytes: &[u8]) -> Option<ObjectId> {
-        gix::objs::compute_hash(self.null_id().kind(), gix::object::Kind::Blob, bytes).ok()
+    /// Returns the bytes that Git would store for a path of the working tree, before any conversion: the text of a
+    /// link, the bytes of a file. `None` for anything else, such as a pipe, and for a file that is larger than the
+    /// largest object that is read.
+    pub fn worktree_content(&self, path: &Path) -> Option<Vec<u8>> {
+        let path = self.worktree()?.join(path);
+        if path.symlink_metadata().ok()?.is_symlink() {
+            return Some(std::fs::read_link(path).ok()?.into_os_string().into_encoded_bytes());
+        }
+        private::read_open(private::open_no_link(&path).ok()?, MAX_OBJECT_BYTES).ok()
     }
 }

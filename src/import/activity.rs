@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::transcript::shell::{CommitCommand, Named, commits_in, named_in};
+use crate::transcript::shell::{CommitCommand, NamedCommit, commits_in, named_in};
 use crate::transcript::{Message, Part};
 
 /// A tool call that ran `git commit`.
@@ -13,7 +13,7 @@ pub struct Call {
     /// The commits that its command makes.
     pub made: Vec<CommitCommand>,
     /// The commits that its result names.
-    pub named: Vec<Named>,
+    pub named: Vec<NamedCommit>,
     /// The time of the call.
     pub from: Option<i64>,
     /// The time of the result.

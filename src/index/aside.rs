@@ -1,5 +1,5 @@
-//! Answers of a scan that is not finished: the index is replaced as a whole or not at all, and no question that was answered is
-//! asked again.
+//! Answers of a scan that is not finished: the index is replaced as a whole or not at all, and no question that was
+//! answered is asked again.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,12 +19,13 @@ pub struct Aside {
     before: Vec<String>,
     /// The four files with the answers.
     pub texts: Vec<String>,
-    /// What the answers tell of.
+    /// The files of the project that the answers are about.
     pub scanned: Snapshot,
 }
 
 impl Aside {
-    /// Returns what an earlier scan has put aside, if it is a valid index and the present one has not changed since.
+    /// Returns the answers that an earlier scan has put aside, if they make a valid index and the present one has not
+    /// changed since.
     pub fn read(project: &Project, texts: &[String]) -> Option<Self> {
         let text = read_history(project, NAME)?;
         let aside: Aside = serde_json::from_slice(&text).ok()?;
@@ -44,7 +45,7 @@ impl Aside {
         private::write(&path(project), &text)
     }
 
-    /// Removes what was put aside.
+    /// Removes the answers that were put aside.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! Lists the files changed since the last scan and splits them into questions.
 //!
-//! Read [`Snapshot`]. Git says which files there are: tracked ones, and untracked ones that it does not ignore. Files that hold
-//! secrets by their names are left out: not even the name is sent.
+//! Read [`Snapshot`]. Git says which files there are: tracked ones, and untracked ones that it does not ignore. Files
+//! that hold secrets by their names are left out: not even the name is sent.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -25,18 +25,18 @@ pub const MAX_FILES: usize = 100;
 pub const MAX_SENT_BYTES: usize = 32_000;
 /// The largest file that is read. One that is larger has changed when its size or its time has; its content is not sent.
 const MAX_FILE_BYTES: u64 = 8 << 20;
-/// What a file costs beside its name and content.
+/// The cost of a file beside its name and content, in bytes.
 const HEAD_BYTES: usize = 60;
 
-/// What the files of a project were at one time: their ids, by their paths from its top.
+/// The files of a project at one time: their ids, by their paths from the top.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Snapshot {
     files: BTreeMap<String, String>,
 }
 
-/// What became of a file.
+/// How a file has changed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Kind {
+pub enum ChangeKind {
     /// It is new, or its content is another.
     Changed,
     /// It is gone.
@@ -45,11 +45,11 @@ pub enum Kind {
 
 /// A file that has changed.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Change {
+pub struct FileChange {
     /// Its path from the top of the project.
     pub path: String,
-    /// What became of it.
-    pub kind: Kind,
+    /// How it has changed.
+    pub kind: ChangeKind,
     /// How much of it is sent at most, without its name.
     pub bytes: usize,
 }
@@ -78,9 +78,9 @@ impl Snapshot {
         format!("{}\n", json!({ "version": 1, "time": time, "files": self.files }))
     }
 
-    /// Takes over from a later snapshot what became of some files.
-    pub fn advance(&mut self, changes: &[Change], later: &Self) {
-        for Change { path, .. } in changes {
+    /// Takes over the ids of some files from a later snapshot.
+    pub fn advance(&mut self, changes: &[FileChange], later: &Self) {
+        for FileChange { path, .. } in changes {
             match later.files.get(path) {
                 Some(id) => self.files.insert(path.clone(), id.clone()),
                 None => self.files.remove(path),
@@ -88,17 +88,18 @@ impl Snapshot {
         }
     }
 
-    /// Returns what has changed since another snapshot, by path.
-    pub fn changes_since(&self, earlier: &Self, project: &Project) -> Vec<Change> {
+    /// Returns the changes since another snapshot, by path.
+    pub fn changes_since(&self, earlier: &Self, project: &Project) -> Vec<FileChange> {
         let size = |path: &String| project.top().join(path).symlink_metadata().map_or(0, |metadata| metadata.len());
         let bytes = |path: &String| usize::try_from(size(path)).unwrap_or(MAX_SENT_BYTES).min(MAX_SENT_BYTES);
         let is_new = |(path, id): &(&String, &String)| earlier.files.get(*path) != Some(*id);
         let changed = self.files.iter().filter(is_new);
-        let changed = changed.map(|(path, _)| Change { path: path.clone(), kind: Kind::Changed, bytes: bytes(path) });
+        let changed =
+            changed.map(|(path, _)| FileChange { path: path.clone(), kind: ChangeKind::Changed, bytes: bytes(path) });
         let is_gone = |path: &&String| !self.files.contains_key(*path) && !told::is_secret_data(path);
         let gone = earlier.files.keys().filter(is_gone);
-        let gone = gone.map(|path| Change { path: path.clone(), kind: Kind::Deleted, bytes: 0 });
-        let mut changes: Vec<Change> = changed.chain(gone).collect();
+        let gone = gone.map(|path| FileChange { path: path.clone(), kind: ChangeKind::Deleted, bytes: 0 });
+        let mut changes: Vec<FileChange> = changed.chain(gone).collect();
         changes.sort_by(|one, other| one.path.cmp(&other.path));
         changes
     }
@@ -144,7 +145,7 @@ pub(super) fn known(repo: &Repository, prefix: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths.map(|path| OsStr::from_bytes(path).into()).collect())
 }
 
-/// Returns what a file is told apart by; `None` for what is no regular file.
+/// Returns the id by which a changed file is told apart; `None` for anything but a regular file.
 fn file_id(repo: &Repository, path: &Path) -> Option<String> {
     let file = private::open_no_link(path).ok()?;
     let metadata = file.metadata().ok()?;
@@ -169,7 +170,7 @@ pub fn content(project: &Project, path: &str) -> Option<String> {
     (!is_binary).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-impl Change {
+impl FileChange {
     /// Returns how many bytes of a question the file takes at most.
     pub fn cost(&self) -> usize {
         self.bytes + self.path.len() + HEAD_BYTES
@@ -178,7 +179,7 @@ impl Change {
 
 /// Splits changes, which are sorted by path, into as many parts as there are questions: at most [`MAX_FILES`] files and
 /// `max_bytes` each. A folder is not split unless it is too large.
-pub fn parts(changes: &[Change], max_bytes: usize) -> Vec<&[Change]> {
+pub fn parts(changes: &[FileChange], max_bytes: usize) -> Vec<&[FileChange]> {
     let mut joined: Vec<(usize, usize)> = Vec::new();
     let mut end = 0;
     for group in groups(changes, 0, max_bytes) {
@@ -192,21 +193,21 @@ pub fn parts(changes: &[Change], max_bytes: usize) -> Vec<&[Change]> {
     joined.into_iter().filter(|(start, end)| start < end).map(|(start, end)| &changes[start..end]).collect()
 }
 
-fn fits(changes: &[Change], max_bytes: usize) -> bool {
-    changes.len() <= MAX_FILES && changes.iter().map(Change::cost).sum::<usize>() <= max_bytes
+fn fits(changes: &[FileChange], max_bytes: usize) -> bool {
+    changes.len() <= MAX_FILES && changes.iter().map(FileChange::cost).sum::<usize>() <= max_bytes
 }
 
 /// Returns groups of changes that fit, one after the other: whole folders, or what is in them.
-fn groups(changes: &[Change], depth: usize, max_bytes: usize) -> Vec<&[Change]> {
+fn groups(changes: &[FileChange], depth: usize, max_bytes: usize) -> Vec<&[FileChange]> {
     if fits(changes, max_bytes) || changes.len() < 2 {
         return vec![changes];
     }
-    fn folder(change: &Change, depth: usize) -> Option<&str> {
+    fn folder(change: &FileChange, depth: usize) -> Option<&str> {
         let mut parts = change.path.split('/').skip(depth);
         let folder = parts.next()?;
         parts.next().map(|_| folder)
     }
-    let parts: Vec<&[Change]> = changes.chunk_by(|one, other| folder(one, depth) == folder(other, depth)).collect();
+    let parts: Vec<&[FileChange]> = changes.chunk_by(|one, other| folder(one, depth) == folder(other, depth)).collect();
     match parts.as_slice() {
         [all] if folder(&all[0], depth).is_some() => groups(all, depth + 1, max_bytes),
         [all] => {
@@ -221,11 +222,11 @@ fn groups(changes: &[Change], depth: usize, max_bytes: usize) -> Vec<&[Change]> 
 mod tests {
     use super::*;
 
-    fn changes(paths: impl IntoIterator<Item = String>, bytes: usize) -> Vec<Change> {
-        paths.into_iter().map(|path| Change { path, kind: Kind::Changed, bytes }).collect()
+    fn changes(paths: impl IntoIterator<Item = String>, bytes: usize) -> Vec<FileChange> {
+        paths.into_iter().map(|path| FileChange { path, kind: ChangeKind::Changed, bytes }).collect()
     }
 
-    fn split(changes: &[Change], max_bytes: usize) -> Vec<usize> {
+    fn split(changes: &[FileChange], max_bytes: usize) -> Vec<usize> {
         let parts = parts(changes, max_bytes);
         assert_eq!(parts.concat(), changes, "each file is in one part, in order");
         parts.iter().map(|part| part.len()).collect()

@@ -13,7 +13,7 @@ use crate::git::{Repository, locate, private};
 
 /// The files of an index without `.json`; each is a root of paths.
 pub const ROOTS: &[&str] = &["arch", "interface", "stories", "issues"];
-/// What each file holds when there is nothing to tell yet, in the order of [`ROOTS`].
+/// The content of each file of a new index, in the order of [`ROOTS`].
 pub const SKELETONS: &[&str] = &[
     r#"{"modules": [], "relationships": ""}"#,
     r#"{"external": [], "internal": []}"#,
@@ -26,7 +26,7 @@ pub const DIRECTORY: &str = ".memo/index";
 const MAX_FILE_BYTES: u64 = 16 << 20;
 /// The largest file of the history that is read.
 const MAX_HISTORY_BYTES: u64 = 256 << 20;
-/// What Git is to ignore in `.memo`.
+/// The names that Git is to ignore in `.memo`.
 const IGNORED: &[&str] = &["watcher.lock", "status.json", ".history"];
 
 /// A directory that has an index, or can have one.
@@ -36,12 +36,12 @@ pub struct Project {
 }
 
 impl Project {
-    /// Makes one of a directory.
+    /// Returns the project in a directory.
     pub fn at(top: impl Into<PathBuf>) -> Self {
         Project { top: top.into() }
     }
 
-    /// Makes one of the working tree that a directory is in, or of the directory itself outside of any.
+    /// Returns the project in the working tree that a directory is in, or in the directory itself outside of any.
     pub fn around(here: PathBuf) -> Self {
         Project { top: locate(&here).and_then(|location| location.worktree).unwrap_or(here) }
     }
@@ -196,8 +196,8 @@ pub fn find(directory: &Path) -> Option<PathBuf> {
     ROOTS.iter().any(has_file).then(|| directory.to_owned())
 }
 
-/// Reads a file of the history: a regular one, not through a symbolic link, which a checkout can have brought. Returns `None`
-/// if there is none.
+/// Reads a file of the history: a regular one, not through a symbolic link, which a checkout can have brought. Returns
+/// `None` if there is none.
 pub fn read_history(project: &Project, name: &str) -> Option<Vec<u8>> {
     let file = private::open_no_link(&project.history().join(name)).ok()?;
     private::read_open(file, MAX_HISTORY_BYTES).ok()
@@ -207,7 +207,7 @@ pub fn read_history(project: &Project, name: &str) -> Option<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// What is wrong with the file, to be put behind its name: "is missing".
+/// The reason, to be put behind the file's name: "is missing".
 pub fn read(directory: &Path, root: &str) -> Result<String, String> {
     let path = directory.join(format!("{root}.json"));
     let is_link = || path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());

@@ -19,17 +19,17 @@ const MAX_LINE_BYTES: usize = 4096;
 /// An issue of `issues.json`.
 #[derive(Clone, Debug)]
 pub struct Issue {
-    /// What it is about.
+    /// Its title.
     pub title: String,
     /// Its tags.
     pub tags: Vec<String>,
     /// Where it shows.
-    pub locations: Vec<Location>,
+    pub locations: Vec<IssueLocation>,
 }
 
 /// A place in the code.
 #[derive(Clone, Debug)]
-pub struct Location {
+pub struct IssueLocation {
     /// The file, from the top of the project.
     pub file: String,
     /// A word on the line.
@@ -57,7 +57,7 @@ pub enum FoundAt {
 pub fn issues(text: &str) -> Result<Vec<Issue>, String> {
     let location = |value: Document<'_>| {
         let line = member(value, "line")?.text().parse().unwrap_or(0);
-        Ok(Location { file: member(value, "file")?.string()?, keyword: member(value, "keyword")?.string()?, line })
+        Ok(IssueLocation { file: member(value, "file")?.string()?, keyword: member(value, "keyword")?.string()?, line })
     };
     let issue = |value: Document<'_>| {
         Ok(Issue {
@@ -79,7 +79,7 @@ fn list<'t>(value: Document<'t>, key: &str) -> Result<Vec<Document<'t>>, String>
 
 /// Looks for the keywords of locations in the files below `top`: on the line, else on the nearest of the lines around it.
 /// Returns where each was found, in the same order. Each file is read once, however many locations name it.
-pub fn find_all(top: &Path, locations: &[&Location]) -> Vec<FoundAt> {
+pub fn find_all(top: &Path, locations: &[&IssueLocation]) -> Vec<FoundAt> {
     let mut order: Vec<usize> = (0..locations.len()).collect();
     order.sort_by(|one, other| locations[*one].file.cmp(&locations[*other].file));
     let mut places = vec![FoundAt::Nowhere(""); locations.len()];
@@ -95,9 +95,9 @@ pub fn find_all(top: &Path, locations: &[&Location]) -> Vec<FoundAt> {
     places
 }
 
-/// What is said of a location whose file is not named from the top of the project.
+/// The reason for a location whose file is not named from the top of the project.
 const NO_FILE: &str = "the file is not named from the top of the project";
-/// What is said of a location whose file is a link to somewhere else.
+/// The reason for a location whose file is a link to somewhere else.
 const LEADS_OUT: &str = "the file leads out of the project";
 
 impl FoundAt {
@@ -147,7 +147,7 @@ impl Lines {
     }
 }
 
-impl Location {
+impl IssueLocation {
     fn find_in(&self, lines: &Lines) -> FoundAt {
         let first = self.line.saturating_sub(NEAR).max(1);
         let last = self.line.saturating_add(NEAR).min(lines.starts.len());
@@ -168,7 +168,8 @@ mod tests {
     fn a_keyword_is_found_on_its_line_or_on_the_nearest_one() {
         let text: String = (1..=100).map(|n| if n % 10 == 0 { format!("retry {n}\n") } else { "\n".into() }).collect();
         let find = |line: usize, keyword: &str| {
-            Location { file: "f".into(), keyword: keyword.into(), line }.find_in(&Lines::of(text.clone().into_bytes()))
+            IssueLocation { file: "f".into(), keyword: keyword.into(), line }
+                .find_in(&Lines::of(text.clone().into_bytes()))
         };
         assert_eq!(find(50, "retry"), FoundAt::There);
         assert_eq!(find(52, "retry"), FoundAt::Near(50));
@@ -178,7 +179,7 @@ mod tests {
         assert!(matches!(find(71, "retry 50"), FoundAt::Nowhere(_)));
         assert!(matches!(find(500, "retry"), FoundAt::Nowhere(_)));
         assert!(matches!(find(usize::MAX, "retry"), FoundAt::Nowhere(_)));
-        let none = Location { file: "f".into(), keyword: String::new(), line: 1 };
+        let none = IssueLocation { file: "f".into(), keyword: String::new(), line: 1 };
         assert!(matches!(none.find_in(&Lines::of(Vec::new())), FoundAt::Nowhere(_)), "an empty file has no line");
     }
 
@@ -188,7 +189,7 @@ mod tests {
         for (name, text) in [("a", "x\ny\n"), ("b", "y\nx")] {
             std::fs::write(top.path().join(name), text).expect("a file");
         }
-        let at = |file: &str, line| Location { file: file.into(), keyword: "x".into(), line };
+        let at = |file: &str, line| IssueLocation { file: file.into(), keyword: "x".into(), line };
         let locations = [at("b", 2), at("a", 1), at("c", 1), at("b", 1), at("a", 2)];
         let places = find_all(top.path(), &locations.iter().collect::<Vec<_>>());
         let absent = FoundAt::Nowhere("there is no such file");

@@ -4,109 +4,19 @@
 //! Read [`put`]. New files are staged in `.memo/.history/staged`; the directory's new name `next` says that it is
 //! complete, and from then on the files only have to be moved. Whoever scans next moves those that were left.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Seek as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
-
-use rustix::fs::OFlags;
+use std::time::SystemTime;
 
 use super::files::{Project, ROOTS, read};
 use super::schema;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::git::date::Time;
 use crate::git::fault_point;
 
 /// How many earlier versions of the index are kept, one for each scan.
 const MAX_KEPT: usize = 10;
-
-/// The lock of scans, in the history.
-pub const SCANNING: &str = "lock";
-/// How often a lock is tried for. Whoever asks who has it, has it for a moment.
-const TRIES: u32 = 5;
-/// How long to wait between two of these.
-const PAUSE: Duration = Duration::from_millis(20);
-
-/// A lock that ends with the process.
-pub struct Lock {
-    file: File,
-}
-
-impl Lock {
-    /// Takes a lock file, which is created if needed.
-    ///
-    /// # Errors
-    ///
-    /// [`Kind::Busy`] with `busy` as its message if another process has it.
-    pub fn take(path: &Path, busy: &str) -> Result<Self> {
-        let directory = path.parent().unwrap_or(path);
-        std::fs::create_dir_all(directory).map_err(|error| Error::io("create", directory, error))?;
-        let file = open(path, true)?;
-        let mut tries = 1;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Lock { file }),
-                Err(std::fs::TryLockError::WouldBlock) if tries < TRIES => std::thread::sleep(PAUSE),
-                Err(std::fs::TryLockError::WouldBlock) => return Err(Error::new(Kind::Busy, busy)),
-                Err(std::fs::TryLockError::Error(error)) => return Err(Error::io("lock", path, error)),
-            }
-            tries += 1;
-        }
-    }
-
-    /// Writes who has the lock into its file; nothing if `holder` is empty.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be written.
-    pub fn name(&mut self, holder: &str) -> std::io::Result<()> {
-        self.file.set_len(0)?;
-        self.file.rewind()?;
-        self.file.write_all(holder.as_bytes())
-    }
-
-    /// Returns what the process that has a lock has written into its file; `None` if no process has it.
-    pub fn holder(path: &Path) -> Option<String> {
-        let mut file = open(path, false).ok()?;
-        match file.try_lock_shared() {
-            Err(std::fs::TryLockError::WouldBlock) => {
-                let mut text = String::new();
-                let _ = file.read_to_string(&mut text);
-                Some(text.trim().to_owned())
-            }
-            _ => None,
-        }
-    }
-}
-
-/// Creates a file, unless it is there.
-///
-/// # Errors
-///
-/// If it cannot be created, or is no regular file.
-pub fn touch(path: &Path) -> Result<()> {
-    let directory = path.parent().unwrap_or(path);
-    std::fs::create_dir_all(directory).map_err(|error| Error::io("create", directory, error))?;
-    open(path, true).map(drop)
-}
-
-/// Opens a lock file: a regular file, not through a symbolic link.
-fn open(path: &Path, is_created: bool) -> Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(is_created).create(is_created).truncate(false);
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let opened = options.custom_flags(flags.bits().cast_signed()).open(path);
-    let is_link = || path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
-    let file = opened.map_err(|error| match is_link() {
-        true => Error::other(format!("'{}' is a symbolic link, which is not followed", path.display())),
-        false => Error::io("open", path, error),
-    })?;
-    match file.metadata() {
-        Ok(metadata) if metadata.is_file() => Ok(file),
-        _ => Err(Error::other(format!("'{}' is not a regular file", path.display()))),
-    }
-}
 
 /// Puts new texts of files in place, in the order of [`ROOTS`], `None` for a file that stays, and the text of the snapshot
 /// that they go with. The old files are copied to the history. The caller has the lock of scans.

@@ -1,8 +1,8 @@
-//! What an agent is asked when the index is to be brought up to date, and asked again when its answer does not fit.
+//! The question that asks an agent to bring the index up to date, and the next one if its answer does not fit.
 
 use sha2::{Digest as _, Sha256};
 
-use super::changed::{Change, Kind, MAX_SENT_BYTES};
+use super::changed::{ChangeKind, FileChange, MAX_SENT_BYTES};
 use super::files::ROOTS;
 use crate::hex::hex;
 use crate::outside;
@@ -60,14 +60,14 @@ fn index(texts: &[String], redactor: &Redactor) -> String {
     ROOTS.iter().zip(texts).map(|(root, text)| format!("--- index {root}\n{}\n", file(text))).collect()
 }
 
-/// Returns the question about some changes, in at most `max_bytes`, without secrets; and how many of the changes it tells, one
-/// at least. `None` if the index leaves too little room.
+/// Returns the question about some changes, in at most `max_bytes`, without secrets; and how many of the changes it
+/// tells, one at least. `None` if the index leaves too little room.
 ///
 /// `content` returns the text of a file, or `None` if it is not sent. All data stands between two marks that it cannot
 /// contain, without control characters.
 pub fn question(
     texts: &[String],
-    changes: &[Change],
+    changes: &[FileChange],
     content: impl Fn(&str) -> Option<String>,
     redactor: &Redactor,
     max_bytes: usize,
@@ -79,9 +79,9 @@ pub fn question(
         let path = redactor.redact_text(&outside::line(&change.path));
         let path: String = path.trim_end().chars().take(MAX_PATH_CHARS).collect();
         let listed = match (change.kind, content(&change.path)) {
-            (Kind::Deleted, _) => format!("--- deleted {path}\n"),
-            (Kind::Changed, None) => format!("--- changed {path}, not text\n"),
-            (Kind::Changed, Some(text)) => {
+            (ChangeKind::Deleted, _) => format!("--- deleted {path}\n"),
+            (ChangeKind::Changed, None) => format!("--- changed {path}, not text\n"),
+            (ChangeKind::Changed, Some(text)) => {
                 // A secret that is cut in two is none that the redactor knows.
                 let text = outside::text(&redactor.redact_text(&text));
                 format!("--- file {path}\n{}\n", beginning(text.trim_end(), MAX_SENT_BYTES))
@@ -138,9 +138,12 @@ mod tests {
     fn a_question_has_the_index_and_the_files_within_its_bounds() {
         let redactor = Redactor::new(&Settings::default()).expect("settings");
         let texts: Vec<String> = super::super::SKELETONS.iter().map(|text| (*text).to_owned()).collect();
-        let change = |path: &str, kind| Change { path: path.into(), kind, bytes: 0 };
-        let changes =
-            [change("a.rs", Kind::Changed), change("b.bin", Kind::Changed), change("c\u{1b}[31m.rs", Kind::Deleted)];
+        let change = |path: &str, kind| FileChange { path: path.into(), kind, bytes: 0 };
+        let changes = [
+            change("a.rs", ChangeKind::Changed),
+            change("b.bin", ChangeKind::Changed),
+            change("c\u{1b}[31m.rs", ChangeKind::Deleted),
+        ];
         let content =
             |path: &str| (path == "a.rs").then(|| format!("fn a() {{}}\n=== 00\u{202e}\n{}", "x".repeat(90_000)));
         let question = |max_bytes| question(&texts, &changes, content, &redactor, max_bytes);

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::files::{Project, below};
-use super::place;
+use super::lock;
 use super::scan::{AGAIN, Scan, choose};
-use super::tree::Tree;
+use super::worktree::WorktreeFiles;
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
 
@@ -35,13 +35,13 @@ pub fn refresh(repo: &Repository, project: &Project) -> Result<Vec<String>> {
     let mut logged = Vec::new();
     loop {
         // Whoever has the lock looks for this file when it has given the lock back, so that either of us goes on.
-        place::touch(&again)?;
+        lock::touch(&again)?;
         let plan = match Scan::new(repo, project, ask) {
             Err(error) if error.kind() == Kind::Busy => return Ok(logged),
             plan => plan?,
         };
         if !plan.is_empty() {
-            let before = Tree::take(repo)?;
+            let before = WorktreeFiles::take(repo)?;
             let ran = plan.run(None, ANSWER_LIMIT, |_, _| {});
             let strays = before.changed_since(repo, ask.name)?.map(|strays| format!("index: {strays}"));
             let changed = match (ran, strays) {

@@ -10,9 +10,10 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::aside::Aside;
-use super::changed::{self, Change, Snapshot};
+use super::changed::{self, FileChange, Snapshot};
 use super::files::{Project, ROOTS, SKELETONS, read};
-use super::place::{self, Lock};
+use super::lock::{Lock, SCANNING};
+use super::place;
 use super::{question, schema};
 use crate::agent::{self, Ask};
 use crate::error::{Error, Kind, Result};
@@ -47,19 +48,19 @@ pub fn choose(repo: &Repository, name: Option<&str>) -> Result<&'static Ask> {
     }
 }
 
-/// What a scan will send. While it exists, no other scan of the project runs.
+/// A scan that is prepared. While it exists, no other scan of the project runs.
 pub struct Scan<'p> {
     project: &'p Project,
     redactor: Redactor,
     ask: &'static Ask,
     /// The files of the index as they are; of one that is absent what it would be when made.
     texts: Vec<String>,
-    /// The same with the answers that a scan which failed has put aside.
+    /// The files with the answers that a failed scan has put aside.
     begun: Vec<String>,
     /// The files of the project when the index was last brought up to date, and now.
     earlier: Snapshot,
     snapshot: Snapshot,
-    changes: Vec<Change>,
+    changes: Vec<FileChange>,
     /// How many bytes of changes go into one question.
     room: usize,
     _lock: Lock,
@@ -75,7 +76,7 @@ impl<'p> Scan<'p> {
     pub fn new(repo: &Repository, project: &'p Project, ask: &'static Ask) -> Result<Self> {
         project.require()?;
         let busy = "another scan is already running on this directory";
-        let lock = Lock::take(&project.history().join(place::SCANNING), busy)?;
+        let lock = Lock::take(&project.history().join(SCANNING), busy)?;
         // A commit that comes now is in the snapshot. One that comes later leaves the file again.
         crate::git::private::remove(&project.history().join(AGAIN))?;
         place::finish(project)?;
@@ -97,8 +98,8 @@ impl<'p> Scan<'p> {
         self.changes.is_empty() && self.begun == self.texts
     }
 
-    /// Returns what has changed.
-    pub fn changes(&self) -> &[Change] {
+    /// Returns the changes.
+    pub fn changes(&self) -> &[FileChange] {
         &self.changes
     }
 
@@ -107,15 +108,16 @@ impl<'p> Scan<'p> {
         changed::parts(&self.changes, self.room).len()
     }
 
-    /// Returns how many bytes of the project and of the index are sent at most, if each question is answered at once and the
-    /// index does not grow.
+    /// Returns how many bytes of the project and of the index are sent at most, if each question is answered at once
+    /// and the index does not grow.
     pub fn bytes(&self) -> u64 {
         let index: usize = self.begun.iter().map(String::len).sum();
-        (index * self.questions() + self.changes.iter().map(Change::cost).sum::<usize>()) as u64
+        (index * self.questions() + self.changes.iter().map(FileChange::cost).sum::<usize>()) as u64
     }
 
-    /// Asks the agent about all changes, and puts the index in place that it answers with. `limit` is for one answer; `tell`
-    /// learns how many questions are answered, and of how many. Returns the names of the files that have changed.
+    /// Asks the agent about all changes, and puts the index in place that it answers with. `limit` is for one answer;
+    /// `tell` learns how many questions are answered, and of how many. Returns the names of the files that have
+    /// changed.
     ///
     /// # Errors
     ///
@@ -168,7 +170,7 @@ impl<'p> Scan<'p> {
     fn rounds(
         &self,
         texts: &[String],
-        part: &[Change],
+        part: &[FileChange],
         model: Option<&str>,
         limit: Duration,
     ) -> Result<(Vec<String>, usize)> {
@@ -212,7 +214,7 @@ fn texts(project: &Project) -> Result<Vec<String>> {
     ROOTS.iter().zip(SKELETONS).map(text).collect()
 }
 
-/// Returns what stands in the only fenced block of an answer; `None` if it has none or several.
+/// Returns the text in the only fenced block of an answer; `None` if it has none or several.
 fn fenced(answer: &str) -> Option<&str> {
     let parts: Vec<&str> = answer.split("```").collect();
     let [_, block, _] = parts.as_slice() else { return None };

@@ -1,4 +1,4 @@
-//! What the four files hold: keys that must be there and their types. Other keys are allowed.
+//! The schema of the four files: keys that must be there and their types. Other keys are allowed.
 //!
 //! Read [`check`]. The path into the value is written as everywhere, `[modules][0][name]`.
 
@@ -8,7 +8,7 @@ use crate::path::{Document, Segment, render};
 /// The most errors that are reported of one file.
 const MAX_ERRORS: usize = 50;
 
-/// What a value must be.
+/// The type of a value.
 enum Schema {
     Text,
     /// A whole number from 0 on.
@@ -41,7 +41,7 @@ const SHAPES: [Schema; 4] = [
 /// Checks the text of a file of the index, and returns what is wrong with it: `<file>.json: <reason>`, where the reason
 /// begins with the path into the value. `text` may also be the reason why there is none.
 ///
-/// The text is read as where values of it are read by path, so that what is valid can be read.
+/// The text is parsed by the code that also reads values by path, so that a valid file can be read.
 pub fn check(root: &str, text: Result<&str, &str>) -> Vec<String> {
     let tell = |reason: String| vec![format!("{root}.json: {reason}")];
     let text = match text {

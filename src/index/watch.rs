@@ -18,7 +18,7 @@ use signal_hook::consts::signal::{SIGINT, SIGTERM};
 
 use super::changed::Snapshot;
 use super::files::Project;
-use super::place::{self, Lock};
+use super::lock::{Lock, SCANNING};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
 use crate::git::{Repository, git};
@@ -42,7 +42,7 @@ pub struct Debounce {
 }
 
 impl Debounce {
-    /// Makes one that has seen nothing.
+    /// Returns a debounce that has seen no change.
     pub fn new(quiet: Duration, limit: Duration) -> Self {
         Debounce { quiet, limit, seen: None }
     }
@@ -64,7 +64,7 @@ impl Debounce {
     }
 }
 
-/// What the watcher waits for.
+/// An event that the watcher waits for.
 enum Happened {
     /// The system tells of files.
     Files(notify::Result<notify::Event>),
@@ -100,8 +100,8 @@ impl<'p> Watcher<'p> {
     ///
     /// # Errors
     ///
-    /// [`Kind::Busy`](crate::error::Kind::Busy) if another watcher runs on the project; another kind if there is no index or
-    /// files cannot be watched.
+    /// [`Kind::Busy`](crate::error::Kind::Busy) if another watcher runs on the project; another kind if there is no
+    /// index or files cannot be watched.
     pub fn new(repo: &'p Repository, project: &'p Project, debounce: Debounce) -> Result<Self> {
         project.require()?;
         let busy = "another watcher is already running on this directory";
@@ -171,7 +171,7 @@ impl<'p> Watcher<'p> {
 
     /// Says whether a scan runs that somebody else has started.
     fn is_another_scanning(&self) -> bool {
-        Lock::holder(&self.project.history().join(place::SCANNING)).is_some()
+        Lock::holder(&self.project.history().join(SCANNING)).is_some()
     }
 
     /// Runs a scan to its end; says whether to go on. What changes meanwhile is noted.
@@ -259,7 +259,8 @@ impl<'p> Watcher<'p> {
         }
     }
 
-    /// Says whether files in a directory can be files of the project: not those of Git, of the index, of another repository.
+    /// Says whether files in a directory can be files of the project: not those of Git, of the index, of another
+    /// repository.
     fn is_ours(&self, directory: &Path) -> bool {
         let is_git = directory.file_name().is_some_and(|name| name == ".git");
         directory == self.project.top()

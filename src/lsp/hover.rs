@@ -18,8 +18,8 @@ use crate::replay::{Block, Certainty, Explainer, blocks};
 /// The longest hover, in bytes.
 const MAX_BYTES: usize = 64 << 10;
 
-/// What is known of a line.
-pub struct Behind {
+/// The explanation of a line.
+pub struct Explained {
     block: Block,
     path: String,
     commit: Option<Commit>,
@@ -27,13 +27,13 @@ pub struct Behind {
     top: PathBuf,
 }
 
-/// Returns what is behind a line, which is counted from 0; `None` if nothing is recorded, or there is no such file in a
-/// repository. `text` is what the editor shows of it.
+/// Returns the explanation of a line, which is counted from 0; `None` if nothing is recorded, or there is no such file
+/// in a repository. `text` is the file as the editor shows it.
 ///
 /// # Errors
 ///
 /// If Git or a record cannot be read.
-pub fn behind(address: &str, text: Option<&str>, line: u32) -> Result<Option<Behind>> {
+pub fn explain(address: &str, text: Option<&str>, line: u32) -> Result<Option<Explained>> {
     let Some(file) = agent::path_of_uri(address).map(PathBuf::from) else {
         return Ok(None);
     };
@@ -62,21 +62,21 @@ pub fn behind(address: &str, text: Option<&str>, line: u32) -> Result<Option<Beh
         let found = explainer.explain(&lines)?;
         explained.push((lines, found));
     }
-    let is_known = |block: &Block| match block.found.evidence {
+    let is_known = |block: &Block| match block.found.certainty {
         Certainty::None => false,
         // That a running session edited the file says nothing of what somebody types into it.
-        evidence => evidence.names_a_call() || !block.commit.commit_id.is_null(),
+        certainty => certainty.names_a_call() || !block.commit.commit_id.is_null(),
     };
     let known = blocks(&explained).into_iter().find(is_known);
     let Some(block) = known else { return Ok(None) };
     let commit_id = block.commit.commit_id;
     let commit = if commit_id.is_null() { None } else { Some(repo.commit(commit_id)?) };
     let commit_name = repo.abbreviate(commit_id);
-    Ok(Some(Behind { block, path: path.to_string_lossy().into_owned(), commit, commit_name, top }))
+    Ok(Some(Explained { block, path: path.to_string_lossy().into_owned(), commit, commit_name, top }))
 }
 
-impl Behind {
-    /// Returns what an editor shows beside the line.
+impl Explained {
+    /// Returns the hover that an editor shows beside the line.
     pub fn hover(&self, takes_markdown: bool) -> Hover {
         let view = WhyView {
             path: &self.path,

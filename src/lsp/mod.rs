@@ -68,7 +68,7 @@ fn capabilities() -> ServerCapabilities {
     }
 }
 
-/// Says whether an editor shows Markdown, as its `initialize` tells. All else of what it can do is of no interest.
+/// Says whether an editor shows Markdown, as its `initialize` tells. Its other capabilities do not matter.
 fn takes_markdown(params: &Value) -> bool {
     let formats = params.pointer("/capabilities/textDocument/hover/contentFormat").and_then(Value::as_array);
     formats.is_some_and(|formats| formats.contains(&json!(MarkupKind::Markdown)))
@@ -140,24 +140,24 @@ impl Editor {
             }
             (Stage::Open, HoverRequest::METHOD) => {
                 let params = read::<HoverParams>(params)?.text_document_position_params;
-                let behind = self.behind(&params.text_document, params.position);
+                let behind = self.explain(&params.text_document, params.position);
                 Ok(behind.map(|behind| json!(behind.hover(self.takes_markdown))).unwrap_or_default())
             }
             (Stage::Open, ExecuteCommand::METHOD) => {
                 let params = read::<ExecuteCommandParams>(params)?;
                 let wrong = || (Code::InvalidParams, format!("'{COMMAND}' takes an address and a position"));
                 let (document, position) = place_of(&params).ok_or_else(wrong)?;
-                Ok(self.behind(&document, position).and_then(|behind| behind.command()).unwrap_or_default())
+                Ok(self.explain(&document, position).and_then(|behind| behind.command()).unwrap_or_default())
             }
             (Stage::Open, method) => Err((Code::MethodNotFound, format!("there is no method '{method}'"))),
         }
     }
 
-    /// Returns what is behind a line; `None` if nothing is known, or the file is in no repository. A hover is no place for
-    /// errors: an editor would show each of them.
-    fn behind(&self, document: &TextDocumentIdentifier, position: Position) -> Option<hover::Behind> {
+    /// Returns the explanation of a line; `None` if nothing is known, or the file is in no repository. A hover is no
+    /// place for errors: an editor would show each of them.
+    fn explain(&self, document: &TextDocumentIdentifier, position: Position) -> Option<hover::Explained> {
         let text = self.texts.get(&document.uri).map(String::as_str);
-        hover::behind(document.uri.as_str(), text, position.line).ok().flatten()
+        hover::explain(document.uri.as_str(), text, position.line).ok().flatten()
     }
 }
 

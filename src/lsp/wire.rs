@@ -16,16 +16,16 @@ const MAX_HEADERS: usize = 64;
 /// A message of the editor.
 #[derive(Debug, PartialEq)]
 pub enum Incoming {
-    /// It wants an answer.
+    /// A request, which wants an answer.
     Request {
-        /// What the answer has to name: a number or a text.
+        /// The id that the answer repeats: a number or a text.
         id: Value,
         /// The method.
         method: String,
         /// The parameters; null if there are none.
         params: Value,
     },
-    /// It wants none.
+    /// A notification, which wants none.
     Notification {
         /// The method.
         method: String,
@@ -34,7 +34,7 @@ pub enum Incoming {
     },
     /// An answer. Nothing is asked of the editor.
     Response,
-    /// Well framed, and no message: the code and the text of the error that the editor gets.
+    /// A well-framed text that is no message: the code and the text of the error that the editor gets.
     Bad(Code, String),
 }
 
@@ -42,9 +42,9 @@ pub enum Incoming {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(i32)]
 pub enum Code {
-    /// What came is no JSON.
+    /// The text is no JSON.
     ParseError = -32700,
-    /// What came is no request, or not one for this moment.
+    /// The text is no request, or not one for this moment.
     InvalidRequest = -32600,
     /// There is no such method.
     MethodNotFound = -32601,
@@ -111,7 +111,7 @@ fn incoming(mut message: Value) -> Incoming {
     }
 }
 
-/// Writes the answer to a request, or with a null `id` to what was none.
+/// Writes the answer to a request; with a null `id`, the answer to a text that was no request.
 ///
 /// # Errors
 ///

@@ -3,70 +3,22 @@
 use std::ops::ControlFlow;
 
 use bstr::ByteSlice as _;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{Answer, Context, Refusal};
-use crate::error::{Error, Kind};
-use crate::git::date::{Format, Time};
+use super::arguments::{Arguments, commit_id, flag, number, range, string};
+use super::texts::{LIST_BYTES, age, cleaned, date, shortened};
+use super::{Answer, Context, Refusal, refusal};
+use crate::error::Kind;
 use crate::git::{FilesSince, ObjectId, Range, Repository};
 use crate::outside;
 use crate::pretty::{self, Amount, Depth};
 use crate::record::{Conversation, Evidence, Listed, Query, Reader, Words, redaction};
 use crate::transcript::{Message, Role, turn_numbers};
 
-/// The most bytes that a list answers with; clients cut what is longer.
-pub(super) const LIST_BYTES: usize = 18_000;
 /// The most bytes of a transcript that one call answers with.
 const PAGE_BYTES: usize = 40_000;
 /// How many sessions of a commit an answer names.
 const MAX_SESSIONS: usize = 200;
-/// The longest subject.
-const EXCERPT_CHARS: usize = 240;
-
-pub(super) type Arguments = Map<String, Value>;
-
-pub(super) fn string<'a>(arguments: &'a Arguments, name: &str) -> Option<&'a str> {
-    arguments.get(name)?.as_str()
-}
-
-pub(super) fn flag(arguments: &Arguments, name: &str) -> bool {
-    arguments.get(name).and_then(Value::as_bool).unwrap_or(false)
-}
-
-pub(super) fn number(arguments: &Arguments, name: &str, default: usize) -> usize {
-    arguments.get(name).and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok()).unwrap_or(default)
-}
-
-/// Turns an error into a sentence for an agent.
-pub(super) fn refusal(error: &Error) -> Refusal {
-    format!("{}; run 'git shiftlog doctor' if this stays", outside::line(&error.to_string()))
-}
-
-/// Resolves a revision.
-pub(super) fn commit_id(repo: &Repository, revision: &str) -> Result<ObjectId, Refusal> {
-    repo.resolve(revision).map_err(|_| {
-        format!(
-            "no commit matches {}; call shiftlog_list_conversations to see which commits have one",
-            outside::quoted(revision)
-        )
-    })
-}
-
-pub(super) fn range(repo: &Repository, branch: Option<&str>) -> Result<Range, Refusal> {
-    let head = || repo.head().map_err(|error| refusal(&error));
-    let tip = match branch {
-        None => head()?.commit_id,
-        Some(name) => {
-            let branches = repo.branches(true, true).map_err(|error| refusal(&error))?;
-            let is_it = |branch: &&crate::git::Branch| branch.name == name || branch.full_name == name;
-            let found = branches.iter().find(is_it).map(|branch| branch.commit_id);
-            let missing =
-                || format!("no branch {}; call shiftlog_list_branches to see what there is", outside::quoted(name));
-            Some(found.ok_or_else(missing)?)
-        }
-    };
-    Ok(Range { tips: tip.into_iter().collect(), hidden: Vec::new() })
-}
 
 /// `list_conversations`.
 pub fn list(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
@@ -124,20 +76,6 @@ fn entry(listed: &Listed) -> Value {
     })
 }
 
-pub(super) fn shortened(text: &str) -> String {
-    let line = outside::line(text);
-    if line.chars().count() <= EXCERPT_CHARS { line } else { line.chars().take(EXCERPT_CHARS).chain(['…']).collect() }
-}
-
-/// Returns how long ago something was, in words.
-pub(super) fn age(time: Time) -> String {
-    Format::parse("relative").map(|format| format.show(time)).unwrap_or_default()
-}
-
-pub(super) fn date(seconds: i64) -> String {
-    Time { seconds, offset: 0 }.to_rfc3339()
-}
-
 /// `get_conversation`.
 pub fn get(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
     let repo = context.repository()?;
@@ -193,7 +131,7 @@ pub fn get(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
     Ok(Answer { text: structured.clone(), structured })
 }
 
-/// Says of what came from a commit what became of the commit's files.
+/// Adds the later history of a commit's files to an entry from that commit.
 pub(super) fn mark_changed(of: &mut Value, since: FilesSince) {
     of["fileChangesSince"] = json!(since.changes);
     if since.deleted > 0 {
@@ -253,8 +191,8 @@ pub(super) fn read(
     let message_count = conversation.messages.iter().filter(is_message).count();
     let described = |one: &Evidence| {
         let what = format!("{} {} {}", one.evidence, one.id, one.name);
-        let text = [vec![outside::line(&what)], pretty::evidence_lines(one)].concat().join("\n") + "\n";
-        String::from_utf8_lossy(&redactor.redact(text.as_bytes()).0).trim_end().to_owned()
+        let text = [vec![outside::line(&what)], pretty::evidence_lines(one)].concat().join("\n");
+        redactor.without_secrets(&text).trim_end().to_owned()
     };
     let evidence = note.evidence().iter().map(described).collect();
     Ok(Read { conversation, message_count, sessions, evidence })
@@ -322,31 +260,11 @@ fn message(message: &Message, turn: usize) -> Value {
     object
 }
 
-/// Returns the same with the whole text as a member.
+/// Returns a message as [`message`] does, with its whole text as the member `text`.
 pub(super) fn message_with_text(of: &Message, turn: usize) -> Value {
     let mut object = message(of, turn);
     object["text"] = json!(outside::text(&of.text()));
     object
-}
-
-/// Returns a value without invisible characters in its strings.
-pub(super) fn cleaned(mut value: Value) -> Value {
-    clean(&mut value);
-    value
-}
-
-fn clean(value: &mut Value) {
-    match value {
-        Value::String(text) => *text = outside::text(text),
-        Value::Array(values) => values.iter_mut().for_each(clean),
-        Value::Object(map) => {
-            if map.keys().any(|key| outside::line(key) != *key) {
-                *map = std::mem::take(map).into_iter().map(|(key, value)| (outside::line(&key), value)).collect();
-            }
-            map.values_mut().for_each(clean);
-        }
-        _ => {}
-    }
 }
 
 /// `list_branches`.

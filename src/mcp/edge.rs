@@ -18,7 +18,7 @@ impl Edge {
     /// Prepares an answer.
     pub fn of(context: &Context<'_>) -> Result<Self, Refusal> {
         let Ok(repo) = context.repository() else { return Ok(Edge { redactor: None }) };
-        let redactor = redaction::redactor(&repo).map_err(|error| super::conversations::refusal(&error))?;
+        let redactor = redaction::redactor(&repo).map_err(|error| super::refusal(&error))?;
         Ok(Edge { redactor: Some(redactor) })
     }
 

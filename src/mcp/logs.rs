@@ -1,7 +1,8 @@
 //! Logs of a Salesforce org: the tool `apex_logs_sync`, as clients of an existing server know it.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::arguments::Arguments;
 use super::schema::object;
 use super::{Answer, Context, Refusal, Server};
 use crate::evidence::apex;
@@ -59,7 +60,7 @@ impl Server {
 }
 
 /// `logs_sync`.
-pub fn sync(context: &Context<'_>, arguments: &Map<String, Value>) -> Result<Answer, Refusal> {
+pub fn sync(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
     // `check` has let through whole numbers only.
     let limit = arguments.get("limit").and_then(Value::as_f64).map_or(apex::DEFAULT_LIMIT, |limit| limit as i64);
     let target = arguments.get("target").and_then(Value::as_str);

@@ -1,8 +1,10 @@
 //! `git shiftlog mcp`: a read-only server for agents, over the Model Context Protocol.
 //!
-//! Read `tools` for the list of tools, then `conversations` for what they do; `handler` answers requests, `transport` reads
-//! and writes messages. Only these two use `async`.
+//! Read `tools` for the list of tools, then `conversations` for an example of them. `handler` answers requests, `transport`
+//! reads and writes messages; only these two use `async`. Tools read `arguments` and write `texts`; `edge` removes secrets
+//! from every answer.
 
+mod arguments;
 mod conversations;
 mod edge;
 mod handler;
@@ -13,6 +15,7 @@ mod rules;
 mod schema;
 mod search;
 mod stats;
+mod texts;
 mod tokens;
 mod tools;
 mod transport;
@@ -27,6 +30,7 @@ use serde_json::Value;
 
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
+use crate::outside;
 use crate::record::{self, Reader};
 
 /// How the server was started.
@@ -138,11 +142,16 @@ pub const LOGS_NAME: &str = "apex-log-viewer-mcp";
 /// Why a call failed: one sentence that says what to do next.
 type Refusal = String;
 
+/// Turns an error into a sentence for an agent.
+fn refusal(error: &Error) -> Refusal {
+    format!("{}; run 'git shiftlog doctor' if this stays", outside::line(&error.to_string()))
+}
+
 /// The answer of a tool.
 struct Answer {
     /// The value that the tool promises, for clients that show text.
     text: Value,
-    /// The same with an object at its root, and what else belongs to it.
+    /// The value with an object at its root, and further members that belong to it.
     structured: Value,
 }
 

@@ -12,9 +12,10 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 
+use super::arguments::commit_id;
 use super::conversations::{self, Page};
 use super::edge::Edge;
-use super::{Context, Refusal};
+use super::{Context, Refusal, refusal};
 use crate::git::{ObjectId, Range, Repository};
 use crate::outside;
 use crate::outside::quoted;
@@ -45,7 +46,7 @@ pub fn invalid_cursor(cursor: &str) -> ErrorData {
     invalid(format!("invalid cursor: {}", quoted(cursor)))
 }
 
-/// A prompt: its name, title, description, and its one argument with what that is.
+/// A prompt: its name, title, description, its one argument, and the description of that.
 const PROMPTS: &[(&str, &str, &str, &str, &str)] = &[
     (
         "explain_commit",
@@ -75,7 +76,7 @@ pub fn list(context: &Context<'_>, cursor: Option<&str>) -> Outcome<ListResource
     };
     let range = Range { tips: (!tip.is_null()).then_some(tip).into_iter().collect(), hidden: Vec::new() };
     let page = conversations::page(context, &context.reader(&repo), range, PAGE_LENGTH, offset);
-    let (listed, has_more) = page.map_err(|error| failed(conversations::refusal(&error)))?;
+    let (listed, has_more) = page.map_err(|error| failed(refusal(&error)))?;
     let resource = |listed: &Listed| {
         let id = listed.commit.commit_id;
         let subject = edge.text(outside::line(&listed.commit.subject().to_str_lossy()));
@@ -138,7 +139,7 @@ fn text_of(context: &Context<'_>, uri: &str) -> Outcome<String> {
         None => (rest.as_str(), None),
     };
     let repo = context.repository().map_err(failed)?;
-    let id = conversations::commit_id(&repo, revision).map_err(missing)?;
+    let id = commit_id(&repo, revision).map_err(missing)?;
     let read = conversations::read(context, &repo, id, session, false).map_err(missing)?;
     let page = Page::of(&read.conversation, &repo, id, "markdown", 0, usize::MAX).map_err(missing)?;
     let mut text = page.text;
@@ -196,7 +197,7 @@ pub fn complete(context: &Context<'_>, request: &CompleteRequestParams) -> Outco
         return Err(nothing());
     }
     let repo = context.repository().map_err(failed)?;
-    let fail = |error: crate::error::Error| failed(conversations::refusal(&error));
+    let fail = |error: crate::error::Error| failed(refusal(&error));
     let values: Vec<String> = match argument {
         "sha" | "commit" => {
             let head = repo.head().map_err(fail)?.commit_id;
@@ -209,7 +210,7 @@ pub fn complete(context: &Context<'_>, request: &CompleteRequestParams) -> Outco
         }
         "session" => {
             let sha = request.context.as_ref().and_then(|context| context.get_argument("sha"));
-            let read = conversations::commit_id(&repo, sha.map_or("HEAD", String::as_str)).ok();
+            let read = commit_id(&repo, sha.map_or("HEAD", String::as_str)).ok();
             let read = read.and_then(|id| conversations::read(context, &repo, id, None, false).ok());
             read.map(|read| read.sessions).unwrap_or_default()
         }

@@ -44,7 +44,7 @@ fn count() -> Value {
     json!({ "type": "integer", "minimum": 0 })
 }
 
-/// What tools return that change something.
+/// The schema of the answers of tools that change something.
 fn outcome() -> Value {
     let change = object(json!({ "path": { "type": "string" }, "action": { "type": "string" } }), &["path", "action"]);
     let counts = object(

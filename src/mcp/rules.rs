@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use super::arguments::Arguments;
 use super::{Answer, Context, Refusal, Server};
 use crate::error::Error;
 use crate::git::date::Time;
@@ -22,8 +23,6 @@ const MAX_CHANGES: usize = 200;
 const MAX_LISTED: usize = 1000;
 /// The longest description that is returned whole.
 const MAX_DESCRIPTION_BYTES: usize = 400;
-
-type Arguments = Map<String, Value>;
 
 impl Server {
     /// Returns the place of the store: that of the home, else that of the repository.

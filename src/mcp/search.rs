@@ -1,4 +1,4 @@
-//! What the tool for searching does, through the same room as `grep` and `search`.
+//! The tool for searching, through the same room as `grep` and `search`.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -6,14 +6,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::Answer;
-use super::conversations::{Arguments, LIST_BYTES, age, date, flag, mark_changed, number, range, refusal, string};
+use super::arguments::{Arguments, flag, number, range, string};
+use super::conversations::mark_changed;
+use super::texts::{LIST_BYTES, age, date};
 use super::tokens::excerpt;
-use super::{Context, Refusal};
+use super::{Answer, Context, Refusal, refusal};
 use crate::error::Kind;
 use crate::find::{
-    self, Case, Effort, Increments, Limits, PartKind, Parts, Pattern, PatternOptions, Session, Terms, Wanted, Worker,
-    matches_of,
+    self, Case, Effort, Increments, Limits, LineSearch, PartKind, Parts, Pattern, PatternOptions, PlannedIncrement,
+    Terms, Worker, matches_of,
 };
 use crate::git::date::Time;
 use crate::git::{FilesSince, Paths, Repository};
@@ -42,7 +43,7 @@ pub fn search(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Re
     let plan = Increments::new(&reader, &wanted, false).map_err(|error| refusal(&error))?;
     let page = Page { offset: number(arguments, "offset", 0), limit: number(arguments, "limit", LIMIT) };
     let case = if flag(arguments, "case_sensitive") { Case::Exact } else { Case::Folded };
-    let words: Vec<String> = words(query);
+    let words = find::words_of(query);
     // What has no word in it is looked for as it stands.
     let terms = Terms::new(&words, &[], case, MIN_SHARE).ok().filter(|_| !flag(arguments, "regex"));
     let limits = Limits { deadline: Some(Instant::now() + SEARCH_TIME), ..Limits::default() };
@@ -111,7 +112,7 @@ impl Page {
     }
 }
 
-/// Adds to each match what became of the files of its commit: what was said of them may no longer hold.
+/// Adds the later history of its commit's files to each match: words about them may no longer hold.
 fn mark_all_changed(repo: &Repository, matches: &mut [Value]) {
     let Some(head) = repo.head().ok().and_then(|head| head.commit_id) else { return };
     let mut known: HashMap<String, Option<FilesSince>> = HashMap::new();
@@ -145,18 +146,6 @@ fn wanted(repo: &Repository, arguments: &Arguments) -> Result<Query, Refusal> {
     })
 }
 
-/// Returns the words of a query; what stands in quotes is a phrase.
-fn words(query: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    for (number, piece) in query.split('"').enumerate() {
-        match number % 2 {
-            0 => words.extend(piece.split_whitespace().map(str::to_owned)),
-            _ => words.push(piece.to_owned()),
-        }
-    }
-    words
-}
-
 /// The increments to search, and the deadline.
 struct Search<'s> {
     context: &'s Context<'s>,
@@ -185,9 +174,9 @@ impl Search<'_> {
 
     /// Finds the messages that match a pattern, newest commit first.
     fn by_pattern(&self, pattern: Pattern, page: Page) -> Result<Answers, Refusal> {
-        let wanted = Wanted { parts: Parts::ALL, has_numbers: true, ..Wanted::new(pattern) };
+        let wanted = LineSearch { parts: Parts::ALL, has_numbers: true, ..LineSearch::new(pattern) };
         let (mut found, mut seen, mut searched) = (Vec::new(), HashMap::new(), 0);
-        let work = |worker: &mut Worker<'_>, _: usize, session: &Session| matches_of(worker, session, &wanted);
+        let work = |worker: &mut Worker<'_>, _: usize, session: &PlannedIncrement| matches_of(worker, session, &wanted);
         let walked = find::run(self.reader, self.plan, self.limits, work, |number, all| {
             self.context.go_on()?;
             if all.problem.is_some_and(|problem| problem.kind() == Kind::Busy) {
@@ -218,8 +207,15 @@ impl Search<'_> {
     }
 }
 
-/// Returns what is reported of an answer.
-fn object(plan: &Increments, session: &Session, kind: PartKind, excerpt: String, message: usize, turn: usize) -> Value {
+/// Returns the object of an answer.
+fn object(
+    plan: &Increments,
+    session: &PlannedIncrement,
+    kind: PartKind,
+    excerpt: String,
+    message: usize,
+    turn: usize,
+) -> Value {
     let role = match kind {
         PartKind::Prompt => "user",
         PartKind::Answer | PartKind::Thinking => "assistant",

@@ -1,9 +1,10 @@
-//! The tool that tells what recorded work has used.
+//! The tool for the tokens and costs of recorded work.
 
 use serde_json::{Value, json};
 
-use super::conversations::{Arguments, LIST_BYTES, refusal, shortened, string};
-use super::{Answer, Context, Refusal};
+use super::arguments::{Arguments, string};
+use super::texts::{LIST_BYTES, shortened};
+use super::{Answer, Context, Refusal, refusal};
 use crate::git::Range;
 use crate::outside::quoted;
 use crate::pretty::{self, Statistics};
@@ -73,7 +74,7 @@ pub fn stats(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Ref
     Ok(Answer { text: structured.clone(), structured })
 }
 
-/// Returns an object without what only readers of lines need, and with texts that are not too long.
+/// Returns an object without the members that only readers of lines need, and with texts that are not too long.
 fn short(mut object: Value) -> Value {
     if let Some(keys) = object.as_object_mut() {
         keys.remove("version");

@@ -4,8 +4,9 @@
 //! arguments are checked against the input schema.
 
 use rmcp::model::{self, MetaObject, ToolAnnotations};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::arguments::Arguments;
 use super::edge::Edge;
 use super::schema::{branch, check, limit, natural, object, offset};
 use super::{
@@ -34,13 +35,13 @@ pub struct Tool {
     pub name: &'static str,
     pub word: Word,
     pub title: &'static str,
-    /// What it does, when to use it, and what it returns.
+    /// Its purpose, when to use it, and its answer.
     pub description: &'static str,
     pub input: fn() -> Value,
     pub output: fn() -> Value,
     /// The largest result in characters, for clients that know this key.
     pub max_result_chars: Option<u32>,
-    pub run: fn(&Context<'_>, &Map<String, Value>) -> Result<Answer, Refusal>,
+    pub run: fn(&Context<'_>, &Arguments) -> Result<Answer, Refusal>,
 }
 
 /// All tools, in the order they are listed.
@@ -411,12 +412,12 @@ impl Tool {
     /// # Errors
     ///
     /// A sentence that says what is wrong and what to do.
-    pub fn call(&self, context: &Context<'_>, arguments: &Map<String, Value>) -> Result<Answer, Refusal> {
+    pub fn call(&self, context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
         if crate::git::has_fault("tool-panics") {
             panic!("a defect of ours");
         }
         // Clients of the existing server for logs send null for what is absent.
-        let given: Map<String, Value>;
+        let given: Arguments;
         let arguments = if self.word == Word::Logs {
             given =
                 arguments.iter().filter(|(_, value)| !value.is_null()).map(|(k, v)| (k.clone(), v.clone())).collect();

@@ -1,7 +1,7 @@
 //! The transport: one JSON-RPC message a line on standard input and output.
 //!
-//! One thread reads, another writes. The reader checks each line before the protocol library sees it, and answers a malformed
-//! one itself, with its id if that is usable, so that it does not end the server.
+//! One thread reads, another writes. The reader checks each line before the protocol library sees it, and answers a
+//! malformed one itself, with its id if that is usable, so that it does not end the server.
 
 use std::collections::HashSet;
 use std::io::{BufRead, Read as _, Write};
@@ -186,7 +186,7 @@ struct Reader {
     is_open: bool,
 }
 
-/// What to do with a line.
+/// The decision about a line.
 enum Verdict {
     Pass(Box<ClientJsonRpcMessage>),
     Ignore,

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Context, Refusal, Server, conversations};
+use super::arguments::{Arguments, commit_id};
+use super::texts::cleaned;
+use super::{Answer, Context, Refusal, Server, conversations, refusal};
 use crate::index::{self, Project, ROOTS as INDEX_ROOTS};
 use crate::outside;
 use crate::path::{self, Document, Keys, Segment};
@@ -111,8 +113,8 @@ fn recorded<'p>(
         return Err(format!("name a revision behind [{root}], as in [{root}][HEAD]"));
     };
     let repo = context.repository()?;
-    let id = conversations::commit_id(&repo, &revision.text)?;
-    let fail = |error: crate::error::Error| conversations::refusal(&error);
+    let id = commit_id(&repo, &revision.text)?;
+    let fail = |error: crate::error::Error| refusal(&error);
     if root == "commit" {
         let commit = repo.commit(id).map_err(fail)?;
         let note = context.reader(&repo).note(id).map_err(fail)?;
@@ -124,12 +126,12 @@ fn recorded<'p>(
                 Unit::Newer(newer) => serde_json::from_slice(&newer.text).ok(),
                 Unit::Earlier(..) | Unit::Foreign(_) => None,
             })
-            .map(conversations::cleaned)
+            .map(cleaned)
             .collect();
         let evidence = note.map(|note| note.evidence()).unwrap_or_default();
         let mut value = pretty::observed_object(&commit, &evidence);
         value["records"] = json!(records);
-        return Ok((conversations::cleaned(value), rest, 1));
+        return Ok((cleaned(value), rest, 1));
     }
     let mut read = conversations::read(context, &repo, id, None, true)?;
     // From here on, only their number is needed.
@@ -172,7 +174,7 @@ fn messages(messages: &[Message], bytes: usize, rest: &[Segment], is_whole: bool
     Ok(of_messages().enumerate().map(one).collect())
 }
 
-fn path_of(arguments: &Map<String, Value>) -> &str {
+fn path_of(arguments: &Arguments) -> &str {
     arguments.get("path").and_then(Value::as_str).unwrap_or_default()
 }
 
@@ -184,11 +186,11 @@ fn answer(value: Value) -> Result<Answer, Refusal> {
 }
 
 /// `list_keys`, of the recorded data or of the index.
-pub fn list_keys(context: &Context<'_>, arguments: &Map<String, Value>, is_index: bool) -> Result<Answer, Refusal> {
+pub fn list_keys(context: &Context<'_>, arguments: &Arguments, is_index: bool) -> Result<Answer, Refusal> {
     answer(keys(context, path_of(arguments), is_index)?)
 }
 
 /// `get_value`, of the recorded data or of the index.
-pub fn get_value(context: &Context<'_>, arguments: &Map<String, Value>, is_index: bool) -> Result<Answer, Refusal> {
+pub fn get_value(context: &Context<'_>, arguments: &Arguments, is_index: bool) -> Result<Answer, Refusal> {
     answer(json!({ "value": value(context, path_of(arguments), is_index)? }))
 }

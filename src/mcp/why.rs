@@ -1,4 +1,4 @@
-//! `why`: what an agent should know of a line before it changes it, in few words.
+//! `why`: the reason of a line, in few words, for an agent that is about to change the line.
 
 use std::ffi::OsString;
 use std::path::{Component, Path};
@@ -6,15 +6,16 @@ use std::path::{Component, Path};
 use bstr::{BString, ByteSlice as _};
 use serde_json::{Map, Value, json};
 
-use super::conversations::{age, cleaned, commit_id, refusal};
+use super::arguments::{Arguments, commit_id};
+use super::texts::{age, cleaned};
 use super::tokens::{short, short_end, tokens};
-use super::{Answer, Context, NAME, Refusal};
+use super::{Answer, Context, NAME, Refusal, refusal};
 use crate::git::{BlameRequest, FileSince, ObjectId, Repository, date};
 use crate::outside;
 use crate::outside::quoted;
 use crate::pretty::{has_passed, runs_checks};
 use crate::record::{Reader, redaction};
-use crate::replay::{Block, Call, Certainty, Change, Explainer, Talk, blocks};
+use crate::replay::{Block, Call, Certainty, Change, Explainer, SessionWork, blocks};
 
 /// The longest answer, in tokens.
 const MAX_TOKENS: usize = 500;
@@ -101,8 +102,6 @@ const NO_CORRECTION: &[&str] = &[
     "you",
 ];
 
-type Arguments = Map<String, Value>;
-
 /// `why`.
 pub fn why(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refusal> {
     let repo = context.repository()?;
@@ -133,7 +132,7 @@ pub fn why(context: &Context<'_>, arguments: &Arguments) -> Result<Answer, Refus
         explained.push((lines, found));
     }
     let blocks = blocks(&explained);
-    let recorded = || blocks.iter().filter(|block| block.found.evidence != Certainty::None);
+    let recorded = || blocks.iter().filter(|block| block.found.certainty != Certainty::None);
     let now = Now::of(&repo, path, revision);
     let mut found: Vec<Value> = Vec::new();
     let (mut left, mut left_out) = (MAX_TOKENS - FRAME_TOKENS, 0);
@@ -185,7 +184,7 @@ fn from_top(repo: &Repository, named: &str) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("/"))
 }
 
-/// What became of the file that was asked about.
+/// The present state of the file that was asked about.
 struct Now<'a> {
     path: &'a str,
     /// Whether it was asked about in an older revision.
@@ -222,8 +221,8 @@ impl<'a> Now<'a> {
     }
 }
 
-/// Returns what there is to say of a block, in the order in which it matters; in short unless it is the first.
-fn described(reader: &Reader<'_>, block: &Block, now: &Now<'_>, is_first: bool) -> Arguments {
+/// Returns the object of a block, the most important members first; in short unless it is the first block.
+fn described(reader: &Reader<'_>, block: &Block, now: &Now<'_>, is_first: bool) -> Map<String, Value> {
     let repo = reader.repo();
     let mut object = Map::new();
     let mut put = |key: &str, value: Value| {
@@ -242,7 +241,7 @@ fn described(reader: &Reader<'_>, block: &Block, now: &Now<'_>, is_first: bool) 
     let prompt = found.prompt().filter(|prompt| is_news(prompt));
     let begun = found.continues.as_ref().map(|begun| format!("continues {}: ", begun.commit_name)).unwrap_or_default();
     put("prompt", prompt.map(|prompt| begun + &short(&prompt, length(PROMPT_TOKENS))).into());
-    if let Some((talk, call)) = found.talk().zip(found.call()) {
+    if let Some((work, call)) = found.work().zip(found.call()) {
         let task = call.task.as_ref().filter(|task| is_news(task));
         put("task", task.map(|task| short(task, length(PROMPT_TOKENS))).into());
         if is_first {
@@ -250,19 +249,19 @@ fn described(reader: &Reader<'_>, block: &Block, now: &Now<'_>, is_first: bool) 
             let words: String = sentences(&words).filter(|sentence| is_news(sentence)).collect();
             // The last words are the nearest to the edit.
             put("reasoning", short_end(&words, REASONING_TOKENS).into());
-            let later: Vec<String> = talk.prompts_after(call).map(str::to_owned).collect();
+            let later: Vec<String> = work.prompts_after(call).map(str::to_owned).collect();
             // What the person said when the commit was made is with the next commit of the session.
             let recorded_on = found.recorded_on.unwrap_or(block.commit.commit_id);
-            let through = talk.through.as_deref().filter(|_| later.len() < MAX_PROMPTS);
-            let next = through.map(|through| reader.continuing(recorded_on, &talk.key, through, MAX_PROMPTS));
+            let through = work.through.as_deref().filter(|_| later.len() < MAX_PROMPTS);
+            let next = through.map(|through| reader.continuing(recorded_on, &work.key, through, MAX_PROMPTS));
             let redactor = next.iter().flatten().next().and_then(|_| redaction::redactor(repo).ok());
             let next = next.into_iter().flatten().zip(redactor.iter().cycle());
             let next = next.map(|(prompt, redactor)| redactor.without_secrets(&prompt).into_owned());
             let later: Vec<String> = later.into_iter().chain(next).collect();
             let later = later.iter().filter(|prompt| is_correction(prompt.as_str()) && is_news(prompt.as_str()));
             put("laterPrompts", later.take(MAX_PROMPTS).map(|prompt| short(prompt, EXCERPT_TOKENS)).collect());
-            put("replaced", replaced(block, talk, call).into());
-            put("checks", checks(talk, call).into());
+            put("replaced", replaced(block, work, call).into());
+            put("checks", checks(work, call).into());
         }
     }
     if let Some(commit) = &commit {
@@ -282,18 +281,18 @@ fn described(reader: &Reader<'_>, block: &Block, now: &Now<'_>, is_first: bool) 
         }
     }
     put("evidence", found.sentence(block.lines.len() == 1).into());
-    if let Some(talk) = found.talk() {
-        put("agent", talk.key.agent.clone().into());
+    if let Some(work) = found.work() {
+        put("agent", work.key.agent.clone().into());
         put("turn", found.call().map(|call| call.turn).into());
         let recorded_on = found.recorded_on.or(commit.map(|commit| commit.commit_id));
-        put("more", recorded_on.map(|commit_id| more(repo, commit_id, talk, found.call())).into());
+        put("more", recorded_on.map(|commit_id| more(repo, commit_id, work, found.call())).into());
     }
     object
 }
 
-/// Shortens what is reported of a block to so many tokens: what matters least is left out first.
-fn fit(object: &mut Arguments, max_tokens: usize) {
-    let is_too_long = |object: &Arguments| tokens(&Value::Object(object.clone()).to_string()) > max_tokens;
+/// Shortens the object of a block to so many tokens: the least important members are left out first.
+fn fit(object: &mut Map<String, Value>, max_tokens: usize) {
+    let is_too_long = |object: &Map<String, Value>| tokens(&Value::Object(object.clone()).to_string()) > max_tokens;
     for key in ["checks", "replaced", "laterPrompts"] {
         while is_too_long(object) {
             let Some(list) = object.get_mut(key).and_then(Value::as_array_mut).filter(|list| !list.is_empty()) else {
@@ -321,11 +320,11 @@ fn fit(object: &mut Arguments, max_tokens: usize) {
 }
 
 /// Returns the call of a tool that reads more.
-fn more(repo: &Repository, commit_id: ObjectId, talk: &Talk, call: Option<&Call>) -> String {
+fn more(repo: &Repository, commit_id: ObjectId, work: &SessionWork, call: Option<&Call>) -> String {
     let mut arguments = json!({
         "commit_sha": repo.abbreviate(commit_id),
-        "session": outside::line(&talk.key.id),
-        "incremental": !talk.is_beyond_record,
+        "session": outside::line(&work.key.id),
+        "incremental": !work.is_beyond_record,
         "limit": 10,
     });
     // The words before the edit come with it.
@@ -371,12 +370,12 @@ fn is_correction(prompt: &str) -> bool {
 }
 
 /// Returns lines that the same session had written before and that the edit took away.
-fn replaced(block: &Block, talk: &Talk, call: &Call) -> Vec<String> {
+fn replaced(block: &Block, work: &SessionWork, call: &Call) -> Vec<String> {
     let changes: Vec<&Change> = block.changes().into_iter().map(|(change, _)| change).collect();
     let Some(change) = changes.first() else { return Vec::new() };
     let own = || changes.iter().filter(|own| own.edit.path == change.edit.path).map(|own| &own.edit);
     let new: Vec<&str> = own().filter_map(|edit| edit.new.as_deref()).flat_map(str::lines).map(str::trim).collect();
-    let earlier: Vec<&str> = talk
+    let earlier: Vec<&str> = work
         .calls
         .iter()
         .take_while(|earlier| earlier.index < call.index)
@@ -392,8 +391,8 @@ fn replaced(block: &Block, talk: &Talk, call: &Call) -> Vec<String> {
 }
 
 /// Returns the last checks that the session ran after the call, each with how it went.
-fn checks(talk: &Talk, call: &Call) -> Vec<String> {
-    let later = talk.calls.iter().filter(|later| later.index > call.index && !later.is_abandoned);
+fn checks(work: &SessionWork, call: &Call) -> Vec<String> {
+    let later = work.calls.iter().filter(|later| later.index > call.index && !later.is_abandoned);
     let checks = later.filter_map(|later| Some((later.command.as_deref()?, later)));
     let checks = checks.filter(|(command, _)| runs_checks(command));
     let mut checks: Vec<String> =

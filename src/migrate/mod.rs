@@ -67,7 +67,7 @@ impl Session {
 
 /// A backup of a notes ref.
 #[derive(Debug)]
-pub struct Backup {
+pub struct RefBackup {
     /// The notes ref.
     pub ref_name: String,
     /// The ref to create, which names the same commit.
@@ -82,13 +82,13 @@ struct Source {
     tip: Tip,
 }
 
-/// What a migration would do.
+/// The plan of a migration.
 #[derive(Debug, Default)]
 pub struct Migration {
     /// The sessions to migrate.
     pub sessions: Vec<Session>,
     /// The backups to make.
-    pub backups: Vec<Backup>,
+    pub backups: Vec<RefBackup>,
     /// Other notes refs whose documents become records under ours; they are not changed.
     pub merged_refs: Vec<String>,
     /// The number of documents under our ref that were migrated before and have come back.
@@ -239,7 +239,7 @@ impl Migration {
             }
             let commit_id = source.tip.commit_id;
             let name = free_name(repo, &source.ref_name, commit_id)?;
-            self.backups.extend(name.map(|backup_name| Backup {
+            self.backups.extend(name.map(|backup_name| RefBackup {
                 ref_name: source.ref_name.clone(),
                 backup_name,
                 commit_id,

@@ -24,8 +24,8 @@ const MANY_BYTES: usize = 8 * 1024 * 1024;
 /// How many trees are read to list notes: enough for a fanout of two levels.
 const MAX_TREES: usize = 100_000;
 
-/// What one walk through notes trees may still read. Trees that name one subtree many times could make a small
-/// repository take forever to list.
+/// The trees and notes that one walk through notes trees may still read. Trees that name one subtree many times could
+/// make a small repository take forever to list.
 #[derive(Default)]
 struct Budget {
     trees: usize,

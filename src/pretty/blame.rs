@@ -1,4 +1,4 @@
-//! What `git shiftlog blame` prints: Git's columns with ours, and Git's machine formats with our header lines.
+//! The output of `git shiftlog blame`: Git's columns with ours, and Git's machine formats with our header lines.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -33,20 +33,20 @@ pub enum MachineFormat {
 
 /// Returns our header lines for a line, without secrets; none if nothing is recorded.
 fn headers(found: &Explanation, redactor: &Redactor) -> Vec<String> {
-    if found.evidence == Certainty::None {
+    if found.certainty == Certainty::None {
         return Vec::new();
     }
     let mut lines = Vec::new();
     let mut put = |key: &str, value: &str| lines.push(format!("shiftlog-{key} {}", outside::line(value)));
-    if let Some(talk) = found.talk() {
-        put("agent", &talk.key.agent);
-        put("session", &talk.key.id);
+    if let Some(work) = found.work() {
+        put("agent", &work.key.agent);
+        put("session", &work.key.id);
     }
     if let Some(call) = found.call() {
         put("turn", &call.turn.to_string());
         put("call", &call.id);
     }
-    put("evidence", found.evidence.word());
+    put("evidence", found.certainty.word());
     if let Some(commit_id) = found.recorded_on {
         put("via", &commit_id.to_string());
     }
@@ -114,7 +114,7 @@ pub fn write_machine(
     Ok(())
 }
 
-/// Writes a line of Git's as it is, and for a terminal without what that would act on.
+/// Writes a line of Git's as it is; for a terminal, without control characters.
 fn write_bytes(out: &mut dyn Write, line: &BStr, end: char, is_screen: bool) -> io::Result<()> {
     match is_screen {
         true => out.write_all(outside::text(&line.to_str_lossy()).as_bytes())?,
@@ -138,7 +138,7 @@ pub struct BlameColumns {
     pub has_names: bool,
     /// Whether the numbers that lines have in their commits are shown.
     pub has_numbers: bool,
-    /// What ends a line.
+    /// The end of a line.
     pub end: char,
 }
 
@@ -248,13 +248,13 @@ fn author_and_date(commit: &BlamedCommit, columns: BlameColumns, style: &Style) 
 
 /// Returns the agent, the session and the turn of a line: `?` says that only the text tells it, `-` that no turn is known.
 fn own_column(found: &Explanation) -> String {
-    let Some(talk) = found.talk() else {
-        return if found.evidence == Certainty::Commit { "recorded".to_owned() } else { String::new() };
+    let Some(work) = found.work() else {
+        return if found.certainty == Certainty::Commit { "recorded".to_owned() } else { String::new() };
     };
-    let turn = match (found.call(), found.evidence) {
+    let turn = match (found.call(), found.certainty) {
         (Some(call), Certainty::Replay) => call.turn.to_string(),
         (Some(call), _) => format!("{}?", call.turn),
         (None, _) => "-".to_owned(),
     };
-    outside::line(&format!("{} {} {turn}", talk.key.agent, short_session(&talk.key, &found.source.keys)))
+    outside::line(&format!("{} {} {turn}", work.key.agent, short_session(&work.key, &found.source.keys)))
 }

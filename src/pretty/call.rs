@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::outside;
 use crate::transcript::{Edit, ToolCall, ToolResult};
 
-/// What a tool call is for a reader.
+/// A tool call by its kind.
 #[derive(Debug, PartialEq)]
 pub enum Act<'c> {
     /// A command line, of one or more lines.
@@ -20,30 +20,30 @@ pub enum Act<'c> {
     Reading(&'c str),
     /// A plan that the person is to approve, in Markdown.
     Plan(&'c str),
-    /// A list of what is to be done.
-    List(Vec<Item<'c>>),
+    /// A to-do list.
+    List(Vec<TodoItem<'c>>),
     /// A change of one item in such a list: the item's id if it is known, and its new content.
-    Task(Option<String>, Item<'c>),
+    Task(Option<String>, TodoItem<'c>),
     /// Questions to the person.
     Questions(Vec<Question<'c>>),
-    /// Work for a sub-agent: what it is, and the prompt.
+    /// Work for a sub-agent: its description and the prompt.
     Delegation(&'c str, &'c str),
-    /// Anything else: what it is about, in a few words, and the path that it is about.
+    /// Any other call: its subject in a few words, and the path that it names.
     Other(Cow<'c, str>, Option<&'c str>),
 }
 
-/// One thing that is to be done.
+/// An item of a to-do list.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Item<'c> {
-    /// What; empty if it is not said.
+pub struct TodoItem<'c> {
+    /// The text; empty if the call does not have it.
     pub text: Cow<'c, str>,
-    /// How far it is.
-    pub state: State,
+    /// Its state.
+    pub state: TodoState,
 }
 
-/// How far a thing is that is to be done.
+/// The state of an item of a to-do list.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum State {
+pub enum TodoState {
     /// Not begun.
     Open,
     /// Begun.
@@ -63,17 +63,17 @@ pub struct Question<'c> {
     pub options: Vec<(&'c str, Option<&'c str>)>,
 }
 
-/// What stands before the length of an answer whose call is in an earlier record.
+/// The words before the length of an answer whose call is in an earlier record.
 pub const EARLIER_ANSWER: &str = "answer to an earlier call: ";
 
-/// Says whether an answer without a known call belongs to a call in an earlier record. With the call, the name of its tool is
-/// missing: the answer may be a file that was read. A single line is not worth a mark in its place.
+/// Says whether an answer without a known call belongs to a call in an earlier record. With the call, the name of its
+/// tool is missing: the answer may be a file that was read. A single line is not worth a mark in its place.
 pub fn is_of_earlier_call(result: &ToolResult) -> bool {
     !result.call_id.is_empty()
 }
 
 impl<'c> Act<'c> {
-    /// Tells what a call is.
+    /// Returns the kind of a call, with its parts.
     pub fn of(call: &'c ToolCall) -> Self {
         let input = &call.input;
         if let Some(command) = &call.command {
@@ -111,7 +111,7 @@ impl<'c> Act<'c> {
         }
     }
 
-    /// Says whether an answer that is no failure tells nothing that the call does not tell.
+    /// Says whether a successful answer adds nothing to the call.
     pub fn answers_itself(&self) -> bool {
         matches!(self, Act::Edits(_) | Act::List(_) | Act::Task(..))
     }
@@ -126,34 +126,34 @@ impl<'c> Act<'c> {
     }
 }
 
-impl State {
+impl TodoState {
     fn of(status: &str) -> Self {
         let status = status.to_ascii_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| status.contains(word));
         if has(&["progress", "doing", "active", "started"]) && !status.contains("not") {
-            State::Doing
+            TodoState::Doing
         } else if has(&["complete", "done", "finished"]) {
-            State::Done
+            TodoState::Done
         } else if has(&["cancel", "delete", "skip", "abandon"]) {
-            State::Dropped
+            TodoState::Dropped
         } else {
-            State::Open
+            TodoState::Open
         }
     }
 
     /// Returns the box of an item, as a list in Markdown has it; two more states have a sign of their own.
     pub fn mark(self) -> &'static str {
         match self {
-            State::Open => "[ ]",
-            State::Doing => "[>]",
-            State::Done => "[x]",
-            State::Dropped => "[-]",
+            TodoState::Open => "[ ]",
+            TodoState::Doing => "[>]",
+            TodoState::Done => "[x]",
+            TodoState::Dropped => "[-]",
         }
     }
 }
 
 impl Question<'_> {
-    /// Returns what the person answered, as far as the tool's answer repeats it beside the question.
+    /// Returns the person's answer, if the tool's answer repeats it beside the question.
     pub fn answer<'a>(&self, result: &'a str) -> Option<&'a str> {
         let (_, after) = result.split_once(&format!("\"{}\"=\"", self.text))?;
         let end = ["\", \"", "\". ", "\"\n"].iter().filter_map(|end| after.find(end)).min();
@@ -182,7 +182,7 @@ fn option(value: &Value) -> Option<(&str, Option<&str>)> {
     Some((label, text(value, &["description"])))
 }
 
-fn list(input: &Value) -> Vec<Item<'_>> {
+fn list(input: &Value) -> Vec<TodoItem<'_>> {
     let list = ["todos", "todoList", "todo_list", "plan", "tasks", "steps"].iter().find_map(|key| input.get(key));
     match list {
         Some(Value::Array(items)) if items.iter().any(|item| text(item, &["status", "state"]).is_some()) => {
@@ -194,20 +194,20 @@ fn list(input: &Value) -> Vec<Item<'_>> {
     }
 }
 
-fn item(value: &Value) -> Option<Item<'_>> {
+fn item(value: &Value) -> Option<TodoItem<'_>> {
     let text_of = |value| text(value, &["content", "text", "title", "description", "step", "subject", "task"]);
     let what = value.as_str().or_else(|| text_of(value))?;
-    Some(Item { text: what.into(), state: State::of(text(value, &["status", "state"]).unwrap_or_default()) })
+    Some(TodoItem { text: what.into(), state: TodoState::of(text(value, &["status", "state"]).unwrap_or_default()) })
 }
 
-fn line_item(line: &str) -> Option<Item<'_>> {
+fn line_item(line: &str) -> Option<TodoItem<'_>> {
     let line = line.trim_start_matches(|c: char| c.is_ascii_digit() || " .-*".contains(c));
     let (state, text) = match line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some(("x" | "X", text)) => (State::Done, text),
-        Some((status, text)) => (State::of(status), text),
-        None => (State::Open, line),
+        Some(("x" | "X", text)) => (TodoState::Done, text),
+        Some((status, text)) => (TodoState::of(status), text),
+        None => (TodoState::Open, line),
     };
-    (!text.trim().is_empty()).then(|| Item { text: text.trim().into(), state })
+    (!text.trim().is_empty()).then(|| TodoItem { text: text.trim().into(), state })
 }
 
 fn task(call: &ToolCall) -> Option<Act<'_>> {
@@ -223,12 +223,12 @@ fn task(call: &ToolCall) -> Option<Act<'_>> {
     let is_task =
         call.name.to_ascii_lowercase().contains("task") && (what.is_some() || (id.is_some() && status.is_some()));
     is_task.then(|| {
-        let state = State::of(status.unwrap_or_default());
-        Act::Task(id, Item { text: what.unwrap_or_default().into(), state })
+        let state = TodoState::of(status.unwrap_or_default());
+        Act::Task(id, TodoItem { text: what.unwrap_or_default().into(), state })
     })
 }
 
-/// Returns what a call is about: the text in its input that tells most, else the input itself.
+/// Returns the subject of a call: the text in its input that tells most, else the input itself.
 fn about(input: &Value) -> Cow<'_, str> {
     let named = || text(input, &["url", "description", "prompt", "name"]);
     let first = || input.as_object().and_then(|input| input.values().find_map(Value::as_str));
@@ -250,7 +250,8 @@ fn prints_files(command: &str) -> bool {
     prints && !command.contains(['|', ';', '&', '>', '<', '\n', '`', '$'])
 }
 
-/// Returns what a tool answered without what its agent puts in front of it: how long it took, and that it went well.
+/// Returns a tool's answer without the lines that its agent puts in front: how long the call took, and that it
+/// succeeded.
 pub fn without_frame(text: &str) -> &str {
     let is_frame = |line: &str| {
         let known = ["Chunk ID:", "Wall time", "Original token count:", "Total output lines:", "Script completed"];
@@ -350,9 +351,9 @@ mod tests {
             _ => None,
         };
         let made = task("TaskCreate", json!({ "subject": "a", "description": "b" }));
-        assert_eq!(made, Some((None, "a".into(), State::Open)));
+        assert_eq!(made, Some((None, "a".into(), TodoState::Open)));
         let updated = task("TaskUpdate", json!({ "taskId": "3", "status": "completed" }));
-        assert_eq!(updated, Some((Some("3".into()), String::new(), State::Done)));
+        assert_eq!(updated, Some((Some("3".into()), String::new(), TodoState::Done)));
         assert_eq!(task("TaskOutput", json!({ "task_id": "b1", "block": true })), None);
     }
 

@@ -1,18 +1,18 @@
 //! Times of day and durations within a conversation.
 
-use crate::git::date::{Format, Time};
+use crate::git::date::{self, Time};
 
 /// Tells times of day as the commit's author saw them, with the day where it is another than that of the time before.
 #[derive(Debug)]
 pub struct Clock<'a> {
-    format: &'a Format,
+    format: &'a date::Format,
     offset: i32,
     day: String,
 }
 
 impl<'a> Clock<'a> {
     /// Makes a clock for the conversation of a commit that was written at this time.
-    pub fn new(format: &'a Format, commit: Time) -> Self {
+    pub fn new(format: &'a date::Format, commit: Time) -> Self {
         Clock { format, offset: commit.offset, day: format.day_and_clock(commit).0 }
     }
 
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn the_day_is_told_when_it_changes() {
-        let format = Format::default();
+        let format = date::Format::default();
         // 2026-11-20 14:49 in the author's zone.
         let mut clock = Clock::new(&format, Time { seconds: 1_795_182_540, offset: 3600 });
         assert_eq!(clock.tell(1_795_182_480), "14:48");

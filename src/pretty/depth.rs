@@ -14,10 +14,10 @@ pub enum Amount {
     Full,
 }
 
-/// What of a conversation is shown.
+/// The parts of a conversation that are shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Depth {
-    /// How much of what the model thought.
+    /// How much of the model's thinking.
     pub thinking: Amount,
     /// Whether tool calls are shown.
     pub has_tools: bool,
@@ -30,7 +30,7 @@ pub struct Depth {
 }
 
 impl Depth {
-    /// What was said, and what was done in short; for readers without options.
+    /// The words, and the tool calls in short; for readers without options.
     pub const BRIEF: Depth =
         Depth { thinking: Amount::None, has_tools: true, tool_output: Amount::Short, has_inputs: false, more: None };
 
@@ -39,7 +39,7 @@ impl Depth {
         self.tool_output == Amount::Full
     }
 
-    /// Returns what a tool answered with paths as they are shown, unless inputs are shown as they were given.
+    /// Returns a tool's answer with paths as they are shown, unless inputs are shown as they were given.
     pub fn placed(&self, text: String, place: &Directories) -> String {
         if self.has_inputs { text } else { place.text(&text).into_owned() }
     }
@@ -50,8 +50,8 @@ impl Depth {
         format!("… {}{option}", count(number as u64, noun))
     }
 
-    /// Returns some lines and what marks the cut between them and the rest: at most `first` from the beginning and `last`
-    /// from the end, unless `amount` is everything. To leave out a single line is not worth a mark.
+    /// Returns at most `first` lines from the beginning and `last` from the end, with a mark for the cut, unless
+    /// `amount` is everything. A single line is not cut: the mark would take its place.
     pub fn shortened(&self, mut lines: Vec<String>, amount: Amount, first: usize, last: usize) -> Shortened {
         if amount == Amount::Full || lines.len() <= first + last + 1 {
             return Shortened { first: lines, cut: None, last: Vec::new() };

@@ -1,7 +1,7 @@
 //! A file edit as a small diff.
 
 use super::Style;
-use crate::compare::Lines;
+use crate::compare::LineDiff;
 use crate::outside;
 use crate::transcript::Edit;
 
@@ -17,11 +17,12 @@ pub fn lines(edit: &Edit) -> Vec<String> {
     hunks(edit, CONTEXT).into_iter().flatten().flat_map(of_line).collect()
 }
 
-/// Returns the hunks of an edit, with so many lines of context: lines with `+`, `-` or a space as their sign, without what a terminal would act on.
+/// Returns the hunks of an edit, with so many lines of context: lines with `+`, `-` or a space as their sign, without
+/// what a terminal would act on.
 pub fn hunks(edit: &Edit, context: usize) -> Vec<Vec<(char, String)>> {
     let (old, new) = (edit.old.as_deref().unwrap_or_default(), edit.new.as_deref().unwrap_or_default());
     let clean = |lines: Vec<(char, &str)>| lines.into_iter().map(|(sign, line)| (sign, outside::text(line))).collect();
-    Lines::of(old, new, None).hunks(context).map(clean).collect()
+    LineDiff::of(old, new, None).hunks(context).map(clean).collect()
 }
 
 /// Returns a line of an edit in its colour.

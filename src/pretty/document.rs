@@ -5,16 +5,16 @@ use std::io::{self, Write};
 
 use bstr::ByteSlice as _;
 
-use super::call::{self, Act, Item};
+use super::call::{self, Act, TodoItem};
 use super::count;
 use super::depth::{Amount, Depth};
-use super::human::View;
 use super::markdown::inert;
 use super::place::Directories;
 use super::printer::attachment;
 use super::sub_agent::SubAgent;
 use super::tasks::Tasks;
 use super::told::told_line;
+use super::view::View;
 use crate::git::{Commit, date};
 use crate::record::Conversation;
 use crate::transcript::{Message, Part, Role, ToolCall, ToolResult};
@@ -49,7 +49,7 @@ pub fn write_document(out: &mut dyn Write, view: &View<'_>, depth: Depth) -> io:
     view.uncalled().try_for_each(|other| document.write_sub_agent(out, other))
 }
 
-/// Returns what stands above the messages of a conversation.
+/// Returns the heading above the messages of a conversation.
 pub fn document_head(commit: &Commit, conversation: &Conversation) -> String {
     let mut head = Vec::new();
     // Writing to memory does not fail.
@@ -271,7 +271,7 @@ impl<'a> Document<'a> {
 }
 
 /// Returns an item of a list of what is to be done.
-fn item(item: &Item<'_>, name: &str) -> String {
+fn item(item: &TodoItem<'_>, name: &str) -> String {
     format!("{} {}", item.state.mark(), prose(name))
 }
 

@@ -8,7 +8,7 @@ use super::{Style, size};
 use crate::outside;
 use crate::record::Evidence;
 
-/// Writes evidence: a line of what it is, then what matters in it.
+/// Writes evidence: a line with its kind, id, size and name, then its findings.
 ///
 /// # Errors
 ///
@@ -19,12 +19,12 @@ pub fn write_evidence(out: &mut dyn Write, number: usize, evidence: &Evidence, s
     evidence_lines(evidence).iter().try_for_each(|line| writeln!(out, "  {line}"))
 }
 
-/// Returns what evidence is: its kind, id, size and name.
+/// Returns the first line of evidence: its kind, id, size and name.
 pub fn evidence_head(evidence: &Evidence) -> String {
     outside::line(&format!("{} {}, {}, {}", evidence.evidence, evidence.id, size(evidence.size), evidence.name))
 }
 
-/// Returns what matters in evidence, a line each.
+/// Returns the findings of evidence, a line each.
 pub fn evidence_lines(evidence: &Evidence) -> Vec<String> {
     let lines = evidence.note.iter().chain(&evidence.error).chain(&evidence.triage);
     let notice = evidence.newer_notice().map(|notice| format!("[{notice}]"));

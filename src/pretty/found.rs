@@ -7,7 +7,7 @@ use bstr::ByteSlice as _;
 use serde_json::{Value, json};
 
 use super::Style;
-use crate::find::{Hit, Line, Match, PartKind, Session};
+use crate::find::{FoundLine, Hit, Match, PartKind, PlannedIncrement};
 use crate::git::{Commit, date};
 use crate::outside;
 
@@ -49,7 +49,7 @@ impl FoundPlace<'_> {
     }
 }
 
-/// Returns what a part of a conversation is called in front of its lines: the tool of a call, else the kind.
+/// Returns the name of a part of a conversation in front of its lines: the tool of a call, else the kind.
 pub fn part_name(kind: PartKind, tool: &str) -> String {
     if kind == PartKind::Call && !tool.is_empty() { outside::line(tool) } else { kind.word().to_owned() }
 }
@@ -65,7 +65,7 @@ pub fn write_found(
     layout: FoundLayout,
     place: &FoundPlace<'_>,
     of: &Match,
-    line: &Line,
+    line: &FoundLine,
     end: &[u8],
 ) -> io::Result<()> {
     let sign = if line.spans.is_some() { ":" } else { "-" };
@@ -147,7 +147,7 @@ fn window(text: &str, around: Option<&Range<usize>>, max_chars: usize) -> Range<
 }
 
 /// Returns the object of a line that was found, as `grep --json` has it.
-pub fn found_object(commit: Option<&Commit>, session: &Session, of: &Match, line: &Line) -> Value {
+pub fn found_object(commit: Option<&Commit>, session: &PlannedIncrement, of: &Match, line: &FoundLine) -> Value {
     let spans: Vec<[usize; 2]> = line.spans.iter().flatten().map(|span| [span.start, span.end]).collect();
     let said = of.time.map(|seconds| date::Time { seconds, offset: 0 }.to_rfc3339());
     json!({
@@ -188,9 +188,9 @@ fn trimmed_line_of(hit: &Hit) -> (&str, Vec<Range<usize>>) {
 }
 
 /// Returns the object of a turn that answers a search, as `search --json` has it.
-pub fn hit_object(commit: Option<&Commit>, session: &Session, hit: &Hit) -> Value {
+pub fn hit_object(commit: Option<&Commit>, session: &PlannedIncrement, hit: &Hit) -> Value {
     let (line, spans) = line_of(hit);
-    let line = Line { number: hit.excerpt.number, text: line.to_owned(), spans: Some(spans) };
+    let line = FoundLine { number: hit.excerpt.number, text: line.to_owned(), spans: Some(spans) };
     let of = Match {
         place: hit.answer.place.clone(),
         turn: hit.answer.turn,

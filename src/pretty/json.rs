@@ -57,7 +57,7 @@ fn summary(summary: &Summary) -> Map<String, Value> {
     object
 }
 
-/// Returns what all objects say of a commit.
+/// Returns the members that all objects have for a commit.
 pub fn commit_object(of: &Commit) -> Value {
     Value::Object(commit(of))
 }
@@ -84,8 +84,8 @@ pub fn observed_object(of: &Commit, evidence: &[Evidence]) -> Value {
     Value::Object(object)
 }
 
-/// Writes the object of a conversation, as `show --json` has it, and gives it up: of a long one, there is no room for
-/// another form of all its messages. `turns` has the number of each message's turn.
+/// Writes the object of a conversation, as `show --json` has it, and consumes the conversation: the messages of a long
+/// one do not fit into memory twice. `turns` has the number of each message's turn.
 ///
 /// # Errors
 ///

@@ -9,6 +9,9 @@ use super::Style;
 /// Longer text gets no colours.
 const MAX_STYLED_BYTES: usize = 1 << 20;
 
+/// The schemes of addresses that a link may lead to.
+const SCHEMES: &[&str] = &["http", "https", "mailto"];
+
 /// How often text is looked at once more after a link in it was undone.
 const MAX_ROUNDS: usize = 4;
 
@@ -48,13 +51,13 @@ pub fn styled(source: &str, style: &Style) -> String {
     styled
 }
 
-/// What stands between a sign and a name so that no forge takes them for a mention: a space that nobody sees, written so
-/// that it is seen in the source.
+/// A space without width between a sign and a name, so that no forge takes them for a mention. It is written as a code,
+/// which the source shows.
 const GAP: &str = "&#8203;";
 
-/// Returns Markdown of others that a reader of HTML cannot be harmed with, and that does nothing where it is pasted: no
-/// HTML, no pictures from elsewhere, no links but to web and mail addresses or within the document, no mentions of people
-/// and issues, and no code that goes on after its end. What it says stays as it is.
+/// Returns Markdown of others that is harmless as HTML and has no effect where it is pasted: no HTML, no pictures from
+/// elsewhere, no links but to web and mail addresses or within the document, no mentions of people and issues, and no
+/// code that goes on after its end. The words stay as they are.
 pub fn inert(source: &str) -> String {
     let mut text = without_html(source);
     for round in 0.. {
@@ -78,7 +81,8 @@ pub fn inert(source: &str) -> String {
     }
 }
 
-/// Takes away what forges make of words: mentions, references to issues, and commands at the beginning of a line.
+/// Removes the meaning that forges give to words: mentions, references to issues, and commands at the beginning of a
+/// line.
 fn without_mentions(source: &str) -> String {
     let mut changes: Vec<(usize, &str)> = Vec::new();
     let mut is_code = false;
@@ -112,7 +116,7 @@ fn is_written_as_code(text: &str, source: &str) -> bool {
         && text.bytes().any(|byte| byte.is_ascii_graphic() && !b"<>&\"".contains(&byte))
 }
 
-/// Finds where in a stretch of plain text something is to be put in.
+/// Finds the places of insertions in a stretch of plain text.
 fn mentions(source: &str, range: Range<usize>, changes: &mut Vec<(usize, &str)>) {
     let bytes = source.as_bytes();
     let byte = |at: usize| bytes.get(at).copied().unwrap_or(b' ');
@@ -205,22 +209,31 @@ fn bad_links(text: &str) -> Vec<usize> {
     bad
 }
 
+/// Returns an address without the characters that browsers skip.
+fn plain_address(address: &str) -> String {
+    address.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect()
+}
+
+/// Returns the scheme of a plain address; `None` for an address within the document or the server.
+fn scheme_of(plain: &str) -> Option<&str> {
+    plain.split_once(':').map(|(scheme, _)| scheme).filter(|scheme| !scheme.contains(['/', '?', '#']))
+}
+
+/// Says whether a link may have a scheme.
+pub(super) fn is_harmless_scheme(scheme: &str) -> bool {
+    SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known))
+}
+
 fn is_harmless(address: &str) -> bool {
-    let plain: String = address.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
-    match plain.split_once(':') {
-        Some((scheme, _)) if !scheme.contains(['/', '?', '#']) => {
-            ["http", "https", "mailto"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
-        }
-        _ => true,
-    }
+    scheme_of(&plain_address(address)).is_none_or(is_harmless_scheme)
 }
 
 /// Says whether an address leads to another server: whoever is there learns who looks at a picture, and when.
 fn is_elsewhere(address: &str) -> bool {
-    let plain: String = address.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
-    let is_web = plain.split_once(':').is_some_and(|(scheme, _)| !scheme.contains(['/', '?', '#']));
+    let plain = plain_address(address);
     // Browsers take a backslash for a slash.
-    is_web || plain.starts_with('\\') || plain.starts_with('/') && plain[1..].starts_with(['/', '\\'])
+    let is_other_host = plain.starts_with('\\') || plain.starts_with('/') && plain[1..].starts_with(['/', '\\']);
+    is_other_host || scheme_of(&plain).is_some()
 }
 
 /// Returns the fence that ends the code with which the text ends, if nothing has ended it.

@@ -1,37 +1,50 @@
 //! Records and conversations as text, in the four voices: human, `--format`, porcelain, JSON; and as Markdown.
 //!
-//! Read `human` for what `show` prints. Printers get a [`Style`] and write to whatever they are given; none of them
-//! looks at a terminal or at configuration.
+//! Read `human` and `printer` for what `show` prints, then `porcelain` for an example of the other formats, and `html` for
+//! pages. Printers get a [`Style`] and write to whatever they are given; none of them looks at a terminal or at
+//! configuration.
 
-mod blame;
+// A conversation, as `show` prints it for people.
 mod call;
-mod calls;
 mod clock;
 mod depth;
 mod diff;
-mod document;
 mod evidence;
-mod format;
-mod found;
-pub mod html;
 mod human;
-mod json;
-mod lines;
-mod markdown;
 mod place;
-mod porcelain;
 mod printer;
-mod provenance;
-mod question;
-mod rows;
-mod stats;
 mod sub_agent;
 mod tasks;
 mod test_runs;
 mod told;
+mod view;
+
+// Commits in lists, and conversations for programs and for documents.
+mod document;
+mod format;
+pub mod html;
+mod json;
+mod markdown;
+mod porcelain;
+mod rows;
+
+// Lines of code and who wrote them: `why`, `blame`.
+mod blame;
 mod why;
 mod why_format;
 mod why_markdown;
+
+// Counts: `stats`.
+mod calls;
+mod lines;
+mod stats;
+
+// Searches, verified records, and the question to an agent.
+mod found;
+mod provenance;
+mod question;
+
+// The columns of a terminal.
 mod width;
 
 pub use self::blame::{BlameColumns, BlameTable, MachineFormat, write_machine};
@@ -41,7 +54,7 @@ pub use self::document::{document_head, document_message, write_document, write_
 pub use self::evidence::{evidence_head, evidence_lines, evidence_object, write_evidence};
 pub use self::format::Format;
 pub use self::found::{FoundLayout, FoundPlace, found_object, hit_line, hit_object, write_found};
-pub use self::human::{TurnRange, View, write_commit, write_conversation};
+pub use self::human::{write_commit, write_conversation};
 pub use self::json::{
     branch_object, commit_object, listed_object, message_object, observed_object, write_conversation_object,
 };
@@ -55,6 +68,7 @@ pub use self::sub_agent::SubAgent;
 pub use self::tasks::Tasks;
 pub use self::test_runs::{has_passed, runs_checks};
 pub use self::told::{told_diff, told_difference, told_value, write_told, write_told_diff};
+pub use self::view::{TurnRange, View};
 pub use self::why::{WhyView, more_command, why_object, write_why};
 pub use self::why_format::{why_format, why_line};
 pub use self::why_markdown::why_markdown;
@@ -68,9 +82,9 @@ use crate::stats::Prices;
 pub struct Style {
     /// Commit ids.
     pub commit: String,
-    /// What the person said.
+    /// Prompts.
     pub user: String,
-    /// What is only glanced at: thinking, tool results.
+    /// Thinking and tool results.
     pub dim: String,
     /// Names of tools.
     pub tool: String,
@@ -82,21 +96,21 @@ pub struct Style {
     pub old: String,
     /// Lines that a file edit adds.
     pub new: String,
-    /// What was searched for.
+    /// The matches of a search.
     pub found: String,
     /// The session in which something was found.
     pub place: String,
     /// The number of a turn or a line in which something was found.
     pub number: String,
-    /// What separates the fields in front of a line that was found.
+    /// The separator of the fields in front of a line that was found.
     pub separator: String,
-    /// What ends any of these.
+    /// The end of any of these.
     pub reset: String,
     /// How dates are shown.
     pub date: date::Format,
     /// The top of the working tree; paths below it are shown from there.
     pub top: Option<String>,
-    /// What tokens cost.
+    /// The prices of tokens.
     pub prices: Prices,
     /// The columns of the terminal; elsewhere no line is wrapped.
     pub columns: Option<usize>,
@@ -128,7 +142,7 @@ pub fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Where the records of a commit came from, if that needs telling.
+/// The origin of a commit's records, if they were made for other commits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Origin {
     /// From several commits, as after a squash.
@@ -140,7 +154,8 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Tells it from the trees of the commits that the records were made for.
+    /// Returns the origin, by the trees of the commits that the records were made for; `None` if they were made for
+    /// this commit.
     pub fn of(commit: &Commit, trees: &[String]) -> Option<Self> {
         let own = commit.tree_id.to_string();
         match trees {
@@ -150,7 +165,7 @@ impl Origin {
         }
     }
 
-    /// Returns it in a word or two, for a list.
+    /// Returns the origin in a word or two, for a list.
     pub fn mark(self) -> String {
         match self {
             Origin::Joined(commits) => format!("joined from {commits}"),
@@ -159,7 +174,7 @@ impl Origin {
         }
     }
 
-    /// Returns it as a sentence.
+    /// Returns the origin as a sentence.
     pub fn sentence(self) -> String {
         match self {
             Origin::Joined(commits) => format!("joined from the records of {commits} commits"),

@@ -1,4 +1,4 @@
-//! Paths as they are from the directory that a session ran in.
+//! Paths relative to the directory that a session ran in.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ pub struct Directories {
 }
 
 impl Directories {
-    /// Makes a place of the directory that a session ran in, and of the top of the reader's working tree.
+    /// Returns the directory that a session ran in, and the top of the reader's working tree.
     pub fn new(directory: Option<&str>, top: Option<&str>) -> Self {
         let plain = |directory: &str| directory.trim_end_matches(['/', '\\']).to_owned();
         let directories = [directory, top].into_iter().flatten().map(plain);

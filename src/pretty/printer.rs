@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
-use super::call::{self, Act, Item};
+use super::call::{self, Act, TodoItem};
 use super::depth::{Amount, Depth};
 use super::place::Directories;
 use super::sub_agent::SubAgent;
@@ -30,7 +30,7 @@ pub struct Printer<'a> {
     out: &'a mut dyn Write,
     depth: Depth,
     style: &'a Style,
-    /// What stands in front of each line.
+    /// The prefix of each line.
     margin: &'static str,
     /// Where paths are shown from.
     place: Directories,
@@ -44,7 +44,7 @@ pub struct Printer<'a> {
     tasks: Tasks,
 }
 
-/// What stands in front of the words of a sub-agent.
+/// The prefix of each line of a sub-agent.
 const SUB_AGENT_MARGIN: &str = "  | ";
 
 impl<'a> Printer<'a> {
@@ -70,12 +70,12 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Makes it one of a sub-agent's messages.
+    /// Returns a printer of a sub-agent's messages.
     pub fn of_sub_agent(self) -> Self {
         Printer { margin: SUB_AGENT_MARGIN, is_sub_agent: true, ..self }
     }
 
-    /// Makes it know tasks that were made before.
+    /// Returns a printer that knows tasks that were made before.
     pub fn with_tasks(self, tasks: Tasks) -> Self {
         Printer { tasks, ..self }
     }
@@ -101,7 +101,7 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    /// Prints what stands above messages without a prompt.
+    /// Prints the heading above messages without a prompt.
     pub fn head(&mut self, head: &str) -> io::Result<()> {
         self.block(&[self.dim(head)])
     }
@@ -170,7 +170,8 @@ impl<'a> Printer<'a> {
         self.style.paint(&self.style.dim, text)
     }
 
-    /// Prints what a person said: the first line behind `> `, so that it is found once, and the others behind `| `.
+    /// Prints a prompt: the first line behind `> `, so that a search finds each prompt once, and the others behind `|
+    /// `.
     fn prompt(&mut self, message: &Message, head: &mut Option<&str>) -> io::Result<()> {
         let texts = message.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(outside::text(text.trim_end())),
@@ -193,7 +194,7 @@ impl<'a> Printer<'a> {
         self.block(&lines)
     }
 
-    /// Prints what the agent said.
+    /// Prints the agent's words.
     fn answer(&mut self, text: &str) -> io::Result<()> {
         let text = outside::text(text.trim_end());
         let styled = markdown::styled(&text, self.style);
@@ -203,7 +204,7 @@ impl<'a> Printer<'a> {
         self.block(&lines)
     }
 
-    /// Prints what is only glanced at, behind a mark.
+    /// Prints thinking or a notice, behind a mark.
     fn glanced(&mut self, mark: &str, text: &str, amount: Amount) -> io::Result<()> {
         let amount = if self.depth.thinking == Amount::Full || self.depth.is_whole() { Amount::Full } else { amount };
         let text = outside::text(text.trim_end());
@@ -243,7 +244,7 @@ impl<'a> Printer<'a> {
         self.lines(&answer)
     }
 
-    /// Returns a call as lines: its name and what it is about; then the rest.
+    /// Returns a call as lines: its name and its subject; then the rest.
     fn call_lines(&self, call: &ToolCall, act: &Act<'_>) -> Vec<String> {
         let name = outside::line(&call.name);
         match act {
@@ -309,11 +310,11 @@ impl<'a> Printer<'a> {
         [format!("  {}{first}", self.style.paint(&self.style.tool, name))].into_iter().chain(rest).collect()
     }
 
-    fn item(&self, item: &Item<'_>, id: Option<&str>) -> String {
+    fn item(&self, item: &TodoItem<'_>, id: Option<&str>) -> String {
         format!("{} {}", item.state.mark(), outside::line(&self.tasks.name(item, id)))
     }
 
-    /// Returns what a tool answered, as lines below its call.
+    /// Returns a tool's answer, as lines below its call.
     fn result(&self, act: Option<&Act<'_>>, result: &ToolResult) -> Vec<String> {
         let mut lines = match act {
             Some(Act::Questions(questions)) if !result.is_error => {
@@ -385,7 +386,7 @@ fn as_result(part: &Part) -> Option<&ToolResult> {
     }
 }
 
-/// Returns what something is that is no text, in brackets.
+/// Returns an attachment: its kind, in brackets.
 pub fn attachment(what: &Attachment) -> String {
     let kind = outside::line(&what.kind);
     let name = what.name.as_deref().map(outside::line);

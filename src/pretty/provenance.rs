@@ -1,22 +1,22 @@
 //! Who wrote, signed and carried a record.
 
-use crate::git::sign::State;
+use crate::git::sign::SignatureState;
 use crate::upkeep::verify::Verified;
 
 /// Returns who signed and wrote a record, who carried it, and which tree it was made for.
 pub fn provenance(each: &Verified) -> String {
     let mut line = String::new();
     line += match each.signature.state {
-        State::None => "unsigned",
-        State::Good => "good signature",
-        State::Doubtful => "signature by a key that is not trusted",
-        State::Bad => "BAD signature",
-        State::Unchecked => "signature that cannot be checked",
+        SignatureState::None => "unsigned",
+        SignatureState::Good => "good signature",
+        SignatureState::Doubtful => "signature by a key that is not trusted",
+        SignatureState::Bad => "BAD signature",
+        SignatureState::Unchecked => "signature that cannot be checked",
     };
     if !each.signature.signer.is_empty() {
         line += &format!(" by {}", each.signature.signer);
     }
-    if each.signature.state != State::Good && !each.writer.is_empty() {
+    if each.signature.state != SignatureState::Good && !each.writer.is_empty() {
         line += &format!(", written in the name of {}", each.writer);
     }
     if let Some(carrier) = &each.carried_by {

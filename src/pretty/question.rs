@@ -1,4 +1,4 @@
-//! What an agent is asked when it is to summarise a conversation.
+//! The question that asks an agent to summarise a conversation.
 
 use bstr::{BString, ByteSlice as _};
 use sha2::{Digest as _, Sha256};
@@ -9,7 +9,7 @@ use crate::hex::hex;
 use crate::outside;
 use crate::record::Conversation;
 
-/// The most that is said of the paths of a commit, in bytes.
+/// The most bytes for the paths of a commit.
 const MAX_PATHS_BYTES: usize = 4000;
 /// The longest subject, path and focus, in characters.
 const MAX_LINE_CHARS: usize = 1000;
@@ -52,7 +52,7 @@ pub fn summary_question(
     question + &end
 }
 
-/// Returns all that was said, each session under its name.
+/// Returns all words of the conversations, each session under its name.
 fn said(conversations: &[Conversation]) -> String {
     let mut text = String::new();
     for conversation in conversations {

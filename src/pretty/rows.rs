@@ -24,7 +24,7 @@ pub struct Rows {
     has_begun: bool,
 }
 
-/// What one line says.
+/// The fields of one line.
 struct Row {
     id: String,
     date: String,
@@ -103,8 +103,8 @@ fn agents(summaries: &[Summary]) -> String {
     outside::line(&agents.join(","))
 }
 
-/// Returns the summary, else the first prompt, else the subject, which is marked: it was not said in a conversation. Of a commit
-/// without a conversation, the first failure that its evidence tells of.
+/// Returns the summary, else the first prompt, else the subject, which is marked: it was not said in a conversation. Of
+/// a commit without a conversation, the first failure that its evidence tells of.
 fn words(listed: &Listed) -> String {
     if listed.summaries.is_empty() {
         let error = listed.evidence.iter().find_map(|evidence| evidence.error.clone());

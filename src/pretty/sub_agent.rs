@@ -12,7 +12,7 @@ pub struct SubAgent {
     pub id: String,
     /// The summary in its record.
     pub summary: Summary,
-    /// What is missing or damaged of its words.
+    /// Descriptions of missing or damaged words.
     pub problems: Vec<String>,
     /// Its conversation, if that is shown.
     pub conversation: Option<Conversation>,
@@ -32,7 +32,7 @@ impl SubAgent {
         }
     }
 
-    /// Returns how much is said in messages, and how long it took; empty if nothing is.
+    /// Returns how many texts and tool calls messages have, and how long they took; empty if they have none.
     pub fn said(messages: &[Message]) -> String {
         let parts = || messages.iter().flat_map(|message| message.parts.iter().map(move |part| (message.role, part)));
         let texts = parts().filter(|(role, part)| *role == Role::Assistant && matches!(part, Part::Text(_))).count();
@@ -46,7 +46,7 @@ impl SubAgent {
         facts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns what stands behind its name where its words are folded: how much that is, and what shows them.
+    /// Returns the text behind the name of a folded sub-agent: how much it said, and the option that shows it.
     pub fn folded(&self, more: Option<&str>) -> String {
         let option = more.map(|option| format!(" ({option})")).unwrap_or_default();
         if self.said.is_empty() { String::new() } else { format!(": {}{option}", self.said) }

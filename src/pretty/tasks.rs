@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::call::{Act, Item};
+use super::call::{Act, TodoItem};
 use crate::error::Result;
 use crate::git::ObjectId;
 use crate::record::Reader;
@@ -14,7 +14,7 @@ use crate::transcript::{Message, Part, SessionKey, ToolCall, ToolResult};
 pub struct Tasks(HashMap<String, String>);
 
 impl Tasks {
-    /// Returns those that messages have made.
+    /// Returns the tasks that messages have made.
     pub fn of(messages: &[Message]) -> Self {
         let parts = || messages.iter().flat_map(|message| &message.parts);
         let mut answers: HashMap<&str, &ToolResult> = HashMap::new();
@@ -32,7 +32,7 @@ impl Tasks {
         tasks
     }
 
-    /// Returns those that a session has made up to a commit that has a record of it; `None` if there is none.
+    /// Returns the tasks that a session has made up to a commit that has a record of it; `None` if there is no record.
     ///
     /// # Errors
     ///
@@ -82,8 +82,8 @@ impl Tasks {
         })
     }
 
-    /// Returns what a task is called: as the call says, else by its number.
-    pub(super) fn name(&self, item: &Item<'_>, id: Option<&str>) -> String {
+    /// Returns the name of a task: that in the call, else its number.
+    pub(super) fn name(&self, item: &TodoItem<'_>, id: Option<&str>) -> String {
         match id {
             Some(id) if item.text.is_empty() => self.0.get(id).cloned().unwrap_or_else(|| format!("#{id}")),
             _ => item.text.to_string(),

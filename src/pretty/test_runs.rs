@@ -1,8 +1,8 @@
 //! How often an agent ran tests, how the last run ended, and which other commands failed, from the tool calls of a
 //! conversation.
 //!
-//! As runs of tests count the commands of well-known programs. How a run ended is reported only if its output says so, or the agent noted that
-//! the command failed: the exit status of most agents' commands is not recorded.
+//! As runs of tests count the commands of well-known programs. How a run ended is reported only if its output says so,
+//! or the agent noted that the command failed: the exit status of most agents' commands is not recorded.
 
 use std::collections::HashMap;
 
@@ -125,8 +125,8 @@ enum Ending {
     Unknown,
 }
 
-/// Returns a sentence about the runs of tests in a conversation: `3 test runs, the last passed`, or how many failed if it is not
-/// known how the last one ended. `None` if there are none, or if nothing is known.
+/// Returns a sentence about the runs of tests in a conversation: `3 test runs, the last passed`, or how many failed if
+/// it is not known how the last one ended. `None` if there are none, or if nothing is known.
 pub(super) fn test_runs(messages: &[Message]) -> Option<String> {
     let runs: Vec<_> = commands(messages).filter(|(command, _)| runs_tests(command)).collect();
     let endings: Vec<Ending> = runs.iter().map(|(_, result)| result.map_or(Ending::Unknown, ending_of)).collect();

@@ -1,4 +1,4 @@
-//! What an agent was told: in one line, as texts, and as a diff.
+//! The instruction files of an agent: in one line, as texts, and as a diff.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::Style;
 use super::diff::painted;
-use crate::compare::Lines;
+use crate::compare::LineDiff;
 use crate::outside;
 use crate::told::{Changes, InstructionFile};
 
@@ -99,10 +99,10 @@ pub fn told_diff(name: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> Str
     };
     let (old, new) = (text(before), text(after));
     let deadline = Some(Instant::now() + MAX_TIME);
-    Lines::of(&old, &new, deadline).unified(&name("a", before), &name("b", after))
+    LineDiff::of(&old, &new, deadline).unified(&name("a", before), &name("b", after))
 }
 
-/// Writes such a diff.
+/// Writes a diff of [`told_diff`].
 ///
 /// # Errors
 ///

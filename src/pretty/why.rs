@@ -1,4 +1,4 @@
-//! What `git shiftlog why` prints of lines that one call wrote: for people, and as JSON.
+//! The output of `git shiftlog why` for lines that one call wrote: for people, and as JSON.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -7,14 +7,14 @@ use bstr::ByteSlice as _;
 use serde_json::{Map, Value, json};
 
 use super::{Style, count, diff, json};
-use crate::compare::Lines;
+use crate::compare::LineDiff;
 use crate::git::{Commit, date};
 use crate::outside;
 use crate::redact::Redactor;
 use crate::replay::{Block, BlockLine, Certainty, Change};
 use crate::transcript::{SessionKey, short_ids};
 
-/// How many lines of a prompt, and of what was said before an edit, are shown unless all are wanted.
+/// How many lines of a prompt, and of the words before an edit, are shown unless all are wanted.
 const MAX_WORDS_LINES: usize = 20;
 /// How many lines of an edit are shown around the lines that were asked about.
 const CONTEXT: usize = 3;
@@ -40,7 +40,7 @@ pub struct WhyView<'a> {
     pub commit_name: &'a str,
     /// Whether nothing is left out.
     pub is_whole: bool,
-    /// Whether what the agent only thought is left out.
+    /// Whether the agent's thinking is left out.
     pub is_without_thinking: bool,
     /// Removes secrets that another tool has stored.
     pub redactor: Option<&'a Redactor>,
@@ -69,22 +69,22 @@ pub fn short_session(key: &SessionKey, keys: &[SessionKey]) -> String {
 /// How much of the id of another commit is shown.
 const OTHER_DIGITS: usize = 12;
 
-/// Returns the command that shows more of what a block tells; `None` where there is no record.
+/// Returns the command that shows the conversation of a block; `None` if there is no record.
 pub fn more_command(block: &Block, commit_name: &str) -> Option<String> {
     let found = &block.found;
     let other = found.recorded_on.map(|id| id.to_hex_with_len(OTHER_DIGITS).to_string());
     let commit_name = other.as_deref().unwrap_or(commit_name);
-    let Some(talk) = found.talk() else {
-        return (found.evidence == Certainty::Commit).then(|| format!("git shiftlog show {commit_name}"));
+    let Some(work) = found.work() else {
+        return (found.certainty == Certainty::Commit).then(|| format!("git shiftlog show {commit_name}"));
     };
-    if talk.is_live {
+    if work.is_live {
         return Some("git shiftlog status".to_owned());
     }
-    let session = outside::shell(&outside::line(&short_session(&talk.key, &found.source.keys)));
-    let full = if talk.is_beyond_record { " --full" } else { "" };
+    let session = outside::shell(&outside::line(&short_session(&work.key, &found.source.keys)));
+    let full = if work.is_beyond_record { " --full" } else { "" };
     let choice = match found.call() {
         Some(call) => format!(" --turn={}", call.turn),
-        None if found.evidence == Certainty::Path => {
+        None if found.certainty == Certainty::Path => {
             format!(" -- {}", outside::shell(&outside::line(&block.file.path.to_str_lossy())))
         }
         None => String::new(),
@@ -101,23 +101,23 @@ pub fn write_why(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: 
     let found = &block.found;
     writeln!(out, "{}:{}", outside::line(view.path), block.ranges())?;
     writeln!(out, "{}", style.paint(&style.commit, &head_of(view, style)))?;
-    let evidence = found.sentence(block.lines.len() == 1);
-    match found.talk() {
-        None => writeln!(out, "{evidence}")?,
-        Some(talk) => {
+    let certainty = found.sentence(block.lines.len() == 1);
+    match found.work() {
+        None => writeln!(out, "{certainty}")?,
+        Some(work) => {
             let mut facts =
-                vec![format!("session {} {}", talk.key.agent, short_session(&talk.key, &found.source.keys))];
+                vec![format!("session {} {}", work.key.agent, short_session(&work.key, &found.source.keys))];
             facts.extend(found.model().map(str::to_owned));
             if let Some(call) = found.call() {
                 // A sub-agent answers nobody's prompt.
-                facts.extend((call.turn > 0).then(|| format!("turn {} of {}", call.turn, talk.turns)));
+                facts.extend((call.turn > 0).then(|| format!("turn {} of {}", call.turn, work.turns)));
                 facts.push(call.tool.clone());
             } else {
-                facts.push(count(talk.turns as u64, "turn"));
+                facts.push(count(work.turns as u64, "turn"));
             }
             writeln!(out, "{}", outside::line(&facts.join(", ")))?;
             let place = found.other_path.as_ref().map(|path| format!(": {}", relative(path, style)));
-            let line = format!("({evidence}{})", outside::line(&place.unwrap_or_default()));
+            let line = format!("({certainty}{})", outside::line(&place.unwrap_or_default()));
             writeln!(out, "{}", style.paint(&style.dim, &line))?;
             if let Some(lack) = found.source.lack.filter(|_| found.call().is_none()) {
                 writeln!(out, "{}", style.paint(&style.dim, &format!("({})", lack.sentence())))?;
@@ -157,7 +157,7 @@ fn relative<'p>(path: &'p str, style: &Style) -> &'p str {
     below.unwrap_or(path)
 }
 
-/// Writes the prompt, a sub-agent's task, and what was said and thought before the call.
+/// Writes the prompt, a sub-agent's task, and the words and thinking before the call.
 fn write_words(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: &Style) -> io::Result<()> {
     let Some(call) = block.found.call() else { return Ok(()) };
     let prompt = |out: &mut dyn Write, text: &str| {
@@ -227,7 +227,7 @@ impl Row {
 /// Returns the lines of an edit, with the numbers of those that were asked about.
 fn rows_of(change: &Change, lines: &[&BlockLine], view: &WhyView<'_>) -> Vec<Row> {
     let [old, new] = [&change.edit.old, &change.edit.new].map(|text| view.clean(text.as_deref().unwrap_or_default()));
-    let compared = Lines::of(&old, &new, None);
+    let compared = LineDiff::of(&old, &new, None);
     let mut rows: Vec<Row> =
         compared.all().map(|(sign, line)| Row { sign, text: line.to_owned(), number: None }).collect();
     let visible = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
@@ -270,16 +270,16 @@ pub fn why_object(block: &Block, view: &WhyView<'_>) -> Value {
     put("origPath", block.file.path.to_str_lossy().into());
     put("origLines", block.lines.iter().map(|line| line.orig_number).collect());
     put("commit", view.commit.map(json::commit_object).into());
-    put("evidence", found.evidence.word().into());
-    if let Some(talk) = found.talk() {
-        put("agent", talk.key.agent.clone().into());
-        put("session", talk.key.id.clone().into());
+    put("evidence", found.certainty.word().into());
+    if let Some(work) = found.work() {
+        put("agent", work.key.agent.clone().into());
+        put("session", work.key.id.clone().into());
         put("model", found.model().into());
-        put("turns", talk.turns.into());
-        if talk.is_live {
+        put("turns", work.turns.into());
+        if work.is_live {
             put("live", true.into());
         }
-        if talk.is_beyond_record {
+        if work.is_beyond_record {
             put("full", true.into());
         }
     }

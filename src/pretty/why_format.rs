@@ -64,16 +64,16 @@ fn of_git(text: &str, view: &WhyView<'_>, style: &Style) -> Option<(String, usiz
 
 /// Returns the value of a placeholder of ours.
 fn own(name: &str, block: &Block, view: &WhyView<'_>) -> Option<String> {
-    let (talk, call) = (block.found.talk(), block.found.call());
+    let (work, call) = (block.found.work(), block.found.call());
     let value = match name {
-        "agent" => talk.map(|talk| talk.key.agent.clone()),
-        "session" => talk.map(|talk| talk.key.id.clone()),
+        "agent" => work.map(|work| work.key.agent.clone()),
+        "session" => work.map(|work| work.key.id.clone()),
         "model" => block.found.model().map(str::to_owned),
         "turn" => call.map(|call| call.turn.to_string()),
-        "turns" => talk.map(|talk| talk.turns.to_string()),
+        "turns" => work.map(|work| work.turns.to_string()),
         "tool" => call.map(|call| call.tool.clone()),
         "call" => call.map(|call| call.id.clone()),
-        "evidence" => Some(block.found.evidence.word().to_owned()),
+        "evidence" => Some(block.found.certainty.word().to_owned()),
         "prompt" => block.found.prompt().map(|prompt| view.clean(&prompt).into_owned()),
         "continues" => block.found.continues.as_ref().map(|begun| begun.commit_id.to_string()),
         "path" => Some(view.path.to_owned()),

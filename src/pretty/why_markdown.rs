@@ -9,8 +9,8 @@ use crate::replay::Block;
 /// The longest prompt and reasoning, in characters.
 const MAX_CHARS: usize = 1200;
 
-/// Returns a block as Markdown: the commit, the session, how sure it is, the prompt, what was said before the edit, and the
-/// command that shows more. The words of others do nothing in it.
+/// Returns a block as Markdown: the commit, the session, how sure it is, the prompt, the words before the edit, and the
+/// command that shows more. Markdown in the words of others has no effect.
 pub fn why_markdown(block: &Block, view: &WhyView<'_>) -> String {
     let found = &block.found;
     let mut parts: Vec<String> = Vec::new();
@@ -22,15 +22,15 @@ pub fn why_markdown(block: &Block, view: &WhyView<'_>) -> String {
             format!("**{}** {} {} {}", plain(&commit.subject().to_string()), view.commit_name, day, plain(&author))
         }
     });
-    if let Some(talk) = found.talk() {
-        let mut facts = vec![format!("{} {}", talk.key.agent, short_session(&talk.key, &found.source.keys))];
+    if let Some(work) = found.work() {
+        let mut facts = vec![format!("{} {}", work.key.agent, short_session(&work.key, &found.source.keys))];
         facts.extend(found.model().map(str::to_owned));
         if let Some(call) = found.call() {
-            facts.extend((call.turn > 0).then(|| format!("turn {} of {}", call.turn, talk.turns)));
+            facts.extend((call.turn > 0).then(|| format!("turn {} of {}", call.turn, work.turns)));
             facts.push(call.tool.clone());
         }
-        let evidence = found.sentence(block.lines.len() == 1);
-        parts.push(format!("{}\n*{evidence}*", plain(&facts.join(", "))));
+        let certainty = found.sentence(block.lines.len() == 1);
+        parts.push(format!("{}\n*{certainty}*", plain(&facts.join(", "))));
     }
     parts.extend(found.continues.as_ref().map(|begun| format!("continues {}:", begun.commit_name)));
     if let Some(prompt) = found.prompt() {

@@ -11,7 +11,7 @@ use super::tombstone::{MAX_MARK_BYTES, Mark, Replacement, Tombstones, mark_of_pa
 use super::{Evidence, Record};
 use crate::archive::{self, Archive};
 use crate::error::Result;
-use crate::git::sign::{Signature, State};
+use crate::git::sign::{Signature, SignatureState};
 use crate::git::{Commit, ObjectId, Order, Range, Repository, date};
 use crate::transcript::SessionKey;
 
@@ -180,7 +180,7 @@ impl ForeignMarks {
 impl MarkAuthor {
     /// Says whether the mark has a good signature by a trusted key.
     pub fn is_trusted(&self) -> bool {
-        self.signature.state == State::Good
+        self.signature.state == SignatureState::Good
     }
 }
 
@@ -192,8 +192,8 @@ impl std::fmt::Display for MarkAuthor {
         let day = date.split('T').next().unwrap_or_default();
         write!(f, "removed by {} <{}> on {day}, ", author.name, author.email)?;
         match self.signature.state {
-            State::Good => write!(f, "good signature by {}", self.signature.signer),
-            State::None => write!(f, "unsigned"),
+            SignatureState::Good => write!(f, "good signature by {}", self.signature.signer),
+            SignatureState::None => write!(f, "unsigned"),
             _ => write!(f, "no good signature"),
         }
     }

@@ -3,6 +3,9 @@
 //! Read [`Redactor::redact`]. The result for a line depends only on that line (and, for a key in a plain-text
 //! transcript, on the lines of that key) and on the settings. So it is deterministic, and a longer transcript redacts
 //! to the same beginning. Line ends are kept, and JSON stays valid. This room does not know Git, agents or files.
+//!
+//! `index` finds the words of all rules in a text, and the [`Rule`] of a word finds the secret beside it: `table` has the
+//! rules, `shape` how each is matched. `view` undoes escapes first; `lines` keeps findings inside of strings.
 
 mod assigned;
 mod class;
@@ -55,7 +58,7 @@ const LONGEST_WORD_BYTES: usize = 64;
 /// A key in plain text that is longer than this is not a key.
 const MAX_BLOCK_BYTES: usize = 64 << 10;
 
-/// What to redact in addition to the rules, and what not.
+/// Patterns to redact in addition to the rules, and exceptions.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Nothing is redacted at all.
@@ -189,7 +192,8 @@ impl Redactor {
     ///
     /// # Errors
     ///
-    /// [`Kind::Busy`](crate::error::Kind::Busy) if the deadline passes before the end. Then nothing of the text may be stored.
+    /// [`Kind::Busy`](crate::error::Kind::Busy) if the deadline passes before the end. Then nothing of the text may be
+    /// stored.
     pub fn redact_until<'t>(&self, lines: &'t [u8], deadline: Instant) -> Result<(Cow<'t, [u8]>, usize)> {
         self.redact_watched(lines, &mut Watch::new(Some(deadline)))
     }

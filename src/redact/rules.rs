@@ -1,4 +1,4 @@
-//! What a rule is. The rules themselves are in [`table`](super::table).
+//! The parts of a rule. The rules themselves are in [`table`](super::table).
 
 use super::class::is_in;
 use super::piece::Piece::{Is, Run, Uuid};

@@ -60,7 +60,8 @@ pub enum Shape {
     Private,
 }
 
-/// What a shape found besides the spans: whether the secret continues after the text, and where to continue the search.
+/// The result of a shape besides the spans: whether the secret continues after the text, and where to continue the
+/// search.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Match {
     /// A key without its end: the following lines may belong to it.

@@ -28,7 +28,7 @@ pub struct View {
     anchors: Vec<(usize, usize)>,
 }
 
-/// What an escape stands for: one byte, or nothing.
+/// The meaning of an escape: its length, and the byte that it stands for, if any.
 type Unit = Option<(usize, Option<u8>)>;
 
 impl View {

@@ -1,20 +1,21 @@
 //! Copying records to rewritten commits, where history was rewritten without running our hook.
 //!
-//! Read [`remap`], then `Mapper::find` in `origins`. A commit without a record gets the records, and the evidence, of the commits
-//! that make the same change. If several such commits have different records, that is reported and nothing is copied.
+//! Read [`remap`], then `Mapper::find` in `origins`. A commit without a record gets the records, and the evidence, of
+//! the commits that make the same change. If several such commits have different records, that is reported and nothing
+//! is copied.
 
-pub(crate) mod candidates;
-pub(crate) mod changes;
-pub(crate) mod lines;
-pub(crate) mod origins;
+mod candidates;
+mod facts;
+mod lines;
+mod origins;
 mod scope;
-pub(crate) mod sources;
-pub(crate) mod squash;
+mod sources;
+mod squash;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use self::origins::{Mapper, Origin};
+use self::origins::{Mapper, SourceCommits};
 pub use self::scope::Scope;
 use self::scope::{SeenRefs, new_notes};
 use crate::capture::{self, State};
@@ -56,8 +57,8 @@ pub fn remap_new(repo: &Repository, notes_ref: &str, scope: &Scope) -> Result<Re
 
 /// Copies records to the commits of a scope, in the notes under `notes_ref`.
 ///
-/// If no ref has moved since the last run, reads only refs. Otherwise walks history back to the oldest commit with a record.
-/// The changed paths of each commit are computed once and kept in a file.
+/// If no ref has moved since the last run, reads only refs. Otherwise walks history back to the oldest commit with a
+/// record. The changed paths of each commit are computed once and kept in a file.
 ///
 /// # Errors
 ///
@@ -97,14 +98,14 @@ pub fn remap(
         tell("Comparing commits", number, count);
         mapper.check_time()?;
         match mapper.find(commit_id)? {
-            Origin::Nothing => {}
+            SourceCommits::Nothing => {}
             // A commit with evidence alone can have been a copy before.
-            Origin::Records(from) if mapper.has_all(commit_id, &from)? => {}
-            Origin::Records(from) => {
+            SourceCommits::Records(from) if mapper.has_all(commit_id, &from)? => {}
+            SourceCommits::Records(from) => {
                 mapper.take(commit_id, &from)?;
                 remapped.carried.push(Carried { to: commit_id, from });
             }
-            Origin::Several(from) => remapped.ambiguous.push(Carried { to: commit_id, from }),
+            SourceCommits::Several(from) => remapped.ambiguous.push(Carried { to: commit_id, from }),
         }
     }
     if !is_dry_run {
@@ -129,8 +130,8 @@ pub fn remap(
     Ok(remapped)
 }
 
-/// Copies records to one commit that has none, as [`remap`] would. For readers of a commit that Git, a forge or an editor has
-/// rewritten without running a hook.
+/// Copies records to one commit that has none, as [`remap`] would. For readers of a commit that Git, a forge or an
+/// editor has rewritten without running a hook.
 ///
 /// The changed paths of other commits are kept, so that a run that hits `deadline` succeeds when it is repeated.
 ///
@@ -147,10 +148,10 @@ pub fn remap_one(repo: &Repository, notes_ref: &str, commit_id: ObjectId, deadli
     let mut mapper = Mapper::new(&reader, now.head_ids(repo), None, deadline);
     mapper.add_sources()?;
     match mapper.find(commit_id)? {
-        Origin::Nothing => {}
-        Origin::Several(from) => remapped.ambiguous.push(Carried { to: commit_id, from }),
-        Origin::Records(from) if mapper.has_all(commit_id, &from)? => {}
-        Origin::Records(from) => {
+        SourceCommits::Nothing => {}
+        SourceCommits::Several(from) => remapped.ambiguous.push(Carried { to: commit_id, from }),
+        SourceCommits::Records(from) if mapper.has_all(commit_id, &from)? => {}
+        SourceCommits::Records(from) => {
             mapper.take(commit_id, &from)?;
             carry(repo, notes_ref, &mapper.taken, deadline)?;
             remapped.carried.push(Carried { to: commit_id, from });

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Instant;
 
-use super::changes::{Changes, Facts};
+use super::facts::{Facts, KnownFacts};
 use super::lines::Lines;
 use super::sources::Sources;
 use crate::error::Result;
@@ -19,7 +19,7 @@ pub(super) const CLOCK_SKEW_SECS: i64 = 300;
 pub(super) const MAX_TIPS: usize = 64;
 
 /// The commits whose records belong to a commit.
-pub enum Origin {
+pub enum SourceCommits {
     /// None.
     Nothing,
     /// These commits together, the oldest first.
@@ -34,16 +34,17 @@ pub struct Mapper<'a, 'r> {
     pub(super) repo: &'r Repository,
     deadline: Instant,
     /// The changed paths of commits.
-    pub changes: Changes<'r>,
+    pub changes: KnownFacts<'r>,
     /// The trees of the notes refs.
     trees: Vec<ObjectId>,
     /// All commits with a note; listed when first needed.
     pub(super) noted: Option<HashMap<ObjectId, Vec<ObjectId>>>,
-    /// The commits with new notes; `None` if that is unknown. Commits that were examined before can only have these sources.
+    /// The commits with new notes; `None` if that is unknown. Commits that were examined before can only have these
+    /// sources.
     pub(super) new_notes: Option<BTreeSet<ObjectId>>,
     /// Commits with records.
     pub(super) sources: Sources,
-    /// The heads of branches, which may be ends of what was squashed.
+    /// The heads of branches by their changed paths: they may be tips of squashed ranges.
     pub(super) ends: Sources,
     /// The history of all heads; read when a merge base is first asked for.
     pub(super) lines: Option<Lines>,
@@ -53,7 +54,7 @@ pub struct Mapper<'a, 'r> {
     pub(super) map: HashMap<ObjectId, Vec<ObjectId>>,
     /// Whether `git filter-branch` has left the heads that it rewrote.
     is_filtered: bool,
-    /// The heads of branches, which may be ends of what was squashed.
+    /// The heads of branches.
     pub(super) heads: Vec<ObjectId>,
     /// The records copied in this run.
     pub taken: BTreeMap<ObjectId, Note>,
@@ -74,7 +75,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
             repo,
             deadline,
             trees: tips.map(|tip| tip.tree_id).collect(),
-            changes: Changes::new(repo),
+            changes: KnownFacts::new(repo),
             noted: None,
             new_notes,
             sources: Sources::default(),
@@ -161,8 +162,8 @@ impl<'a, 'r> Mapper<'a, 'r> {
         Ok(self.note(commit_id)?.is_some_and(|note| note.has_conversation()))
     }
 
-    /// Returns the records of some commits, as lines; for comparing. Of commits without records, their evidence: where there
-    /// are records, they say which commits belong together.
+    /// Returns the records of some commits, as lines; for comparing. Of commits without records, their evidence: where
+    /// there are records, they say which commits belong together.
     pub(super) fn records(&self, commit_ids: &[ObjectId]) -> Result<BTreeSet<Vec<u8>>> {
         let (mut records, mut observed) = (BTreeSet::new(), BTreeSet::new());
         for commit_id in commit_ids {
@@ -205,15 +206,15 @@ impl<'a, 'r> Mapper<'a, 'r> {
     }
 
     /// Finds the commits whose records belong to a commit that has none.
-    pub fn find(&mut self, commit_id: ObjectId) -> Result<Origin> {
-        let Ok(commit) = self.repo.commit(commit_id) else { return Ok(Origin::Nothing) };
+    pub fn find(&mut self, commit_id: ObjectId) -> Result<SourceCommits> {
+        let Ok(commit) = self.repo.commit(commit_id) else { return Ok(SourceCommits::Nothing) };
         let named = self.named(&commit)?;
         if !named.is_empty() {
-            return Ok(Origin::Records(named));
+            return Ok(SourceCommits::Records(named));
         }
-        let Some(facts) = self.changes.facts_of(&commit).cloned() else { return Ok(Origin::Nothing) };
+        let Some(facts) = self.changes.facts_of(&commit).cloned() else { return Ok(SourceCommits::Nothing) };
         if facts.paths.is_empty() {
-            return Ok(Origin::Nothing);
+            return Ok(SourceCommits::Nothing);
         }
         let copied = self.copied(&commit, &facts)?;
         if !copied.is_empty() {
@@ -341,9 +342,9 @@ impl<'a, 'r> Mapper<'a, 'r> {
         one.is_some() && one == self.repo.patch_id(before[1], after[1]).unwrap_or_default()
     }
 
-    /// Chooses between possible sources. Sources with the same records count as one, and one that has all records of another
-    /// replaces it.
-    fn choose(&mut self, facts: &Facts, ranges: Vec<Vec<ObjectId>>) -> Result<Origin> {
+    /// Chooses between possible sources. Sources with the same records count as one, and one that has all records of
+    /// another replaces it.
+    fn choose(&mut self, facts: &Facts, ranges: Vec<Vec<ObjectId>>) -> Result<SourceCommits> {
         let mut distinct: Vec<(Vec<ObjectId>, BTreeSet<Vec<u8>>)> = Vec::new();
         for range in ranges {
             let records = self.records(&range)?;
@@ -362,13 +363,13 @@ impl<'a, 'r> Mapper<'a, 'r> {
                 }
             }
             if let [one] = by_author.as_slice() {
-                return Ok(Origin::Records(one.clone()));
+                return Ok(SourceCommits::Records(one.clone()));
             }
         }
         Ok(match distinct.len() {
-            0 => Origin::Nothing,
-            1 => Origin::Records(distinct.remove(0).0),
-            _ => Origin::Several(distinct.into_iter().flat_map(|(range, _)| range).collect()),
+            0 => SourceCommits::Nothing,
+            1 => SourceCommits::Records(distinct.remove(0).0),
+            _ => SourceCommits::Several(distinct.into_iter().flat_map(|(range, _)| range).collect()),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::changes::Facts;
+use super::facts::Facts;
 use crate::git::ObjectId;
 
 /// Commits that change the same paths.
@@ -11,7 +11,7 @@ struct Group {
     paths: Vec<u32>,
     /// Each with its time, the newest last.
     commits: Vec<(i64, ObjectId)>,
-    /// The same by the hash of their change, as far as it was computed.
+    /// The commits by the hash of their change, as far as it was computed.
     by_print: HashMap<u64, Vec<ObjectId>>,
     /// The commits that are not in `by_print` yet.
     not_printed: Vec<ObjectId>,

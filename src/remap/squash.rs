@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use bstr::ByteSlice as _;
 
-use super::changes::{Facts, path_hashes};
+use super::facts::{Facts, path_hashes};
 use super::lines::Lines;
 use super::origins::{CLOCK_SKEW_SECS, MAX_TIPS, Mapper};
 use crate::error::Result;
@@ -80,8 +80,8 @@ impl Mapper<'_, '_> {
         *self.between.entry([before, after]).or_insert_with(find) == facts.paths
     }
 
-    /// Returns commits that may be the tip of a squashed range, the likeliest first: named in the message, heads of branches,
-    /// and commits with records that change no other paths.
+    /// Returns commits that may be the tip of a squashed range, the likeliest first: named in the message, heads of
+    /// branches, and commits with records that change no other paths.
     fn tips(&mut self, commit: &Commit, facts: &Facts) -> Vec<ObjectId> {
         let named = commit.message.lines().filter_map(|line| {
             let hex = line.trim().strip_prefix(b"commit ")?;

@@ -57,15 +57,15 @@ pub fn added(reader: &Reader<'_>, commits: &[Commit], paths: Option<&Paths>, tel
                     if lacking.len() < problems.len() {
                         lacking.clone_from(problems);
                     }
-                    let source = match line.evidence {
+                    let source = match line.certainty {
                         Certainty::Replay | Certainty::Text => Source::Edit,
                         Certainty::Moved => Source::Moved,
                         Certainty::Shell => Source::Shell,
                         Certainty::Path | Certainty::Commit | Certainty::None => Source::Unrecorded,
                     };
-                    let talk = line.talk().filter(|_| source != Source::Unrecorded);
+                    let work = line.work().filter(|_| source != Source::Unrecorded);
                     let session: Option<(SessionKey, Option<String>)> =
-                        talk.map(|talk| (talk.key.clone(), line.model().map(str::to_owned)));
+                        work.map(|work| (work.key.clone(), line.model().map(str::to_owned)));
                     let known = found.iter_mut().find(|known| known.source == source && known.session == session);
                     let number = start + offset;
                     match known {

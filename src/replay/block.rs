@@ -7,7 +7,7 @@ use bstr::{BString, ByteSlice as _};
 
 use super::certainty::Certainty;
 use super::explanation::Explanation;
-use super::talk::Change;
+use super::session_work::Change;
 use super::texts::keys;
 use crate::git::{BlamedCommit, BlamedFile, BlamedLines};
 
@@ -56,13 +56,13 @@ pub fn blocks(explained: &[(BlamedLines, Vec<Explanation>)]) -> Vec<Block> {
             }
         }
     }
-    blocks.sort_by_key(|block| (block.found.evidence, block.lines.first().map(|line| line.number)));
+    blocks.sort_by_key(|block| (block.found.certainty, block.lines.first().map(|line| line.number)));
     blocks
 }
 
 impl Block {
-    /// Returns the edits of the call that have some of the lines, each with those lines, in the order of the call. A line that
-    /// several edits have is with the one that has most of the lines.
+    /// Returns the edits of the call that have some of the lines, each with those lines, in the order of the call. A
+    /// line that several edits have is with the one that has most of the lines.
     pub fn changes(&self) -> Vec<(&Change, Vec<&BlockLine>)> {
         let Some(call) = self.found.call() else { return Vec::new() };
         let lines_of = |change: &Change| keys(change.edit.new.as_deref().unwrap_or_default().as_bytes());
@@ -88,7 +88,7 @@ impl Block {
             last = best(&is_whole).or_else(|| best(&is_part)).or(last);
             last.map_or(&mut first, |change| found.entry(change).or_default()).push(line);
         }
-        let is_known = !found.is_empty() || (self.found.evidence == Certainty::Replay && !there.is_empty());
+        let is_known = !found.is_empty() || (self.found.certainty == Certainty::Replay && !there.is_empty());
         if let Some(change) = found.keys().next().copied().or(Some(0)).filter(|_| is_known) {
             found.entry(change).or_default().splice(0..0, first);
         }

@@ -1,11 +1,12 @@
 //! How sure it is that an edit wrote a line.
 
-/// What ties a line to a session, the strongest first. What nobody recorded is "not recorded", whoever wrote it.
+/// The tie between a line and a session, the strongest first. A line without a record is "not recorded", whoever wrote
+/// it.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Certainty {
     /// Doing the edits again leaves the line where it is.
     Replay,
-    /// An edit of the same file has the line, but for white space.
+    /// An edit of the same file has the line, white space aside.
     Text,
     /// An edit of another file has the line.
     Moved,
@@ -20,7 +21,7 @@ pub enum Certainty {
 }
 
 impl Certainty {
-    /// Returns the word that programs get.
+    /// Returns the word for programs.
     pub fn word(self) -> &'static str {
         match self {
             Certainty::Replay => "replay",
@@ -33,7 +34,7 @@ impl Certainty {
         }
     }
 
-    /// Returns what people read; `is_one` says whether it is about one line.
+    /// Returns the sentence for people; `is_one` says whether it is about one line.
     pub fn sentence(self, is_one: bool) -> &'static str {
         match (self, is_one) {
             (Certainty::Replay, true) => "this edit wrote the line",

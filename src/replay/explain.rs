@@ -12,11 +12,11 @@ use bstr::{BString, ByteSlice as _};
 
 use super::certainty::Certainty;
 use super::explanation::{Continued, Explanation};
-use super::file::{File, Reach, TEXT_TIME, path_before};
 use super::limit::{Limit, Pace};
 use super::recorded_edits::{EditingCommit, EditingCommits, RecordedEdits};
+use super::replayed_file::{EditRange, ReplayedFile, TEXT_TIME, path_before};
+use super::session_work::{Befores, CallIndex};
 use super::source::Source;
-use super::talk::{Befores, CallIndex};
 use super::texts::{Texts, is_trivial};
 use crate::error::Result;
 use crate::git::{BlamedFile, BlamedLines, ObjectId, Repository};
@@ -37,21 +37,21 @@ const LIVE_TIME: Duration = Duration::from_secs(10);
 type Key = (ObjectId, BString, bool);
 
 /// The files of other commits' records, each with the commit.
-type Files = Rc<Vec<(ObjectId, File)>>;
+type Files = Rc<Vec<(ObjectId, ReplayedFile)>>;
 
-/// Explains lines of commits. What it has read of a commit is kept.
+/// Explains lines of commits. The sessions that were read of a commit are kept.
 pub struct Explainer<'a, 'r> {
     reader: &'a Reader<'r>,
     repo: &'r Repository,
     redactor: Option<Redactor>,
-    /// What the file that was asked about is, where no commit has it.
+    /// The content of the file that was asked about, if no commit has it.
     content: Option<Vec<u8>>,
     /// The notes, from when they are first needed.
     trees: Option<Option<NoteTrees>>,
     sources: HashMap<Key, Rc<Source>>,
-    /// The files as edits have found them, until the edits are done again.
+    /// Contents of files before edits, kept until the edits are done again.
     befores: HashMap<Key, Befores>,
-    files: HashMap<Key, Rc<File>>,
+    files: HashMap<Key, Rc<ReplayedFile>>,
     /// Other commits whose records have edits of the file.
     editing_commits: EditingCommits,
     files_of_other_records: HashMap<(ObjectId, BString), Files>,
@@ -72,8 +72,8 @@ struct Others {
 }
 
 impl<'a, 'r> Explainer<'a, 'r> {
-    /// Makes one. `content` is the file that was asked about where no commit has it; with a `redactor` secrets that an
-    /// earlier tool has recorded are removed.
+    /// Returns an explainer. `content` is the content of the file that was asked about, if no commit has it; with a
+    /// `redactor`, secrets that an earlier tool has recorded are removed.
     pub fn new(reader: &'a Reader<'r>, content: Option<Vec<u8>>, redactor: Option<Redactor>) -> Self {
         let repo = reader.repo();
         Explainer {
@@ -96,12 +96,12 @@ impl<'a, 'r> Explainer<'a, 'r> {
         }
     }
 
-    /// Returns what could not be read or was left out so far.
+    /// Returns the problems so far: sessions and files that could not be read or were left out.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// Makes what is found the same each time: not time but work is limited.
+    /// Limits work instead of time, so that each run gives the same result.
     #[must_use]
     pub fn by_work(self) -> Self {
         Explainer { pace: Pace::Work, ..self }
@@ -113,13 +113,13 @@ impl<'a, 'r> Explainer<'a, 'r> {
         Explainer { has_prompts: false, ..self }
     }
 
-    /// Takes which commits have recorded edits of which files, as another explainer has read it.
+    /// Takes over the recorded edits that another explainer has read.
     pub fn with_edits(mut self, known: Option<Rc<RecordedEdits>>) -> Self {
         self.editing_commits.edits = known;
         self
     }
 
-    /// Returns which commits have recorded edits of which files; `None` if that was not needed so far.
+    /// Returns the recorded edits; `None` if they were not needed so far.
     pub fn edits(&self) -> Option<Rc<RecordedEdits>> {
         self.editing_commits.edits.clone()
     }
@@ -158,10 +158,10 @@ impl<'a, 'r> Explainer<'a, 'r> {
         self.tell_of(commit_id, &source);
         let range = lines.orig_line.saturating_sub(1)..(lines.orig_line - 1).saturating_add(lines.count);
         let mut found: Vec<Explanation> = if source.keys.is_empty() {
-            let (source, evidence) = (Rc::clone(&source), Certainty::None);
+            let (source, certainty) = (Rc::clone(&source), Certainty::None);
             let (place, is_in_several, problem) = (None, false, None);
             let found = Explanation {
-                evidence,
+                certainty,
                 source,
                 place,
                 other_path: None,
@@ -181,24 +181,24 @@ impl<'a, 'r> Explainer<'a, 'r> {
         let is_old = is_boundary && !commit_id.is_null();
         let before = if is_old { self.repo.commit(commit_id)?.parent_ids } else { Vec::new() };
         if before.iter().any(|id| self.repo.has_object(*id)) {
-            for found in found.iter_mut().filter(|found| !found.evidence.names_a_call()) {
-                (found.evidence, found.place, found.is_in_several) = (Certainty::None, None, false);
+            for found in found.iter_mut().filter(|found| !found.certainty.names_a_call()) {
+                (found.certainty, found.place, found.is_in_several) = (Certainty::None, None, false);
             }
             return Ok(found);
         }
         // A file that was edited before the commit before, but not committed by it, is in what that one recorded.
-        let is_weak = |found: &Explanation| found.evidence > Certainty::Replay;
+        let is_weak = |found: &Explanation| found.certainty > Certainty::Replay;
         if source.has_more_before && found.iter().any(is_weak) && self.has_time_for_earlier() {
             let whole = self.file(commit_id, &lines.file, true)?;
             self.tell_of(commit_id, &whole.source);
             for (at, found) in range.clone().zip(&mut found) {
                 let earlier = if is_weak(found) { Some(self.find(commit_id, true, &whole, at)) } else { None };
-                if let Some(earlier) = earlier.filter(|earlier| earlier.evidence < found.evidence) {
+                if let Some(earlier) = earlier.filter(|earlier| earlier.certainty < found.certainty) {
                     *found = earlier;
                 }
             }
         }
-        if found.iter().any(|found| !found.evidence.names_a_call()) {
+        if found.iter().any(|found| !found.certainty.names_a_call()) {
             self.look_in_other_records(commit_id, &lines.file, range, &mut found)?;
         }
         Ok(found)
@@ -221,7 +221,7 @@ impl<'a, 'r> Explainer<'a, 'r> {
         }
     }
 
-    /// Tells what could not be read of the sessions of a commit.
+    /// Adds the problems of a commit's sessions.
     fn tell_of(&mut self, commit_id: ObjectId, source: &Source) {
         for problem in &source.problems {
             // Several commits can have the same problem.
@@ -250,15 +250,15 @@ impl<'a, 'r> Explainer<'a, 'r> {
         Ok(source)
     }
 
-    fn file(&mut self, commit_id: ObjectId, of: &Rc<BlamedFile>, is_whole: bool) -> Result<Rc<File>> {
+    fn file(&mut self, commit_id: ObjectId, of: &Rc<BlamedFile>, is_whole: bool) -> Result<Rc<ReplayedFile>> {
         let key = (commit_id, of.path.clone(), is_whole);
         if let Some(known) = self.files.get(&key) {
             return Ok(Rc::clone(known));
         }
         let source = self.source(commit_id, of, is_whole)?;
         let befores = self.befores.remove(&key).unwrap_or_default();
-        let reach = if commit_id.is_null() || is_whole { Reach::SinceLastChange } else { Reach::Recorded };
-        let file = Rc::new(self.read_file(commit_id, of, reach, (source, &befores))?);
+        let edit_range = if commit_id.is_null() || is_whole { EditRange::SinceLastChange } else { EditRange::Recorded };
+        let file = Rc::new(self.read_file(commit_id, of, edit_range, (source, &befores))?);
         self.files.insert(key, Rc::clone(&file));
         Ok(file)
     }
@@ -267,13 +267,13 @@ impl<'a, 'r> Explainer<'a, 'r> {
         &mut self,
         commit_id: ObjectId,
         of: &BlamedFile,
-        reach: Reach,
+        edit_range: EditRange,
         edits: (Rc<Source>, &Befores),
-    ) -> Result<File> {
-        let how = (reach, self.pace);
+    ) -> Result<ReplayedFile> {
+        let kind = (edit_range, self.pace);
         let without_secrets = |text: &str| without_secrets(text, self.redactor.as_ref(), self.repo);
         let content = self.content.as_deref();
-        let file = File::read(self.repo, content, (commit_id, of), how, edits, without_secrets)?;
+        let file = ReplayedFile::read(self.repo, content, (commit_id, of), kind, edits, without_secrets)?;
         file.problem.into_iter().for_each(|problem| self.tell(problem));
         Ok(file)
     }
@@ -287,13 +287,13 @@ impl<'a, 'r> Explainer<'a, 'r> {
         found: &mut [Explanation],
     ) -> Result<()> {
         let files = self.files_of_other_records(commit_id, of)?;
-        for (at, found) in range.zip(found).filter(|(_, found)| !found.evidence.names_a_call()) {
+        for (at, found) in range.zip(found).filter(|(_, found)| !found.certainty.names_a_call()) {
             let there = files.iter().find_map(|(recorded_on, file)| Some((recorded_on, file, file.find(at)?.1)));
-            if let Some((recorded_on, file, (talk, call))) = there {
+            if let Some((recorded_on, file, (work, call))) = there {
                 *found = Explanation {
-                    evidence: Certainty::Moved,
+                    certainty: Certainty::Moved,
                     source: Rc::clone(&file.source),
-                    place: Some((talk, Some(call))),
+                    place: Some((work, Some(call))),
                     other_path: None,
                     recorded_on: Some(*recorded_on),
                     continues: None,
@@ -305,8 +305,8 @@ impl<'a, 'r> Explainer<'a, 'r> {
         Ok(())
     }
 
-    /// Does the edits again that were made before a commit, on the file that the commit has changed, and recorded on another
-    /// commit.
+    /// Does the edits again that were made before a commit and recorded on another one, on the file that the commit has
+    /// changed.
     fn files_of_other_records(&mut self, commit_id: ObjectId, of: &Rc<BlamedFile>) -> Result<Files> {
         let key = (commit_id, of.path.clone());
         if let Some(known) = self.files_of_other_records.get(&key) {
@@ -329,8 +329,8 @@ impl<'a, 'r> Explainer<'a, 'r> {
                 break;
             }
             let source = self.source(one.commit_id, of, false)?;
-            let reach = if one.is_change { Reach::OnlyTexts(moment) } else { Reach::Until(moment) };
-            files.push((one.commit_id, self.read_file(commit_id, of, reach, (source, &Befores::new()))?));
+            let edit_range = if one.is_change { EditRange::OnlyTexts(moment) } else { EditRange::Until(moment) };
+            files.push((one.commit_id, self.read_file(commit_id, of, edit_range, (source, &Befores::new()))?));
         }
         let files = Rc::new(files);
         self.files_of_other_records.insert(key, Rc::clone(&files));
@@ -338,19 +338,19 @@ impl<'a, 'r> Explainer<'a, 'r> {
     }
 
     /// Explains one line, by its position from 0 in the file.
-    fn find(&mut self, commit_id: ObjectId, is_whole: bool, file: &File, at: usize) -> Explanation {
-        let found = |evidence, place: Option<CallIndex>| Explanation {
-            evidence,
+    fn find(&mut self, commit_id: ObjectId, is_whole: bool, file: &ReplayedFile, at: usize) -> Explanation {
+        let found = |certainty, place: Option<CallIndex>| Explanation {
+            certainty,
             source: Rc::clone(&file.source),
-            place: place.map(|(talk, call)| (talk, Some(call))),
+            place: place.map(|(work, call)| (work, Some(call))),
             other_path: None,
             recorded_on: None,
             continues: None,
             is_in_several: false,
             problem: file.problem,
         };
-        if let Some((evidence, place)) = file.find(at) {
-            return found(evidence, Some(place));
+        if let Some((certainty, place)) = file.find(at) {
+            return found(certainty, Some(place));
         }
         if file.keys().get(at).is_some_and(|key| !is_trivial(key)) {
             let others = self.others(commit_id, is_whole, &file.source);
@@ -363,7 +363,7 @@ impl<'a, 'r> Explainer<'a, 'r> {
                 match is_own {
                     // An earlier edit of this file, whose line no commit had until now.
                     true if !file.is_seen(at) && !file.is_undone(place) => {
-                        return Explanation { evidence: Certainty::Text, ..moved };
+                        return Explanation { certainty: Certainty::Text, ..moved };
                     }
                     true => {}
                     false => return Explanation { other_path, ..moved },
@@ -373,19 +373,19 @@ impl<'a, 'r> Explainer<'a, 'r> {
                 return found(Certainty::Shell, Some(place));
             }
         }
-        let session = |evidence, talk: Option<usize>| Explanation {
-            place: talk.map(|talk| (talk, None)),
-            ..found(evidence, None)
+        let session = |certainty, work: Option<usize>| Explanation {
+            place: work.map(|work| (work, None)),
+            ..found(certainty, None)
         };
-        match file.last_talk {
-            Some(talk) => Explanation { is_in_several: file.is_in_several(at), ..session(Certainty::Path, Some(talk)) },
+        match file.last_session {
+            Some(work) => Explanation { is_in_several: file.is_in_several(at), ..session(Certainty::Path, Some(work)) },
             None => {
                 let mut main =
-                    (0..file.source.talks.len()).filter(|at| file.source.talks[*at].key.parent_id().is_none());
+                    (0..file.source.sessions.len()).filter(|at| file.source.sessions[*at].key.parent_id().is_none());
                 let only = main.next().filter(|_| main.next().is_none());
                 // The running sessions have no commit that they are recorded on.
-                let evidence = if commit_id.is_null() { Certainty::None } else { Certainty::Commit };
-                session(evidence, only.filter(|_| !commit_id.is_null()))
+                let certainty = if commit_id.is_null() { Certainty::None } else { Certainty::Commit };
+                session(certainty, only.filter(|_| !commit_id.is_null()))
             }
         }
     }
@@ -402,9 +402,9 @@ impl<'a, 'r> Explainer<'a, 'r> {
             Entry::Vacant(entry) => entry,
         };
         let calls = || {
-            let talks = source.talks.iter().enumerate();
+            let sessions = source.sessions.iter().enumerate();
             let places =
-                talks.flat_map(|(at, talk)| talk.calls.iter().enumerate().map(move |(n, call)| ((at, n), call)));
+                sessions.flat_map(|(at, work)| work.calls.iter().enumerate().map(move |(n, call)| ((at, n), call)));
             places.filter(|(_, call)| !call.is_abandoned)
         };
         let limit = Limit::new(self.pace, TEXT_TIME);

@@ -1,4 +1,4 @@
-//! Limits for work on texts that somebody may have made to take long.
+//! Limits for work on texts, which somebody may have made to take long.
 
 use std::cell::Cell;
 use std::hash::Hash;
@@ -11,17 +11,17 @@ const MAX_WORK: usize = 256 << 20;
 /// The most pairs of lines that are compared in one comparison.
 const MAX_PAIRS: usize = 16 << 20;
 
-/// What limits the work.
+/// The measure of a limit: time or work.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Pace {
     /// Time: a person waits.
     #[default]
     Clock,
-    /// The work itself: a file is to be the same each time.
+    /// The work itself: an exported file must be the same each time.
     Work,
 }
 
-/// The limit of one piece of work. Beyond it texts are compared more coarsely, so that more is said to differ than does.
+/// The limit of one piece of work. Beyond it texts are compared coarsely: equal lines can count as changed.
 #[derive(Clone, Debug)]
 pub struct Limit {
     /// When it ends; `None` if work is limited.
@@ -31,7 +31,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Makes one; `time` is for those who wait.
+    /// Returns a limit; `time` counts for [`Pace::Clock`] alone.
     pub fn new(pace: Pace, time: Duration) -> Self {
         let until = (pace == Pace::Clock).then(|| Instant::now() + time);
         Limit { until, left: Cell::new(MAX_WORK) }

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// Tells the paths of transcripts, which are usually absolute and may be those of another machine or worktree, by what
-/// there is in a commit.
+/// Compares paths in transcripts, which are usually absolute and may be those of another machine or worktree, with the
+/// files of a commit.
 pub struct Places<'a> {
     /// The top of the working tree.
     top: Option<&'a str>,
@@ -33,7 +33,7 @@ impl Home<'_> {
 }
 
 impl<'a> Places<'a> {
-    /// Makes one for a commit.
+    /// Returns the places of a commit.
     pub fn new(top: Option<&'a str>, has_file: impl Fn(&str) -> bool + 'a) -> Self {
         Places { top, has_file: Box::new(has_file), known: RefCell::new(HashMap::new()) }
     }
@@ -45,10 +45,10 @@ impl<'a> Places<'a> {
 
     /// Says whether `named` in a transcript is `path`, which is relative to the top.
     ///
-    /// Below the top of this working tree a path is what follows the top. Elsewhere it is the longest end that the commit
-    /// has a file at, if what is before it may be the top of what the session works on. A session that works in this working
-    /// tree works nowhere else. A relative path is relative to the directory that the session ran in; where that is not known,
-    /// or has no such file, it may be relative to any directory below the top.
+    /// Below the top of this working tree a path is what follows the top. Elsewhere it is the longest end that the
+    /// commit has a file at, if what is before it may be the top of what the session works on. A session that works in
+    /// this working tree works nowhere else. A relative path is relative to the directory that the session ran in;
+    /// where that is not known, or has no such file, it may be relative to any directory below the top.
     pub fn is_at(&self, named: &str, path: &str, home: Home<'_>) -> bool {
         if let Some(resolved) = self.resolved(named, home)
             && (resolved == path || (self.has_file)(&resolved))
@@ -70,7 +70,8 @@ impl<'a> Places<'a> {
         below_top == Some(path) || (may_be_top && self.place_of(&named).as_deref() == Some(path))
     }
 
-    /// Returns the path from the top that a relative path has in the directory of a session, if that is in this working tree.
+    /// Returns the path from the top that a relative path has in the directory of a session, if that is in this working
+    /// tree.
     fn resolved(&self, named: &str, home: Home<'_>) -> Option<String> {
         let directory = home.directory.filter(|_| !named.starts_with('/'))?;
         let below = self.top.and_then(|top| directory.strip_prefix(top))?;

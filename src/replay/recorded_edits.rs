@@ -1,7 +1,7 @@
 //! Which commits have a record with edits of a file.
 //!
-//! A session that edits two files and commits one after the other has nothing new to say at the second commit, which gets no
-//! record, or one without these edits. They are recorded all the same: with the first one.
+//! A session that edits two files and commits one after the other has nothing new to say at the second commit, which
+//! gets no record, or one without these edits. They are recorded all the same: with the first one.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use bstr::{BString, ByteSlice as _};
 
-use super::file::path_before;
+use super::replayed_file::path_before;
 use crate::error::Result;
 use crate::git::{BlamedFile, ObjectId};
 use crate::notes;

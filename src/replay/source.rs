@@ -1,10 +1,10 @@
-//! What explains the lines of one commit: the sessions that are recorded on it, or those that go on now.
+//! The sessions that can explain the lines of one commit: those that are recorded on it, or those that are running.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use super::MAX_FILE_BYTES;
-use super::talk::{Befores, Change, How, Talk};
+use super::session_work::{Befores, Change, EditKind, SessionWork};
 use crate::agent;
 use crate::capture::{self, Spoken};
 use crate::error::Result;
@@ -19,13 +19,13 @@ const HEAD_BYTES: usize = 1 << 20;
 /// The sessions of a commit.
 #[derive(Debug, Default)]
 pub struct Source {
-    /// What they did, those of sub-agents after their sessions.
-    pub talks: Vec<Talk>,
+    /// The work of each session; that of sub-agents stands after that of their session.
+    pub sessions: Vec<SessionWork>,
     /// The names of all recorded sessions.
     pub keys: Vec<SessionKey>,
-    /// What was missing or damaged.
+    /// Descriptions of missing or damaged words.
     pub problems: Vec<String>,
-    /// Why there are no words of some session although nothing is damaged.
+    /// The reason if a session has no words although nothing is damaged.
     pub lack: Option<MissingWords>,
     /// Whether words are left out because there are too many to read here.
     pub is_too_large: bool,
@@ -34,8 +34,9 @@ pub struct Source {
 }
 
 impl Source {
-    /// Reads the sessions of a commit, whose note is in one of the `trees`: what it recorded, or with `is_whole` all of them up
-    /// to the commit. Also returns files as edits have found them, of those that are called by one of the `names`.
+    /// Reads the sessions of a commit, whose note is in one of the `trees`: what it recorded, or with `is_whole` all of
+    /// them up to the commit. Also returns files as edits have found them, of those that are called by one of the
+    /// `names`.
     ///
     /// # Errors
     ///
@@ -65,16 +66,16 @@ impl Source {
             }
             source.keys.push(summary.key.clone());
             let model = summary.only_model().map(str::to_owned);
-            let mut talk = Talk::of(summary.key, model, conversation.messages);
-            (talk.since, talk.through) = (summary.since, summary.through);
-            talk.directory = directory(&conversation.bytes);
+            let mut work = SessionWork::of(summary.key, model, conversation.messages);
+            (work.since, work.through) = (summary.since, summary.through);
+            work.directory = directory(&conversation.bytes);
             if conversation.lack.is_some() {
                 // The record counts what is not here.
-                talk.turns = usize::try_from(summary.turns).unwrap_or(usize::MAX);
+                work.turns = usize::try_from(summary.turns).unwrap_or(usize::MAX);
             }
-            talk.is_beyond_record = is_whole && talk.since.is_some();
-            befores.extend(befores_of(source.talks.len(), &mut talk, &conversation.bytes, names));
-            source.talks.push(talk);
+            work.is_beyond_record = is_whole && work.since.is_some();
+            befores.extend(befores_of(source.sessions.len(), &mut work, &conversation.bytes, names));
+            source.sessions.push(work);
             Ok(ControlFlow::Continue(()))
         })?;
         // Some name people.
@@ -93,11 +94,11 @@ impl Source {
             match words {
                 Ok(words) => {
                     let messages = agent::find(&key.agent).map_or_else(Vec::new, |agent| agent.parse(&words));
-                    let mut talk = Talk::of(key.clone(), model, messages);
-                    talk.is_live = true;
-                    talk.directory = directory(&words);
-                    befores.extend(befores_of(source.talks.len(), &mut talk, &words, names));
-                    source.talks.push(talk);
+                    let mut work = SessionWork::of(key.clone(), model, messages);
+                    work.is_live = true;
+                    work.directory = directory(&words);
+                    befores.extend(befores_of(source.sessions.len(), &mut work, &words, names));
+                    source.sessions.push(work);
                     source.keys.push(key);
                 }
                 Err(error) => source.problems.push(format!("{key} cannot be read: {error}")),
@@ -107,18 +108,18 @@ impl Source {
     }
 }
 
-/// Returns the files with some names as the edits of a session have found them, from the words that it was read from. An edit
-/// that writes such a file whole gets the text that it replaces.
-fn befores_of(at: usize, talk: &mut Talk, words: &[u8], names: [&str; 2]) -> Befores {
-    let Some(agent) = agent::find(&talk.key.agent) else { return Befores::new() };
+/// Returns the files with some names as the edits of a session have found them, from the words that it was read from.
+/// An edit that writes such a file whole gets the text that it replaces.
+fn befores_of(at: usize, work: &mut SessionWork, words: &[u8], names: [&str; 2]) -> Befores {
+    let Some(agent) = agent::find(&work.key.agent) else { return Befores::new() };
     let is_named = |change: &Change| change.edit.path.rsplit('/').next().is_some_and(|name| names.contains(&name));
     let mut befores = Befores::new();
-    for (number, call) in talk.calls.iter_mut().enumerate().filter(|(_, call)| call.changes.iter().any(is_named)) {
+    for (number, call) in work.calls.iter_mut().enumerate().filter(|(_, call)| call.changes.iter().any(is_named)) {
         let record = call.result.clone().and_then(|span| words.get(span));
         let before = record.and_then(|record| agent.file_before(record));
         let is_known = |before: &String| !before.is_empty() && before.len() as u64 <= MAX_FILE_BYTES;
         let Some(before) = before.filter(is_known) else { continue };
-        for change in call.changes.iter_mut().filter(|change| change.how == How::Write && is_named(change)) {
+        for change in call.changes.iter_mut().filter(|change| change.kind == EditKind::Write && is_named(change)) {
             change.edit.old.get_or_insert_with(|| before.clone());
         }
         befores.insert((at, number), before);

@@ -1,12 +1,12 @@
 //! Doing the edits of a file again, in the order in which they were made.
 
-use super::document::{Document, Origin};
 use super::limit::Limit;
 use super::paths::{Home, Places};
-use super::talk::{Befores, Call, CallIndex, Change, How, Moment, Talk};
+use super::session_work::{Befores, Call, CallIndex, Change, EditKind, Moment, SessionWork};
+use super::traced_file::{LineOrigin, TracedFile};
 use super::undoing::Undoing;
 
-/// How much that commands took back is looked at of a session: the last of it.
+/// How many commands of a session that take back edits are looked at: the last ones.
 const MAX_UNDOINGS: usize = 1000;
 
 /// An edit of one file.
@@ -26,32 +26,32 @@ pub struct Step<'t> {
     pub is_undone: bool,
 }
 
-/// What happens to a file.
+/// An event in the history of a file.
 enum Event<'t> {
     Edit(Step<'t>),
     Undo(Undoing),
 }
 
-/// Returns the edits of some paths over all sessions, in the order of time; those of one session stay in their order. What was
-/// done after `until`, in seconds since the epoch, is left out, as far as its time is known.
+/// Returns the edits of some paths over all sessions, in the order of time; those of one session stay in their order.
+/// What was done after `until`, in seconds since the epoch, is left out, as far as its time is known.
 pub fn steps<'t>(
-    talks: &'t [Talk],
+    sessions: &'t [SessionWork],
     places: &Places<'_>,
     paths: [&str; 2],
     befores: &'t Befores,
     until: Option<i64>,
 ) -> Vec<Step<'t>> {
     let mut events: Vec<(Option<Moment>, Event<'t>)> = Vec::new();
-    for (at, talk) in talks.iter().enumerate() {
-        let mut changes = talk.calls.iter().flat_map(|call| &call.changes);
-        let directory = talk.directory.as_deref();
-        let is_local = talk.is_live
+    for (at, work) in sessions.iter().enumerate() {
+        let mut changes = work.calls.iter().flat_map(|call| &call.changes);
+        let directory = work.directory.as_deref();
+        let is_local = work.is_live
             || directory.is_some_and(|directory| places.is_here(directory))
             || changes.any(|change| places.is_here(&change.edit.path));
         let home = Home { directory, is_local };
         let is_wanted = |named: &str| paths.iter().any(|path| places.is_at(named, path, home));
-        let mut undoings = undoings(talk).into_iter().peekable();
-        for (number, call) in talk.calls.iter().enumerate() {
+        let mut undoings = undoings(work).into_iter().peekable();
+        for (number, call) in work.calls.iter().enumerate() {
             while let Some((_, moment, undoing)) = undoings.next_if(|(before, ..)| *before <= number) {
                 events.push((moment, Event::Undo(undoing)));
             }
@@ -76,7 +76,7 @@ pub fn steps<'t>(
             Event::Edit(step) => steps.push(step),
             Event::Undo(undoing) => {
                 for step in steps.iter_mut().filter(|step| !step.is_undone) {
-                    let directory = talks[step.place.0].directory.as_deref();
+                    let directory = sessions[step.place.0].directory.as_deref();
                     step.is_undone = undoing.takes_back(&step.change.edit.path, directory, |path| places.is_here(path));
                 }
             }
@@ -85,18 +85,18 @@ pub fn steps<'t>(
     steps
 }
 
-/// Returns what the commands of a session take back, each with the number of calls before it and its time.
-fn undoings(talk: &Talk) -> Vec<(usize, Option<Moment>, Undoing)> {
+/// Returns the undoings by the commands of a session, each with the number of calls before it and its time.
+fn undoings(work: &SessionWork) -> Vec<(usize, Option<Moment>, Undoing)> {
     // Of several commands, another one may have failed.
     let is_done = |call: &&Call| {
         !call.has_failed || call.command.as_ref().is_some_and(|line| line.contains(['\n', ';', '&', '|']))
     };
-    let of_calls = talk.calls.iter().enumerate().filter(|(_, call)| is_done(call));
+    let of_calls = work.calls.iter().enumerate().filter(|(_, call)| is_done(call));
     let of_calls = of_calls.filter_map(|(number, call)| Some((number, call.moment, call.command.as_ref()?)));
-    let typed = talk.typed.iter().map(|typed| (typed.before, typed.moment, &typed.command));
+    let typed = work.typed.iter().map(|typed| (typed.before, typed.moment, &typed.command));
     let mut found = Vec::new();
     for (before, moment, command) in of_calls.chain(typed) {
-        let undoings = Undoing::of(command, talk.directory.as_deref());
+        let undoings = Undoing::of(command, work.directory.as_deref());
         found.extend(undoings.into_iter().map(|undoing| (before, moment, undoing)));
     }
     found.sort_by_key(|(before, ..)| *before);
@@ -122,32 +122,32 @@ impl Step<'_> {
     }
 
     /// Does the edit; says whether that was possible.
-    fn apply(&self, document: &mut Document<'_, CallIndex>) -> bool {
+    fn apply(&self, document: &mut TracedFile<'_, CallIndex>) -> bool {
         if let Some(before) = self.before {
             document.observe(before.as_bytes());
         }
         let edit = &self.change.edit;
         let old = edit.old.as_deref().unwrap_or_default().as_bytes();
         let new = edit.new.as_deref().unwrap_or_default().as_bytes();
-        match self.change.how {
-            How::Replace { everywhere: false } if let Some(under) = &edit.under => {
+        match self.change.kind {
+            EditKind::Replace { everywhere: false } if let Some(under) = &edit.under => {
                 return document.replace_under(under, old, new, self.place);
             }
-            How::Replace { everywhere } => return document.replace(old, new, everywhere, self.place),
-            How::Write => document.overwrite(new, self.place),
+            EditKind::Replace { everywhere } => return document.replace(old, new, everywhere, self.place),
+            EditKind::Write => document.overwrite(new, self.place),
             // It counts lines of another file.
-            How::Insert(_) if document.is_doubtful() => return false,
-            How::Insert(count) => document.insert(count, new, self.place),
-            How::Append if document.is_empty() => document.overwrite(new, self.place),
-            How::Append => document.append(new, self.place),
+            EditKind::Insert(_) if document.is_doubtful() => return false,
+            EditKind::Insert(count) => document.insert(count, new, self.place),
+            EditKind::Append if document.is_empty() => document.overwrite(new, self.place),
+            EditKind::Append => document.append(new, self.place),
         }
         true
     }
 }
 
 /// Does edits again on a file and returns what wrote each line of `end`; `None` if that goes beyond the limit.
-pub fn replayed(base: &[u8], end: &[u8], steps: &[Step<'_>], limit: Limit) -> Option<Vec<Origin<CallIndex>>> {
-    let mut document = Document::new(base, limit);
+pub fn replayed(base: &[u8], end: &[u8], steps: &[Step<'_>], limit: Limit) -> Option<Vec<LineOrigin<CallIndex>>> {
+    let mut document = TracedFile::new(base, limit);
     for step in steps.iter().filter(|step| step.is_valid()) {
         if document.is_over(step.bytes()) {
             return None;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use bstr::ByteSlice as _;
 
-use super::document::squeezed;
 use super::limit::Limit;
+use super::traced_file::squeezed;
 use crate::compare::DiffOp;
 
 /// Lines with fewer visible characters say nothing: they are everywhere.
@@ -43,8 +43,8 @@ impl<E: Copy + Eq> Texts<E> {
         }
     }
 
-    /// Returns the edit that has the line at a position, and where the line stands in it: the only edit, or the only one that
-    /// also has a line next to it in its place. `lines` are without white space.
+    /// Returns the edit that has the line at a position, and where the line stands in it: the only edit, or the only
+    /// one that also has a line next to it in its place. `lines` are without white space.
     pub fn find(&self, lines: &[Vec<u8>], at: usize) -> Option<(E, usize)> {
         if is_trivial(&lines[at]) {
             return None;
@@ -53,8 +53,8 @@ impl<E: Copy + Eq> Texts<E> {
         only(places.iter()).or_else(|| self.find_run(lines, at))
     }
 
-    /// Returns the only edit that has the line at a position and a line next to it in its place, and where the line stands in
-    /// it.
+    /// Returns the only edit that has the line at a position and a line next to it in its place, and where the line
+    /// stands in it.
     pub fn find_run(&self, lines: &[Vec<u8>], at: usize) -> Option<(E, usize)> {
         if is_trivial(&lines[at]) {
             return None;

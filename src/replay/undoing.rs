@@ -1,12 +1,13 @@
-//! Commands that take back what was edited: `git checkout -- <file>`, `git restore <file>`, `git reset --hard`, `rm <file>`.
+//! Commands that take back what was edited: `git checkout -- <file>`, `git restore <file>`, `git reset --hard`, `rm
+//! <file>`.
 //!
-//! Where it is not known what a command takes back, it is taken to be more: an edit that may have been undone is no proof of
-//! who wrote a line.
+//! Where it is not known what a command takes back, it is taken to be more: an edit that may have been undone is no
+//! proof of who wrote a line.
 
 use super::paths::{is_within, plain};
 use crate::transcript::shell::commands_in;
 
-/// What a command takes back.
+/// The edits that a command takes back.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Undoing {
     /// All edits in the repository that has this directory, or one that is not known.
@@ -18,7 +19,7 @@ pub enum Undoing {
 }
 
 impl Undoing {
-    /// Returns what a command line takes back that was run in a directory, if that is known.
+    /// Returns the edits that a command line takes back. `directory` is where it was run, if that is known.
     pub fn of(line: &str, directory: Option<&str>) -> Vec<Undoing> {
         // Most command lines have nothing to do with it.
         if !["checkout", "restore", "reset", "switch", "rm"].iter().any(|word| line.contains(word)) {
@@ -67,7 +68,7 @@ impl Undoing {
     }
 }
 
-/// Returns what a `git` command takes back.
+/// Returns the edits that a `git` command takes back.
 fn of_git(args: &[String], directory: Option<&str>) -> Vec<Undoing> {
     let mut directory = directory.map(str::to_owned);
     let mut args = args.iter();

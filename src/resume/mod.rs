@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::agent::{self, Agent, Content, Recorded, Restoration};
+use crate::agent::{self, Agent, Recorded, Restoration, RestoredContent};
 use crate::capture::State;
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
@@ -12,9 +12,9 @@ use crate::outside;
 use crate::record::{Conversation, Reader, redaction};
 use crate::transcript::{SessionKey, complete_lines, without_last_line};
 
-/// What to do with one file of the agent.
+/// The decision about one file of the agent.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Step {
+pub enum FileStep {
     /// Write the file: it does not exist, or has a prefix of the recorded transcript.
     Write(PathBuf, Vec<u8>),
     /// Leave the file: it has the recorded transcript, or more.
@@ -25,7 +25,7 @@ pub enum Step {
 #[derive(Clone, Debug)]
 pub struct Restore {
     /// The files to write before the commands.
-    pub steps: Vec<Step>,
+    pub steps: Vec<FileStep>,
     /// The programs to run and their arguments; the last one is the agent.
     pub commands: Vec<Vec<String>>,
 }
@@ -134,7 +134,7 @@ impl Restore {
         );
         let cannot = || Error::new(Kind::Unsupported, format!("{} cannot be started with a prompt", to.title()));
         let words = to.opening(&prompt).ok_or_else(cannot)?;
-        Ok(Restore { steps: vec![Step::Write(path, document)], commands: vec![words] })
+        Ok(Restore { steps: vec![FileStep::Write(path, document)], commands: vec![words] })
     }
 
     /// Writes the files. [`Restore::plan`] has checked the files that exist.
@@ -144,7 +144,7 @@ impl Restore {
     /// [`Kind::Storage`] when a file cannot be written.
     pub fn carry_out(&self) -> Result<()> {
         for step in &self.steps {
-            if let Step::Write(path, bytes) = step {
+            if let FileStep::Write(path, bytes) = step {
                 crate::git::private::write(path, bytes)?;
             }
         }
@@ -158,20 +158,27 @@ pub fn handed_over(state: &State) -> PathBuf {
 }
 
 /// Decides whether to write or keep a file, by its present content.
-fn step(reader: &Reader<'_>, agent: &dyn Agent, path: PathBuf, content: Content, is_forced: bool) -> Result<Step> {
+fn step(
+    reader: &Reader<'_>,
+    agent: &dyn Agent,
+    path: PathBuf,
+    content: RestoredContent,
+    is_forced: bool,
+) -> Result<FileStep> {
     let present = match std::fs::read(&path) {
         Ok(present) => present,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let (Content::Transcript(bytes) | Content::Once(bytes) | Content::Index(bytes)) = content;
-            return Ok(Step::Write(path, bytes));
+            let (RestoredContent::Transcript(bytes) | RestoredContent::Once(bytes) | RestoredContent::Index(bytes)) =
+                content;
+            return Ok(FileStep::Write(path, bytes));
         }
         Err(error) => return Err(Error::io("read", &path, error)),
     };
     match content {
-        Content::Index(bytes) if bytes != present => Ok(Step::Write(path, bytes)),
-        Content::Once(bytes) if is_forced => Ok(Step::Write(path, bytes)),
-        Content::Index(_) | Content::Once(_) => Ok(Step::Keep(path)),
-        Content::Transcript(bytes) => transcript_step(reader, agent, path, &present, bytes, is_forced),
+        RestoredContent::Index(bytes) if bytes != present => Ok(FileStep::Write(path, bytes)),
+        RestoredContent::Once(bytes) if is_forced => Ok(FileStep::Write(path, bytes)),
+        RestoredContent::Index(_) | RestoredContent::Once(_) => Ok(FileStep::Keep(path)),
+        RestoredContent::Transcript(bytes) => transcript_step(reader, agent, path, &present, bytes, is_forced),
     }
 }
 
@@ -184,7 +191,7 @@ fn transcript_step(
     present: &[u8],
     bytes: Vec<u8>,
     is_forced: bool,
-) -> Result<Step> {
+) -> Result<FileStep> {
     let redactor = redaction::redactor(reader.repo())?;
     let another = || {
         Err(Error::other(format!("'{}' differs from the recorded transcript", path.display()))
@@ -195,13 +202,15 @@ fn transcript_step(
         let (theirs, ours) = (redactor.redact(&theirs).0, agent.lines(bytes.clone()));
         // The last line of a rendered transcript is about the whole document and changes with it.
         return match () {
-            () if present == bytes || theirs.starts_with(&ours[..without_last_line(&ours)]) => Ok(Step::Keep(path)),
-            () if is_forced || ours.starts_with(&theirs[..without_last_line(&theirs)]) => Ok(Step::Write(path, bytes)),
+            () if present == bytes || theirs.starts_with(&ours[..without_last_line(&ours)]) => Ok(FileStep::Keep(path)),
+            () if is_forced || ours.starts_with(&theirs[..without_last_line(&theirs)]) => {
+                Ok(FileStep::Write(path, bytes))
+            }
             () => another(),
         };
     }
     if present.starts_with(&bytes) || redactor.redact(&present[..complete_lines(present)]).0.starts_with(&bytes) {
-        return Ok(Step::Keep(path));
+        return Ok(FileStep::Keep(path));
     }
     let (lines, unfinished) = present.split_at(complete_lines(present));
     let (clean, dealt) = redactor.redact(lines);
@@ -209,7 +218,7 @@ fn transcript_step(
     let is_beginning =
         dealt == lines.len() && bytes.strip_prefix(&clean[..]).is_some_and(|rest| rest.starts_with(unfinished));
     if bytes.starts_with(present) || is_beginning || is_forced {
-        return Ok(Step::Write(path, bytes));
+        return Ok(FileStep::Write(path, bytes));
     }
     another()
 }

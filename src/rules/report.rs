@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::Place;
-use crate::compare::Lines;
+use crate::compare::LineDiff;
 
 /// Something that was changed, or would be.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -111,7 +111,7 @@ impl Report {
             let (before, after) = (words(&change.before), words(&change.after));
             let shown = place.shown(&change.path);
             let name = |bytes: &Option<Vec<u8>>| if bytes.is_some() { shown.as_str() } else { "/dev/null" };
-            text += &Lines::of(&before, &after, None).unified(name(&change.before), name(&change.after));
+            text += &LineDiff::of(&before, &after, None).unified(name(&change.before), name(&change.after));
         }
         text
     }

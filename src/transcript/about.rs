@@ -17,8 +17,8 @@ pub struct WantedPaths {
     pub files: HashSet<String>,
 }
 
-/// Says which of the messages belong to turns that are about one of the wanted paths: a tool call changes, reads or names it,
-/// or the prompt does. A turn is a prompt and what follows it up to the next one.
+/// Says which of the messages belong to turns that are about one of the wanted paths: a tool call changes, reads or
+/// names it, or the prompt does. A turn is a prompt and what follows it up to the next one.
 ///
 /// `top` is the directory that the session worked in, as far as that is known.
 pub fn about(messages: &[Message], wanted: &WantedPaths, top: Option<&str>) -> Vec<bool> {
@@ -51,7 +51,7 @@ fn call_names_one(call: &ToolCall, is_named: &impl Fn(&str) -> bool) -> bool {
         || call.command.as_deref().is_some_and(|command| words(command).any(is_named))
 }
 
-/// Returns what can be a path in a text.
+/// Returns the words of a text that can be paths.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let is_between = |c: char| c.is_whitespace() || "\"'`()[]{}<>,;:=|&@".contains(c);
     text.split(is_between).map(|word| word.trim_end_matches(['.', '!', '?'])).filter(|word| !word.is_empty())

@@ -1,4 +1,4 @@
-//! What tool calls changed of files, counted by path.
+//! The edits of tool calls, counted by path.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ToolCall, ToolResult};
 
-/// What tool calls changed of one file.
+/// The edits of one file by tool calls, counted.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 pub struct EditedPath {

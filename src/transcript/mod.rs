@@ -40,7 +40,7 @@ pub enum Role {
 pub struct Message {
     /// Who speaks.
     pub role: Role,
-    /// What is said, in order.
+    /// The parts, in order.
     pub parts: Vec<Part>,
     /// When, in seconds since the epoch.
     pub time: Option<i64>,
@@ -51,7 +51,7 @@ pub struct Message {
     /// The id that all records of one answer share; usage counts once for it. One that begins with `@` is unique in its
     /// session alone.
     pub answer_id: Option<String>,
-    /// What the answer cost so far.
+    /// The tokens that the answer has used so far.
     pub usage: Option<Tokens>,
     /// The provider's service tier, such as `fast`; `None` for the usual one.
     pub tier: Option<String>,
@@ -107,28 +107,28 @@ impl Message {
 pub enum Part {
     /// Words, in Markdown as a rule.
     Text(String),
-    /// What the model thought before it answered.
+    /// The model's thinking before an answer.
     Thinking(String),
     /// A tool that the agent called.
     ToolCall(ToolCall),
     /// The result of a tool call.
     ToolResult(ToolResult),
-    /// Something that is no text, such as an image.
+    /// A part that is not text, such as an image.
     Attachment(Attachment),
     /// An event of the session: compacted, interrupted.
     Notice(String),
 }
 
-/// Something that is no text.
+/// A part of a message that is not text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Attachment {
-    /// What it is: `image`, a media type, or the name of a file.
+    /// Its kind: `image`, a media type, or the name of a file.
     pub kind: String,
     /// The name of the file, else its media type, if that is known and not the kind.
     pub name: Option<String>,
     /// Its size in bytes, if the transcript has it.
     pub size_bytes: Option<u64>,
-    /// The picture that it is, if a page may show it.
+    /// The picture, if a page may show it.
     pub picture: Option<Picture>,
 }
 
@@ -164,11 +164,11 @@ pub struct ToolCall {
 pub struct Edit {
     /// The path as the agent gave it, usually absolute.
     pub path: String,
-    /// The text that goes, if the tool names it.
+    /// The replaced text, if the tool names it.
     pub old: Option<String>,
-    /// The text that comes, if the tool names it.
+    /// The new text, if the tool names it.
     pub new: Option<String>,
-    /// Where a patch says that the text stands: what it has behind `@@`, which is a line above it, or the numbers of lines.
+    /// The place that a patch names: the text behind `@@`, which is a line above the edit, or the numbers of lines.
     pub under: Option<String>,
 }
 

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 
 /// The largest picture that is kept, in bytes.
 const MAX_BYTES: usize = 2 << 20;
-/// How many characters of Base64 tell what a picture is: those of its first twelve bytes.
+/// How many characters of Base64 show the type of a picture: those of its first twelve bytes.
 const MARK_CHARS: usize = 16;
 
 /// A picture of a kind that browsers show and that runs nothing: PNG, JPEG, GIF or WebP, of two mebibytes at most.
@@ -16,8 +16,8 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Returns the picture that stands in a record as Base64, or as an address with Base64 in it; `None` if it is none, or
-    /// too large. Its first bytes say what it is, whatever the record says.
+    /// Returns the picture that stands in a record as Base64, or as an address with Base64 in it; `None` if there is
+    /// none, or if it is too large. Its first bytes decide its type, whatever the record says.
     pub fn of(content: &str) -> Option<Self> {
         let base64 = match content.strip_prefix("data:") {
             Some(address) => address.split_once(";base64,")?.1,
@@ -42,7 +42,7 @@ impl Picture {
     }
 }
 
-/// Returns what the first bytes of a file say that it is.
+/// Returns the media type that the first bytes of a file show.
 fn media_type(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),

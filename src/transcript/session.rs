@@ -35,14 +35,15 @@ impl SessionKey {
         format!("{}~{digest:032x}", &name[..160])
     }
 
-    /// Returns the session that [`SessionKey::file_name`] names so; `None` if the name was cut, or is none of ours.
+    /// Returns the session with this [`SessionKey::file_name`]; `None` if the name was cut, or is none of ours.
     pub fn of_file_name(name: &str) -> Option<Self> {
         let (agent, id) = name.split_once('~')?;
         let key = SessionKey { agent: decoded(agent)?, id: decoded(id)? };
         (key.file_name() == name).then_some(key)
     }
 
-    /// Returns the session that the name `<agent>/<id>` stands for, as this type is displayed; `None` if it is no such name.
+    /// Returns the session that the name `<agent>/<id>` stands for, as this type is displayed; `None` if it is no such
+    /// name.
     pub fn of_name(name: &str) -> Option<Self> {
         let (agent, id) = name.split_once('/')?;
         let key = SessionKey { agent: decoded(agent)?, id: decoded(id)? };
@@ -54,7 +55,7 @@ impl SessionKey {
         self.id.split_once('.').map(|(parent, _)| parent)
     }
 
-    /// Returns the key of that session.
+    /// Returns the key of the session that this one is a sub-agent of, if it is one.
     pub fn parent(&self) -> Option<SessionKey> {
         Some(SessionKey::new(&self.agent, self.parent_id()?))
     }

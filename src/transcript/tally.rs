@@ -1,11 +1,11 @@
-//! Counting what an increment holds, message by message, in constant memory per answer.
+//! Counting an increment, message by message, in constant memory per answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::edited::Edits;
 use super::{EditedPath, Message, ModelUsage, Part, Role, Tokens};
 
-/// What a stretch of a transcript holds, counted.
+/// The counts of a stretch of a transcript.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// How many prompts.
@@ -32,14 +32,15 @@ pub struct Tally {
     open_usage: BTreeMap<String, ModelUsage>,
     /// The sum of all other answers.
     closed_usage: Vec<ModelUsage>,
-    /// The answers before, which may go on; what they have used so far is already counted.
+    /// The last answers before the stretch, which may go on in it; the tokens that they had used by then are already
+    /// counted.
     counted: LastAnswers,
     last_answers: LastAnswers,
-    /// When the last message before was written.
+    /// When the last message before the stretch was written.
     time_before: Option<i64>,
 }
 
-/// What comes before a stretch of a transcript, as far as its counts depend on it.
+/// The end of the stretch before, as far as the counts of a stretch depend on it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Before {
     /// The last answers.
@@ -48,8 +49,8 @@ pub struct Before {
     pub time: Option<i64>,
 }
 
-/// Answers at the end of a stretch, the last one last: their ids, and the tokens that each has used so far. Such an answer may
-/// go on in the next stretch, as when a commit is made between two of its tool calls.
+/// Answers at the end of a stretch, the last one last: their ids, and the tokens that each has used so far. Such an
+/// answer may go on in the next stretch, as when a commit is made between two of its tool calls.
 pub type LastAnswers = Vec<(String, Tokens)>;
 
 /// A longer gap between two messages is a pause.
@@ -62,13 +63,13 @@ const OPEN_ANSWERS: usize = 1024;
 const LAST_ANSWERS: usize = 8;
 
 impl Tally {
-    /// Returns a tally of what follows: of the tokens of an answer that goes on, only those that are new count.
+    /// Returns a tally for the stretch that follows. Of an answer that goes on, only the new tokens count.
     pub fn after(before: Before) -> Self {
         let Before { answers, time } = before;
         Tally { counted: answers.clone(), last_answers: answers, time_before: time, ..Tally::default() }
     }
 
-    /// Returns what the next stretch has before it, for [`Tally::after`].
+    /// Returns the end of this stretch, for [`Tally::after`].
     pub fn end(&self) -> Before {
         Before { answers: self.last_answers.clone(), time: self.last_time.or(self.time_before) }
     }
@@ -142,7 +143,7 @@ impl Tally {
         }
     }
 
-    /// Returns what each open answer has used beyond what is already counted.
+    /// Returns the tokens of each open answer that are not counted yet.
     fn new_usage(&self) -> impl Iterator<Item = ModelUsage> {
         self.open_usage.iter().filter_map(|(id, usage)| {
             let Some(counted) = tokens_of(&self.counted, id) else { return Some(usage.clone()) };
@@ -151,7 +152,7 @@ impl Tally {
         })
     }
 
-    /// Returns what calls that did not fail changed, by the paths that the agent gave.
+    /// Returns the edits of the calls that did not fail, by the paths that the agent gave.
     pub fn edits(&self) -> Vec<EditedPath> {
         self.edits.list()
     }

@@ -7,7 +7,7 @@ use super::Message;
 /// A prompt, and what followed it up to the next one.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Turn {
-    /// 1 for the first prompt, and so on; 0 for what stands before the first prompt.
+    /// 1 for the first prompt, and so on; 0 for the messages before the first prompt.
     pub number: usize,
     /// The messages of the turn.
     pub messages: Range<usize>,

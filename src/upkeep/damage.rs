@@ -28,9 +28,9 @@ enum Left {
     Nothing,
 }
 
-/// Resets damaged refs to the newest commit in their reflog or history whose tree can be read, then merges what the kept tree
-/// of our last write and remotes have beyond that. If the history of that commit cannot be read, a new commit takes its tree.
-/// Returns what was done, one line each.
+/// Resets damaged refs to the newest commit in their reflog or history whose tree can be read, then merges what the
+/// kept tree of our last write and remotes have beyond that. If the history of that commit cannot be read, a new commit
+/// takes its tree. Returns the repairs, one line each.
 ///
 /// # Errors
 ///
@@ -77,7 +77,7 @@ pub(super) fn mend(repo: &Repository, notes_ref: &str, ref_names: &[&str], deadl
     Ok(done)
 }
 
-/// Returns what [`mend`] would do first, one line each. What remains to be repaired then shows only after that.
+/// Returns the first repairs that [`mend`] would make, one line each. Further damage shows only after them.
 pub(super) fn planned(repo: &Repository, ref_names: &[&str]) -> Vec<String> {
     let line = |name: &&str| match left_of(repo, name) {
         Left::Whole(id) => format!("would let '{name}' go back to {id}"),
@@ -89,7 +89,7 @@ pub(super) fn planned(repo: &Repository, ref_names: &[&str]) -> Vec<String> {
     ref_names.iter().map(line).collect()
 }
 
-/// Returns what is left of a damaged ref: the newest state in its reflog or history whose tree can be read.
+/// Returns the rest of a damaged ref: the newest state in its reflog or history whose tree can be read.
 fn left_of(repo: &Repository, name: &str) -> Left {
     let tips = repo.present_and_former_tips(name);
     let is_whole = |id: &ObjectId| repo.check_whole(*id).is_ok();

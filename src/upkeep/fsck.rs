@@ -191,7 +191,7 @@ const MAX_REREAD_BYTES: u64 = 1 << 30;
 struct Segment {
     /// The length and the state of SHA-256 after it; `None` if unknown.
     end: Option<(u64, Sha256)>,
-    /// The same before its own bytes.
+    /// The length and the state of SHA-256 before its own bytes.
     start: Option<(u64, Sha256)>,
     parent: Option<ObjectId>,
     /// The number of its session; `None` if it was not read.
@@ -290,8 +290,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the state of SHA-256 after the first `keep` bytes of the transcript at a segment; `None` if unknown. Where an
-    /// agent had rewritten its file, reads the segment again in which the kept prefix ends.
+    /// Returns the state of SHA-256 after the first `keep` bytes of the transcript at a segment; `None` if unknown.
+    /// Where an agent had rewritten its file, reads the segment again in which the kept prefix ends.
     fn kept(&mut self, segment_id: ObjectId, keep: u64) -> Option<Sha256> {
         if keep == 0 {
             return Some(Sha256::new());

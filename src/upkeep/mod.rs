@@ -1,6 +1,9 @@
 //! Checking and repairing our data, and verifying records.
+//!
+//! Read [`fsck::check`], then [`repair::repair`], which repairs what a check has found. [`verify::verify`] stands
+//! alone: it says who wrote and signed a record.
 
-pub(crate) mod damage;
+mod damage;
 pub mod fsck;
 mod lost;
 mod origin;

@@ -15,7 +15,7 @@ pub(super) type Line = (SessionKey, String);
 
 /// The notes commit that wrote a line.
 #[derive(Clone)]
-pub(super) struct Origin {
+pub(super) struct LineWriter {
     pub commit_id: ObjectId,
     pub signature: Signature,
 }
@@ -39,8 +39,8 @@ struct Visit<'h> {
     /// The commits that brought the line and were not looked at yet.
     rest: std::slice::Iter<'h, Brought>,
     /// The commit that is looked at, and the lines it made the line from that were not looked at yet.
-    present: Option<(Origin, std::slice::Iter<'h, Line>)>,
-    best: Option<Origin>,
+    present: Option<(LineWriter, std::slice::Iter<'h, Line>)>,
+    best: Option<LineWriter>,
 }
 
 impl<'h> Visit<'h> {
@@ -49,7 +49,7 @@ impl<'h> Visit<'h> {
     }
 
     /// Takes the origin of a line that this one was made from: the worst signature counts.
-    fn take_part(&mut self, part: Option<Origin>) {
+    fn take_part(&mut self, part: Option<LineWriter>) {
         if let (Some((worst, _)), Some(part)) = (&mut self.present, part)
             && part.signature.state < worst.signature.state
         {
@@ -77,7 +77,7 @@ impl Search {
         brought: &'h HashMap<Line, Vec<Brought>>,
         signatures: &HashMap<ObjectId, Signature>,
         line: &'h Line,
-    ) -> Option<Origin> {
+    ) -> Option<LineWriter> {
         let mut on_path = HashSet::from([line]);
         let mut path = vec![Visit::new(brought, line)];
         loop {
@@ -100,7 +100,7 @@ impl Search {
             if let Some(brought) = visit.rest.next() {
                 self.steps += 1;
                 let signature = signatures.get(&brought.commit_id).cloned().unwrap_or_else(Signature::none);
-                let origin = Origin { commit_id: brought.commit_id, signature };
+                let origin = LineWriter { commit_id: brought.commit_id, signature };
                 visit.present = Some((origin, brought.instead_of.iter()));
                 continue;
             }
@@ -117,7 +117,7 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::sign::State;
+    use crate::git::sign::SignatureState;
 
     fn id(number: usize) -> ObjectId {
         ObjectId::from_hex(format!("{number:040x}").as_bytes()).expect("an id")
@@ -134,17 +134,18 @@ mod tests {
         (0..times).map(one).collect()
     }
 
-    fn signed(state: State) -> Signature {
+    fn signed(state: SignatureState) -> Signature {
         Signature { state, ..Signature::none() }
     }
 
     #[test]
     fn a_line_that_was_written_again_fifty_thousand_times_has_its_writer() {
         let brought = rewritten(50_000);
-        let mut signatures: HashMap<_, _> = (0..50_000).map(|number| (id(number), signed(State::Good))).collect();
+        let mut signatures: HashMap<_, _> =
+            (0..50_000).map(|number| (id(number), signed(SignatureState::Good))).collect();
         let last = line(49_999);
         let found = Search::default().origin(&brought, &signatures, &last).expect("an origin");
-        assert_eq!((found.commit_id, found.signature.state), (id(49_999), State::Good));
+        assert_eq!((found.commit_id, found.signature.state), (id(49_999), SignatureState::Good));
         signatures.remove(&id(0));
         let found = Search::default().origin(&brought, &signatures, &last).expect("an origin");
         assert_eq!((found.commit_id, found.signature.state), (id(0), Signature::none().state), "the worst one counts");
@@ -153,7 +154,8 @@ mod tests {
     #[test]
     fn a_search_without_an_end_counts_as_unsigned_and_lines_made_from_each_other_end() {
         let brought = rewritten(MAX_STEPS + 10);
-        let signatures: HashMap<_, _> = (0..MAX_STEPS + 10).map(|number| (id(number), signed(State::Good))).collect();
+        let signatures: HashMap<_, _> =
+            (0..MAX_STEPS + 10).map(|number| (id(number), signed(SignatureState::Good))).collect();
         let last = line(MAX_STEPS + 9);
         let found = Search::default().origin(&brought, &signatures, &last).expect("an origin");
         assert_eq!(found.signature.state, Signature::none().state);
@@ -161,14 +163,14 @@ mod tests {
         circle.insert(line(0), vec![Brought { commit_id: id(0), instead_of: Rc::new(vec![line(1)]) }]);
         let start = line(1);
         let found = Search::default().origin(&circle, &signatures, &start).expect("an origin");
-        assert_eq!((found.commit_id, found.signature.state), (id(1), State::Good));
+        assert_eq!((found.commit_id, found.signature.state), (id(1), SignatureState::Good));
     }
 
     #[test]
     fn of_several_writers_the_best_signed_counts_and_of_equals_the_oldest() {
         let one = |number| Brought { commit_id: id(number), instead_of: Rc::default() };
         let brought = HashMap::from([(line(1), vec![one(3), one(2), one(1)])]);
-        let signatures = HashMap::from([(id(3), signed(State::Good)), (id(2), signed(State::Good))]);
+        let signatures = HashMap::from([(id(3), signed(SignatureState::Good)), (id(2), signed(SignatureState::Good))]);
         let asked = line(1);
         let found = Search::default().origin(&brought, &signatures, &asked).expect("an origin");
         assert_eq!(found.commit_id, id(2));

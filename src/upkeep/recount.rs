@@ -8,9 +8,8 @@ use crate::git::{ObjectId, Repository};
 use crate::notes;
 use crate::record::{Note, Reader, Record};
 
-/// Counts the words of records again that do not tell how long somebody was at work, or which files were changed, and returns
-/// how many it replaced.
-/// Records whose words are not all here stay as they are.
+/// Counts records again that lack the working time or the changed files, and returns how many it replaced. Records
+/// whose words are not all here stay as they are.
 ///
 /// # Errors
 ///

@@ -23,8 +23,8 @@ use crate::{agent, notes};
 /// How long one write may wait for other processes.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Repairs what it can and returns what it did, one line each; with `is_dry_run`, returns what it would do. Removes nothing but
-/// wrong paths of segments.
+/// Repairs what it can and returns what it did, one line each; with `is_dry_run`, returns what it would do. Removes
+/// nothing but wrong paths of segments.
 ///
 /// Fetches missing segments from every remote, then looks in the agents' own stores. An agent's transcript is used only if
 /// its digest is that of the record.
@@ -74,7 +74,7 @@ struct Repair<'r> {
     /// Marks of purged words, which must not come back.
     purged: Tombstones,
     is_dry_run: bool,
-    /// What was done, one line each; with `is_dry_run`, what would be done.
+    /// The repairs, one line each; with `is_dry_run`, those that would be made.
     done: Vec<String>,
 }
 

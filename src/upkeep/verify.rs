@@ -9,10 +9,10 @@ use std::rc::Rc;
 
 use bstr::{BStr, ByteSlice as _};
 
-use super::origin::{Brought, Line, Origin, Search};
+use super::origin::{Brought, Line, LineWriter, Search};
 use crate::archive::Archive;
 use crate::error::Result;
-use crate::git::sign::{Signature, State};
+use crate::git::sign::{Signature, SignatureState};
 use crate::git::{Commit, ObjectId, Order, Range, Repository, Tip};
 use crate::notes;
 use crate::record::{Note, Record, Unit};
@@ -185,8 +185,8 @@ struct History<'r> {
 }
 
 impl<'r> History<'r> {
-    /// Reads the history of the notes of the wanted commits: first back to where none of them had a note, which is enough if
-    /// the writers' signatures are good. The writers of other lines are looked for in the whole history.
+    /// Reads the history of the notes of the wanted commits: first back to where none of them had a note, which is
+    /// enough if the writers' signatures are good. The writers of other lines are looked for in the whole history.
     fn read(repo: &'r Repository, tip: &Tip, wanted: &BTreeSet<ObjectId>) -> Result<Self> {
         let (brought, bringers, signatures) = Default::default();
         let mut history = History { repo, brought, bringers, signatures };
@@ -234,7 +234,7 @@ impl<'r> History<'r> {
     /// Returns the sessions of lines without a good signature: the commit they were carried from may have one.
     fn unsettled(&self) -> HashSet<String> {
         let is_good = |brought: &Brought| {
-            self.signatures.get(&brought.commit_id).is_some_and(|signature| signature.state == State::Good)
+            self.signatures.get(&brought.commit_id).is_some_and(|signature| signature.state == SignatureState::Good)
         };
         let unsettled = self.brought.iter().filter(|(_, brought)| !brought.iter().any(is_good));
         unsettled.map(|((key, _), _)| key.to_string()).collect()
@@ -274,7 +274,7 @@ impl<'r> History<'r> {
     }
 
     /// Returns the commit that brought a session's lines to an object, if it is not the writer.
-    fn carrier(&self, annotated_id: ObjectId, key: &SessionKey, origin: &Origin) -> Option<ObjectId> {
+    fn carrier(&self, annotated_id: ObjectId, key: &SessionKey, origin: &LineWriter) -> Option<ObjectId> {
         let bringers = self.bringers.get(&(annotated_id, key.clone()))?;
         if bringers.contains(&origin.commit_id) { None } else { bringers.first().copied() }
     }

@@ -1,4 +1,4 @@
-//! What an address asks for: its path and the values of its form.
+//! The path of an address, and the values of its form.
 
 use crate::outside;
 
@@ -10,7 +10,7 @@ const MAX_VALUES: usize = 32;
 pub struct Values(Vec<(String, String)>);
 
 impl Values {
-    /// Reads what stands behind the `?` of an address. What is no UTF-8 is left out.
+    /// Reads the part of an address behind its `?`. Values that are no UTF-8 are left out.
     pub fn read(query: &str) -> Self {
         let pairs = query.split('&').filter(|pair| !pair.is_empty()).take(MAX_VALUES);
         let decoded = pairs.filter_map(|pair| {

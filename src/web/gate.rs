@@ -1,4 +1,5 @@
-//! Who is let in: a browser that came through the link that was printed, and asks for pages of this server by its own address.
+//! Who is let in: a browser that came through the link that was printed, and asks for pages of this server by its own
+//! address.
 //!
 //! Any page on the web can make a browser send requests to this machine, and a name of its own lead here. So a request must
 //! name this server, come from it or from nowhere, and have the cookie that only the link gives.
@@ -36,7 +37,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Makes one for a server at a port.
+    /// Returns the gate of a server at a port.
     ///
     /// # Errors
     ///

@@ -1,7 +1,8 @@
 //! `git shiftlog web`: a read-only server of pages for one person's browser, on this machine alone.
 //!
-//! Read `gate` for who is let in, then `site` for the pages: the same that `git shiftlog export` writes. A page is
-//! made in a thread of its own, and `sending` hands it to `wire`, the only file that knows of connections. Nothing here changes the repository or reads a file outside of it.
+//! Read `gate` for who is let in, then `site` for the pages: the same that `git shiftlog export` writes. A page is made
+//! in a thread of its own, and `sending` hands it to `wire`, the only file that knows of connections. Nothing here
+//! changes the repository or reads a file outside of it.
 
 mod asked;
 mod gate;
@@ -35,8 +36,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves until nobody has asked for anything for a while. `announce` gets the address to open, and another one each time
-    /// that one was used: each is good once.
+    /// Serves until nobody has asked for anything for a while. `announce` gets the address to open, and another one
+    /// each time that one was used: each is good once.
     ///
     /// # Errors
     ///

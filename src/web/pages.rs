@@ -1,4 +1,4 @@
-//! What each page reads, and through which room.
+//! The pages: each function reads the data of one page through the rooms, and has `pretty::html` write it.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
@@ -83,7 +83,7 @@ impl<'v> Visit<'v> {
         Ok(self.repo.branches(true, false)?.iter().map(|branch| self.clean(&branch.name)).collect())
     }
 
-    /// Lists commits; returns what was wrong, too.
+    /// Lists commits; also returns the problems.
     fn entries(&self, query: &Query) -> Result<(Vec<Entry>, Vec<String>)> {
         let (prices, unread) = self.prices();
         let (mut entries, mut names) = (Vec::new(), self.repo.names());
@@ -154,12 +154,12 @@ impl<'v> Visit<'v> {
         clean(&self.redactor, text)
     }
 
-    /// Returns problems as a page tells them: some name people, and what they name can be a secret.
+    /// Returns problems without secrets, as a page shows them: some have names of people, models or branches in them.
     fn told<'p>(&self, problems: impl IntoIterator<Item = &'p String>) -> Vec<String> {
         problems.into_iter().map(|problem| self.clean(problem)).collect()
     }
 
-    /// Writes the page of what is wanted.
+    /// Writes the page of the wanted conversations; `nothing` is the message if there are none.
     fn write(&self, out: &mut dyn Write, wanted: Wanted, nothing: &str) -> Result<()> {
         let plan = Selection::of(&self.reader, vec![wanted], None, false, &self.redactor)?;
         if plan.is_empty() {
@@ -171,7 +171,7 @@ impl<'v> Visit<'v> {
     }
 }
 
-/// The newest commits with a conversation.
+/// Returns the page of the newest commits with a conversation.
 pub fn overview(visit: &Visit<'_>, name: &str) -> Result<Vec<u8>> {
     let query = Query { max_count: Some(NEWEST + 1), ..visit.query()? };
     let (mut entries, problems) = visit.entries(&query)?;
@@ -183,7 +183,7 @@ pub fn overview(visit: &Visit<'_>, name: &str) -> Result<Vec<u8>> {
     Ok(overview_page(&visit.clean(name), &list, &visit.shape).into_bytes())
 }
 
-/// The commits that a form chooses.
+/// Returns the page of the commits that a form chooses.
 pub fn commits(visit: &Visit<'_>, values: &Values) -> Result<Vec<u8>> {
     let own = |name: &str| values.get(name).to_owned();
     let filters = Filters {
@@ -262,14 +262,14 @@ fn chosen(visit: &Visit<'_>, filters: &Filters) -> Result<Query> {
     })
 }
 
-/// A commit with its conversations, or with that of one session.
+/// Writes the page of a commit with its conversations, or with that of one session.
 pub fn commit(visit: &Visit<'_>, revision: &str, of: Option<(&str, &str)>, out: &mut dyn Write) -> Result<()> {
     let commit_id = visit.commit_id(revision)?;
     let session = of.map(|(agent, id)| visit.key(agent, id)).transpose()?;
     visit.write(out, Wanted { commit_id, session, is_whole: false }, "no conversation recorded for this commit")
 }
 
-/// A whole session, up to its last commit.
+/// Writes the page of a whole session, up to its last commit.
 pub fn session(visit: &Visit<'_>, agent: &str, id: &str, out: &mut dyn Write) -> Result<()> {
     let nothing = "no commit has this session";
     let key = visit.key(agent, id)?;
@@ -278,7 +278,8 @@ pub fn session(visit: &Visit<'_>, agent: &str, id: &str, out: &mut dyn Write) ->
     visit.write(out, Wanted { commit_id, session: Some(key), is_whole: true }, nothing)
 }
 
-/// The transcript of a session up to its last commit, as `git shiftlog show --raw --full` prints it, without secrets.
+/// Returns the transcript of a session up to its last commit, as `git shiftlog show --raw --full` prints it, without
+/// secrets.
 pub fn raw(visit: &Visit<'_>, agent: &str, id: &str) -> Result<Vec<u8>> {
     let nothing = || Error::new(Kind::Missing, "the words of this session are not here");
     let key = visit.key(agent, id)?;
@@ -297,7 +298,7 @@ pub fn raw(visit: &Visit<'_>, agent: &str, id: &str) -> Result<Vec<u8>> {
     if bytes.is_empty() { Err(nothing()) } else { Ok(bytes) }
 }
 
-/// What is read here, and what of it is not here.
+/// Returns the page about the repository: the refs that are read, and the sessions whose words are missing.
 pub fn about(visit: &Visit<'_>) -> Result<Vec<u8>> {
     let (repo, reader) = (visit.repo, &visit.reader);
     let setting = |name: &str, default: &str| repo.config_string(name).unwrap_or_else(|| default.to_owned());
@@ -331,7 +332,7 @@ pub fn about(visit: &Visit<'_>) -> Result<Vec<u8>> {
     Ok(html::about_page(&about, &visit.shape).into_bytes())
 }
 
-/// A file of a commit, with the turn behind each line.
+/// Returns the page of a file of a commit, with the turn behind each line.
 pub fn file(visit: &Visit<'_>, revision: &str, path: &str) -> Result<Vec<u8>> {
     let commit_id = visit.commit_id(revision)?;
     let repo = visit.repo;
@@ -368,12 +369,12 @@ pub fn file(visit: &Visit<'_>, revision: &str, path: &str) -> Result<Vec<u8>> {
     Ok(page.into_bytes())
 }
 
-/// The turns that have some words.
+/// Returns the page of a search: the turns that have some words.
 pub fn search(visit: &Visit<'_>, query: &str) -> Result<Vec<u8>> {
     let mut problems = Vec::new();
     let (mut plan, mut hits) = (find::Increments::default(), Vec::new());
     if !query.is_empty() {
-        match Terms::new(&words(query), &[], Case::Smart, 1.0) {
+        match Terms::new(&find::words_of(query), &[], Case::Smart, 1.0) {
             Ok(terms) => {
                 plan = find::Increments::new(&visit.reader, &visit.query()?, false)?;
                 let limits = Limits { deadline: Some(Instant::now() + SEARCH_TIME), ..Limits::default() };
@@ -405,17 +406,7 @@ pub fn search(visit: &Visit<'_>, query: &str) -> Result<Vec<u8>> {
     Ok(search_page(&searched, &visit.shape).into_bytes())
 }
 
-/// Returns the words of a query; what stands in quotes is a phrase.
-fn words(query: &str) -> Vec<String> {
-    let pieces = query.split('"').enumerate();
-    let words = pieces.flat_map(|(number, piece)| match number % 2 {
-        0 => piece.split_whitespace().map(str::to_owned).collect(),
-        _ => vec![piece.to_owned()],
-    });
-    words.filter(|word| !word.trim().is_empty()).collect()
-}
-
-/// The local branches with the number of their conversations.
+/// Returns the page of the local branches with the number of their conversations.
 pub fn branches(visit: &Visit<'_>) -> Result<Vec<u8>> {
     let summaries = visit.reader.branches(visit.repo.branches(true, false)?, None)?;
     let mut names = visit.repo.names();
@@ -428,7 +419,7 @@ pub fn branches(visit: &Visit<'_>) -> Result<Vec<u8>> {
     Ok(branches_page(&branches, &visit.told(visit.reader.problems()), &visit.shape).into_bytes())
 }
 
-/// What recorded work has used.
+/// Returns the page of the tokens and costs of recorded work.
 pub fn stats(visit: &Visit<'_>, values: &Values) -> Result<Vec<u8>> {
     let by = Some(values.get("by")).filter(|by| !by.is_empty()).unwrap_or("agent,model");
     let keys = by.split(',').map(|name| name.trim().parse::<Key>());

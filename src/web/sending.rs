@@ -1,4 +1,4 @@
-//! Pages on their way to a browser: what is written by one thread is sent by another.
+//! Pages on their way to a browser: one thread writes them, another sends them.
 
 use std::io::{self, Write};
 use std::pin::Pin;
@@ -24,7 +24,7 @@ pub enum Form {
 
 /// A response.
 pub struct Answer {
-    /// Whether it is what was asked for.
+    /// The HTTP status.
     pub status: StatusCode,
     /// The use of its bytes.
     pub form: Form,
@@ -32,7 +32,7 @@ pub struct Answer {
     pub content: Content,
 }
 
-/// The bytes of an answer: all of them, or those that come.
+/// The bytes of an answer: all at once, or piece by piece.
 pub enum Content {
     /// All of them; `None` once they are sent.
     Whole(Option<Bytes>),
@@ -49,7 +49,7 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Returns a place to write to, and what gets the answer.
+    /// Returns a place to write to, and the receiver of the answer.
     pub fn new() -> (Self, oneshot::Receiver<Answer>) {
         let (answer, answered) = oneshot::channel();
         (Outgoing { answer: Some(answer), piece: Vec::new(), pieces: None }, answered)

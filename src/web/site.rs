@@ -30,7 +30,7 @@ impl Site {
         Site { server, name }
     }
 
-    /// Writes the page at an address, or what is wrong with that.
+    /// Writes the page at an address, or a page with the error.
     pub fn answer(&self, path: &str, query: &str, out: &mut Outgoing) {
         let written = match components(path) {
             Some(parts) => self.page(&parts, &Values::read(query), out),
@@ -50,13 +50,13 @@ impl Site {
         }
     }
 
-    /// Returns what an error says as a page may tell it.
+    /// Returns the text of an error as a page may show it.
     fn without_secrets(&self, text: &str) -> String {
         let redactor = Repository::open(&self.server.directory).and_then(|repo| redaction::redactor(&repo));
         redactor.map_or_else(|_| text.to_owned(), |redactor| clean(&redactor, text))
     }
 
-    /// Returns a page that says something.
+    /// Returns a page with one sentence.
     pub fn notice(&self, status: StatusCode, title: &str, sentence: &str) -> Answer {
         Answer { status, ..Answer::page(notice_page(title, &[sentence], &shape(None)).into_bytes()) }
     }

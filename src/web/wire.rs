@@ -180,7 +180,7 @@ impl Desk {
     }
 }
 
-/// Returns a page as it is sent, with what keeps browsers from doing more with it than to show it.
+/// Returns the response for an answer, with headers that let a browser show it and no more.
 fn respond(answer: Answer) -> Response<Content> {
     let form = answer.form;
     let mut response = Response::new(answer.content);

@@ -133,7 +133,7 @@ const WAYS: &[(&str, &str, &[&str])] = &[
         "nothing of others",
         &[
             "cli/output.rs",        // The pager, as Git would run it.
-            "agent/ask/process.rs", // A test.
+            "agent/ask/process.rs", // The guard of an agent: a script of ours, which gets the directory as an argument.
         ],
     ),
     ("'\\\\''", "outside::shell", &["outside.rs"]),
@@ -147,7 +147,7 @@ const WAYS: &[(&str, &str, &[&str])] = &[
         "pretty::html::words::markdown; maud escapes all else",
         &[
             "pretty/html/words.rs", // What the parser made of Markdown without HTML.
-            "pretty/html/page.rs",  // Our own style.
+            "pretty/html/head.rs",  // Our own style.
         ],
     ),
 ];

@@ -1,7 +1,7 @@
 //! Asking an agent one question without a terminal: starting it so that it only answers, and reading the answer.
 //!
-//! Read [`Ask::answer`]. Each agent's file has its own [`Ask`], whose arguments turn off hooks, tools and stored sessions as
-//! far as the agent has options for that. It also runs in an empty directory, without Git's variables.
+//! Read [`Ask::answer`]. Each agent's file has its own [`Ask`], whose arguments turn off hooks, tools and stored
+//! sessions as far as the agent has options for that. It also runs in an empty directory, without Git's variables.
 
 mod process;
 
@@ -132,11 +132,7 @@ impl Ask {
 /// Returns an agent's error message without secrets, such as the key that was refused: the message also gets into a log.
 fn without_secrets(reason: &str) -> String {
     match Redactor::new(&Settings::default()) {
-        Ok(redactor) => {
-            let line = format!("{reason}\n");
-            let (clean, _) = redactor.redact(line.as_bytes());
-            String::from_utf8_lossy(&clean).trim_end().to_owned()
-        }
+        Ok(redactor) => redactor.without_secrets(reason).trim_end().to_owned(),
         Err(_) => "it failed".to_owned(),
     }
 }

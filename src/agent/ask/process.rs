@@ -19,7 +19,7 @@ const MAX_STDERR_BYTES: u64 = 64 << 20;
 pub struct Ended {
     pub status: ExitStatus,
     pub stdout: String,
-    /// The end of it.
+    /// The last part of it.
     pub stderr: String,
 }
 
@@ -43,7 +43,7 @@ pub fn run(
     Ok(Ended { status, stdout: text(&mut stdout, 0), stderr })
 }
 
-/// Returns what runs an agent in a process group: that of its guard, or 0 for one of its own.
+/// Returns the command that runs an agent in the process group of its guard, or for 0 in one of its own.
 fn command(program: &Path, words: &[String], directory: &Path, group: i32) -> Command {
     let mut command = Command::new(program);
     command.args(words).current_dir(directory).env("PWD", directory).env_remove("OLDPWD");
@@ -60,14 +60,15 @@ fn command(program: &Path, words: &[String], directory: &Path, group: i32) -> Co
     command
 }
 
-/// Returns what stands in a file from `start` on, at most as much as an answer may have.
+/// Returns the text of a file from `start` on, at most as long as an answer may be.
 fn text(file: &mut File, start: u64) -> String {
     let mut bytes = Vec::new();
     let _ = file.seek(SeekFrom::Start(start)).and_then(|_| file.take(MAX_ANSWER_BYTES).read_to_end(&mut bytes));
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Waits until a child ends; ends it when the time is over, or it says too much. What it leaves behind is ended too.
+/// Waits until a child ends; ends it when the time is over, or when its output is too long. Its whole process group is
+/// ended too.
 fn wait(mut child: Child, guard: Guard, limit: Duration, stdout: &File, stderr: &File) -> Result<ExitStatus, String> {
     let group = if guard.group() == 0 { child::group(&child) } else { guard.group() };
     let deadline = Instant::now() + limit;

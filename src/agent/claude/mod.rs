@@ -12,8 +12,8 @@ use super::hooks::{Handler, HookFile, HookForm, Layout};
 use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::place::{self, home};
 use super::{
-    Agent, Ask, Content, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording,
-    ask, permission, tool,
+    Agent, Ask, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration, RestoredContent,
+    Wording, ask, permission, tool,
 };
 use crate::error::Result;
 use crate::git::private;
@@ -181,7 +181,7 @@ impl Agent for Claude {
         let Some(root) = self.root() else { return Ok(None) };
         let folder = root.join("projects").join(project_name(directory));
         // It refuses a session whose records say that they are from elsewhere.
-        let moved = |text: &[u8]| Content::Transcript(records::moved(text, directory));
+        let moved = |text: &[u8]| RestoredContent::Transcript(records::moved(text, directory));
         let mut files = vec![(folder.join(format!("{session_id}.jsonl")), moved(transcript))];
         for (id, text) in sub_agents {
             files.push((folder.join(session_id).join(format!("subagents/agent-{id}.jsonl")), moved(text)));

@@ -48,7 +48,8 @@ pub fn is_web_export(transcript: &[u8]) -> bool {
 /// A text that every line with a prompt has.
 pub const PROMPT_MARK: &str = "\"user\"";
 
-/// Says, cheaply, whether a line with [`PROMPT_MARK`] may be a prompt. Most lines that the user's side writes are results of tools.
+/// Says, cheaply, whether a line with [`PROMPT_MARK`] may be a prompt. Most lines that the user's side writes are
+/// results of tools.
 pub fn may_be_prompt(line: &[u8]) -> bool {
     let has = |word: &str| line.contains_str(word);
     !has("\"tool_result\"") || has("\"text\"") || has("\"image\"") || has("\"document\"")
@@ -156,8 +157,8 @@ fn read_user(record: &Value<'_>, inner: &Value<'_>, message: &mut Message) {
     }
 }
 
-/// Reads a text of the user's side. `is_meta`: Claude Code has written it for the model, as it does with what a command stands
-/// for. `is_own`: a command in it was typed by the user.
+/// Reads a text of the user's side. `is_meta`: Claude Code has written it for the model, as it does with what a command
+/// stands for. `is_own`: a command in it was typed by the user.
 fn said(text: &str, is_meta: bool, is_own: bool) -> Vec<Part> {
     let text = prompt::without(text, NOISE);
     if text.is_empty() || (is_meta && text.starts_with(OLDER_CAVEAT)) {
@@ -242,7 +243,7 @@ fn pictures(content: &Value<'_>) -> Vec<Attachment> {
     images.map(|block| json::attachment("image", block)).collect()
 }
 
-/// Returns what a block without text is, as far as it says: `image/png`, else `image`.
+/// Returns the kind of a block without text, as far as it has one: `image/png`, else `image`.
 fn attached(block: &Value<'_>) -> String {
     let attachment = json::attachment(json::text(block, "type").unwrap_or("content"), block);
     attachment.name.unwrap_or(attachment.kind)

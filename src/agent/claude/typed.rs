@@ -3,8 +3,9 @@
 
 use crate::transcript::Part;
 
-/// The commands of Claude Code that ask the model nothing, from <https://code.claude.com/docs/en/commands>. Without arguments
-/// they are no prompts. Commands such as `/init` and `/review` are not among them: they are prompts that come with it.
+/// The commands of Claude Code that ask the model nothing, from <https://code.claude.com/docs/en/commands>. Without
+/// arguments they are no prompts. Commands such as `/init` and `/review` are not among them: they are prompts that come
+/// with it.
 const BUILT_IN: &[&str] = &[
     "/add-dir",
     "/agents",
@@ -68,8 +69,9 @@ const TAGS: &[(&str, bool)] = &[
 /// The text that Claude Code writes as the output of a command that prints nothing.
 const NO_OUTPUT: &str = "(no content)";
 
-/// Reads a text that begins with such a passage; `None` for other texts. A command that asks the model is a text, if it may be
-/// a prompt; everything else is a notice. The lines that come later do not count, since they may not be there yet.
+/// Reads a text that begins with one of the [`TAGS`]; `None` for other texts. A command that asks the model is a text,
+/// if it may be a prompt; everything else is a notice. The lines that come later do not count, since they may not be
+/// there yet.
 pub fn parts(text: &str, may_be_prompt: bool) -> Option<Vec<Part>> {
     let text = text.trim_start();
     let (mut name, mut title, mut args, mut notices, mut rest) = ("", "", "", Vec::new(), text);

@@ -17,7 +17,7 @@ use super::hooks::{Commands, HookFile, HookForm};
 use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, field, string, text};
 use super::place;
-use super::{Agent, Content, Event, FoundTranscript, Parser, Recorded, Restoration, document, payload, tool};
+use super::{Agent, Event, FoundTranscript, Parser, Recorded, Restoration, RestoredContent, document, payload, tool};
 use crate::error::{Error, Kind, Result};
 use crate::outside;
 
@@ -118,8 +118,8 @@ impl Agent for Cline {
             "started_at": begun, "interactive": true, "enable_tools": true, "enable_spawn": true,
             "enable_teams": true, "cwd": directory, "workspace_root": directory, "messages_path": path });
         let files = vec![
-            (path.clone(), Content::Transcript(self.native(session.transcript).into_owned())),
-            (sessions.join(id).join(format!("{id}.json")), Content::Once(companion.to_string().into_bytes())),
+            (path.clone(), RestoredContent::Transcript(self.native(session.transcript).into_owned())),
+            (sessions.join(id).join(format!("{id}.json")), RestoredContent::Once(companion.to_string().into_bytes())),
         ];
         let words = ["cline", "--id", id].map(str::to_owned).to_vec();
         Ok(Some(Restoration { files, commands: vec![words] }))

@@ -1,5 +1,5 @@
-//! The messages of a task: those that went to the model, with tool calls as records of their own or marked up in the answer's
-//! words.
+//! The messages of a task: those that went to the model, with tool calls as records of their own or marked up in the
+//! answer's words.
 
 use serde_json_borrow::Value;
 
@@ -9,7 +9,7 @@ use crate::transcript::{Message, Part, Role, ToolResult};
 
 /// The member of a document that holds the messages; in the documents of older releases they are all there is.
 pub const MESSAGES: &str = "messages";
-/// The document is the list itself.
+/// The name of that list if the document is the list itself.
 pub const ITSELF: &str = "";
 /// The tags that Cline puts around the words of a person.
 const TYPED: &[&str] = &["task", "feedback", "user_message", "answer"];
@@ -151,13 +151,13 @@ fn blocks<'v>(record: &'v Value<'v>) -> Vec<Block<'v>> {
     list(record, "content").iter().map(block).collect()
 }
 
-/// Returns what a person typed: `<user_input mode="act">words</user_input>`.
+/// Returns the typed words: `<user_input mode="act">words</user_input>`.
 fn user_input(words: &str) -> Option<&str> {
     let (_, rest) = words.strip_prefix("<user_input")?.split_once('>')?;
     Some(rest.split_once("</user_input>").map_or(rest, |(inside, _)| inside).trim())
 }
 
-/// Returns what a tool answered, and whether it failed: words, or JSON with the `result` of each command.
+/// Returns a tool's answer, and whether the tool failed: words, or JSON with the `result` of each command.
 fn result(block: &Value<'_>) -> (String, bool) {
     let mut is_error = flag(block, "is_error");
     let mut read = |part: &Value<'_>| {

@@ -90,7 +90,7 @@ pub fn output(output: &Value<'_>) -> (String, bool) {
     (said.to_owned(), is_error)
 }
 
-/// Returns what a tool printed, without the lines that Codex puts before it, and whether those say that it failed.
+/// Returns a tool's output without the lines that Codex puts before it, and whether these say that the tool failed.
 fn without_preamble(text: &str) -> (&str, bool) {
     const BEGINNINGS: &[&str] = &["Chunk ID: ", "Exit code: ", "Wall time: "];
     let (mut said, mut is_error) = (text, false);

@@ -18,8 +18,8 @@ use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, field, string, text};
 use super::place;
 use super::{
-    Agent, Ask, Content, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording,
-    ask, payload, tool,
+    Agent, Ask, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration, RestoredContent,
+    Wording, ask, payload, tool,
 };
 use crate::error::{Error, Result};
 use crate::git::private;
@@ -193,7 +193,7 @@ impl Agent for Codex {
         for (id, text) in [main].into_iter().chain(session.sub_agents.iter().map(|(id, text)| (id.as_str(), &text[..])))
         {
             let Some(path) = place(id, text) else { return Ok(None) };
-            files.push((path, Content::Transcript(text.to_vec())));
+            files.push((path, RestoredContent::Transcript(text.to_vec())));
         }
         let words = ["codex", "resume", session.session_id].map(str::to_owned).to_vec();
         Ok(Some(Restoration { files, commands: vec![words] }))
@@ -291,7 +291,7 @@ fn file_name(session_id: &str, transcript: &[u8]) -> Option<String> {
     Some(format!("{}-{session_id}.jsonl", local.strftime("%Y/%m/%d/rollout-%Y-%m-%dT%H-%M-%S")))
 }
 
-/// Returns what a rollout's first record says of it, with or without an envelope.
+/// Returns the metadata in a rollout's first record, with or without an envelope.
 fn meta<'v>(record: &'v Value<'v>) -> Option<&'v Value<'v>> {
     match text(record, "type") {
         Some("session_meta") => field(record, "payload"),

@@ -225,7 +225,7 @@ fn say(message: &mut Message, role: Role, words: Option<String>) {
     message.parts.extend(words.filter(|words| !words.trim().is_empty()).map(Part::Text));
 }
 
-/// Returns what a person typed of a prompt.
+/// Returns the typed part of a prompt.
 fn typed(prompt: &str) -> Option<String> {
     let words = prompt.split_once(REQUEST).map_or(prompt, |(_, request)| request).trim();
     let is_noise = NOISE.iter().any(|tag| words.starts_with(tag));

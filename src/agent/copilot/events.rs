@@ -52,7 +52,7 @@ fn is_begin(event: &Value<'_>) -> bool {
     matches!(text(event, "type"), Some("session.start" | "session.resume"))
 }
 
-/// Returns what the beginning of a session says about where it runs.
+/// Returns the member of a session's first event that tells where the session runs.
 pub fn context<'v>(event: &'v Value<'v>) -> Option<&'v Value<'v>> {
     at(event, &["data", "context"]).filter(|_| is_begin(event))
 }
@@ -199,7 +199,7 @@ fn prompt(data: &Value<'_>) -> Vec<Part> {
     words.map(Part::Text).into_iter().chain(given.map(|kind| Part::Attachment(kind.into()))).collect()
 }
 
-/// Returns what a tool answered, and whether it failed.
+/// Returns a tool's answer, and whether the tool failed.
 fn answer(data: &Value<'_>) -> (String, bool) {
     const TEXT: &[&str] = &["content", "text_result_for_llm", "textResultForLlm", "detailedContent", "message"];
     let words = |value: &Value<'_>| match value {

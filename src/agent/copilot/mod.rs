@@ -16,8 +16,8 @@ use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, string, text};
 use super::place;
 use super::{
-    Agent, Ask, Content, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration, Wording,
-    ask, payload, permission,
+    Agent, Ask, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration, RestoredContent,
+    Wording, ask, payload, permission,
 };
 use crate::error::Result;
 use crate::outside;
@@ -129,8 +129,11 @@ impl Agent for Copilot {
         let Some(root) = root().filter(|_| outside::is_plain_id(id)) else { return Ok(None) };
         let folder = root.join("session-state").join(id);
         let files = vec![
-            (folder.join("events.jsonl"), Content::Transcript(session.transcript.to_vec())),
-            (folder.join("workspace.yaml"), Content::Once(workspace(id, session.transcript, directory).into_bytes())),
+            (folder.join("events.jsonl"), RestoredContent::Transcript(session.transcript.to_vec())),
+            (
+                folder.join("workspace.yaml"),
+                RestoredContent::Once(workspace(id, session.transcript, directory).into_bytes()),
+            ),
         ];
         let words = vec!["copilot".to_owned(), format!("--resume={id}")];
         Ok(Some(Restoration { files, commands: vec![words] }))

@@ -46,7 +46,7 @@ fn say(message: &mut Message, words: &str) {
     message.parts.extend(words.filter(|words| !words.is_empty()).map(Part::Text));
 }
 
-/// Returns what a person typed of a prompt.
+/// Returns the typed part of a prompt.
 fn typed(prompt: &str) -> Option<String> {
     let queries = prompt.split("<user_query>").skip(1);
     let queries: Vec<&str> =

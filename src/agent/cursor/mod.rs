@@ -23,8 +23,8 @@ use super::hooks::{Handler, HookFile, HookForm, Layout};
 use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::place;
 use super::{
-    Agent, Ask, Content, Event, FoundTranscript, Parser, Payload, Recognition, Recorded, Restoration, ask, payload,
-    settings, sqlite, tool,
+    Agent, Ask, Event, FoundTranscript, Parser, Payload, Recognition, Recorded, Restoration, RestoredContent, ask,
+    payload, settings, sqlite, tool,
 };
 use crate::error::{Error, Kind, Result};
 use crate::hex::hex;
@@ -80,8 +80,8 @@ const ASK: Ask = Ask {
     ..ask::PLAIN
 };
 
-/// The instruction files that it reads; `CLAUDE.md` only in its command line. Rules that are for some paths count whether or
-/// not they were needed. Those of its settings are in no file.
+/// The instruction files that it reads; `CLAUDE.md` only in its command line. Rules that are for some paths count
+/// whether or not they were needed. Those of its settings are in no file.
 const INSTRUCTIONS: &[FilePatterns] = &[
     FilePatterns::edited(&[".cursor/rules/**/*.mdc", "AGENTS.md"]),
     FilePatterns::top(&["CLAUDE.md", ".cursorrules"]),
@@ -202,7 +202,7 @@ impl Agent for Cursor {
             return Err(Error::new(Kind::Busy, format!("'{}' is in use", store.display()))
                 .hint(format!("the chat is still there: {}", words.join(" "))));
         }
-        Ok(Some(Restoration { files: vec![(store, Content::Transcript(bytes))], commands: vec![words] }))
+        Ok(Some(Restoration { files: vec![(store, RestoredContent::Transcript(bytes))], commands: vec![words] }))
     }
 
     fn ask(&self) -> Option<&'static Ask> {

@@ -155,7 +155,7 @@ fn cut_plain(data: &[u8], stretch: Range<usize>, seams: &[usize], pieces: &mut P
     flush(&mut binary, pieces);
 }
 
-/// Does the same for text in which blobs are named in hex.
+/// Returns a text in pieces, as [`cut`] returns bytes; the blobs are named in hex there.
 pub fn cut_text(text: &str, names: &Names) -> Value {
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -178,7 +178,7 @@ pub fn cut_text(text: &str, names: &Names) -> Value {
 #[derive(Clone, Copy)]
 pub enum Form {
     Bytes,
-    /// The same, where the first lines may be named as one.
+    /// Digests as bytes, in a root, where the first lines may be named as one.
     Root,
     Hex,
 }

@@ -1,9 +1,9 @@
 //! The database of a chat: blobs named by their SHA-256, and a root that says in which order they belong.
 //!
-//! As lines, each message is one line with the content of its blob, in the order of the root. The last line has the blobs
-//! that name others, with line numbers instead of names, and the table `meta`. So the lines have no digests, which redaction
-//! would make wrong, and the names are computed when the database is restored. Blobs that cannot be reached from the root,
-//! such as earlier roots, are left out.
+//! As lines, each message is one line with the content of its blob, in the order of the root. The last line has the
+//! blobs that name others, with line numbers instead of names, and the table `meta`. So the lines have no digests,
+//! which redaction would make wrong, and the names are computed when the database is restored. Blobs that cannot be
+//! reached from the root, such as earlier roots, are left out.
 
 use std::time::Instant;
 
@@ -217,7 +217,8 @@ impl<'d> Walk<'d> {
         Ok(())
     }
 
-    /// Visits the blobs that a blob names, and then the blob itself. A root is no message, even if there are no messages yet.
+    /// Visits the blobs that a blob names, and then the blob itself. A root is no message, even if there are no
+    /// messages yet.
     fn visit_node(&mut self, id: Id, data: Vec<u8>, children: &[Id], depth: usize) -> Result<()> {
         self.seen.insert(id);
         for child in children {

@@ -95,7 +95,7 @@ pub fn first_line_of(list: &str, indent: usize, end: &str) -> String {
     format!("{}\n", json!({ "shiftlog": "document", "list": list, "indent": indent, "end": end }))
 }
 
-/// Returns the length of such lines without the last one, if that is the document with an empty list.
+/// Returns the length of the lines of a document without the last line, if that is the document with an empty list.
 pub fn lines_that_stay(lines: &[u8], list: &str) -> usize {
     let before = without_last_line(lines);
     let last = serde_json::from_slice(lines[before..].trim_ascii()).ok();
@@ -103,19 +103,19 @@ pub fn lines_that_stay(lines: &[u8], list: &str) -> usize {
     if is_around { before } else { lines.len() }
 }
 
-/// Says whether a text is such lines.
+/// Says whether a text is the lines of a document.
 pub fn is_lines(text: &[u8]) -> bool {
     let end = text.find_byte(b'\n').unwrap_or(text.len());
     header(&text[..end]).is_some()
 }
 
-/// Says whether a text is such lines with a line for each element of the list.
+/// Says whether a text is the lines of a document with a line for each element of the list.
 pub fn has_line_for_each(text: &[u8]) -> bool {
     let end = text.find_byte(b'\n').unwrap_or(text.len());
     header(&text[..end]).is_some_and(|head| head.get("list").is_some())
 }
 
-/// Returns the document that lines were made of; a text that is none of ours is returned as it is.
+/// Returns the document of which the lines were made; any other text is returned as it is.
 pub fn from_lines(lines: &[u8]) -> Vec<u8> {
     let mut document = Vec::with_capacity(lines.len());
     let append = &mut |bytes: &[u8]| {
@@ -125,8 +125,8 @@ pub fn from_lines(lines: &[u8]) -> Vec<u8> {
     if put_together(lines, append).is_some() { document } else { lines.to_vec() }
 }
 
-/// Hands on the document that lines were made of, piece by piece. Returns `None` if they are no such lines, or a piece was
-/// not wanted.
+/// Passes the document of which the lines were made to `put`, piece by piece. Returns `None` for any other text, or if
+/// `put` does.
 fn put_together(lines: &[u8], put: Put<'_>) -> Option<()> {
     let (head, body) = lines.split_at(lines.find_byte(b'\n')? + 1);
     let head = header(head)?;
@@ -176,8 +176,8 @@ fn indent(document: &[u8]) -> usize {
     }
 }
 
-/// Visits the elements of a document's list and then the document around them, in such lines or in the document itself;
-/// with the place of each in the text.
+/// Visits the elements of a document's list and then the document around them, each with its place in the text, which
+/// is the lines of a document or the document itself.
 pub fn each(text: &[u8], list: &str, mut visit: impl FnMut(&Record<'_>, Range<usize>)) {
     let mut visit_all = |record: &Record<'_>, span: Range<usize>| {
         let elements = if list.is_empty() { record.as_array() } else { Some(json::list(record, list)) };

@@ -20,8 +20,8 @@ use super::instructions::{FilePatterns, HomeFolder, Instructions};
 use super::json::{self, string, text};
 use super::place;
 use super::{
-    Agent, Ask, Content, Event, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration,
-    Wording, ask, document, permission, tool,
+    Agent, Ask, Event, FoundTranscript, Parser, Payload, Permission, Recognition, Recorded, Restoration,
+    RestoredContent, Wording, ask, document, permission, tool,
 };
 use crate::error::{Error, Kind, Result};
 use crate::hex::hex;
@@ -175,15 +175,15 @@ impl Agent for Gemini {
             is_it && path.extension().is_some_and(|found| found == extension)
         });
         let path = known.unwrap_or_else(|| folder.join(format!("chats/session-{begun}-{short_id}.{extension}")));
-        let mut files = vec![(path, Content::Transcript(native))];
+        let mut files = vec![(path, RestoredContent::Transcript(native))];
         for (id, text) in sub_agents {
             let path = folder.join("chats").join(session_id).join(format!("{id}.jsonl"));
-            files.push((path, Content::Transcript(text.clone())));
+            files.push((path, RestoredContent::Transcript(text.clone())));
         }
-        files.extend(index.map(|index| (root.join("projects.json"), Content::Index(index))));
+        files.extend(index.map(|index| (root.join("projects.json"), RestoredContent::Index(index))));
         let owner = place::resolved(directory).to_string_lossy().into_owned().into_bytes();
         for place in ["tmp", "history"] {
-            files.push((root.join(place).join(&slug).join(".project_root"), Content::Once(owner.clone())));
+            files.push((root.join(place).join(&slug).join(".project_root"), RestoredContent::Once(owner.clone())));
         }
         let words = ["gemini", "--resume", session_id].map(str::to_owned).to_vec();
         Ok(Some(Restoration { files, commands: vec![words] }))
@@ -309,8 +309,8 @@ fn fullest(mut paths: Vec<PathBuf>) -> Option<PathBuf> {
     with_words.map(|position| paths.swap_remove(position)).or_else(|| paths.pop())
 }
 
-/// Says whether anything was said in a transcript. A session that is taken up again leaves a second file of the same id, which
-/// has only the beginning that each session has: the session goes on in the first.
+/// Says whether anything was said in a transcript. A session that is taken up again leaves a second file of the same
+/// id, which has only the beginning that each session has: the session goes on in the first.
 fn has_words(path: &Path) -> bool {
     let is_message = |record: &Value<'_>| text(record, "id").and(text(record, "type")).map(drop);
     let is_long = || path.metadata().is_ok_and(|file| file.len() > LONGEST_STUB);

@@ -14,11 +14,11 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Reads it; a file that is not there has nothing in it.
+    /// Reads `projects.json` in `root`; a missing file counts as empty.
     ///
     /// # Errors
     ///
-    /// If it cannot be read, or is none that names could be added to.
+    /// If it cannot be read, or has a form to which no name can be added.
     pub fn read(root: &Path) -> Result<Self> {
         let path = root.join("projects.json");
         let value: serde_json::Map<_, _> = match place::read(&path) {

@@ -21,7 +21,7 @@ use crate::{outside, path};
 /// How deep a row may be nested. The message around it adds some levels, and the JSON parser must accept the sum.
 const MAX_ROW_DEPTH: usize = 120;
 
-/// A session as a store has it.
+/// A session, read from a store.
 #[derive(Default)]
 pub struct Session {
     /// The JSON about the session as a whole; null if there is none.
@@ -36,8 +36,8 @@ pub struct Session {
 ///
 /// # Errors
 ///
-/// [`Kind::Missing`] if it is not there, [`Kind::Busy`] if reading takes until `deadline`; otherwise if the database cannot be
-/// read.
+/// [`Kind::Missing`] if it is not there, [`Kind::Busy`] if reading takes until `deadline`; otherwise if the database
+/// cannot be read.
 pub fn session(path: &Path, session_id: &str, deadline: Option<Instant>) -> Result<Session> {
     let database = sqlite::open(path)?;
     // One moment of it, while the agent writes.
@@ -146,7 +146,7 @@ fn summary_of(data: &[u8]) -> Option<Value> {
     message.shift_remove("summary")
 }
 
-/// Returns a column as text; empty if it is none.
+/// Returns a column as text; empty if it has another type.
 fn text<'r>(row: &'r Row<'_>, column: usize) -> Result<&'r [u8]> {
     Ok(match row.get_ref(column).map_err(unreadable)? {
         ValueRef::Text(text) => text,
@@ -154,12 +154,12 @@ fn text<'r>(row: &'r Row<'_>, column: usize) -> Result<&'r [u8]> {
     })
 }
 
-/// Says whether what a row holds is nested so little that it can be read as a part of a message.
+/// Says whether the JSON of a row is nested so little that it can be read as a part of a message.
 fn is_readable(data: &[u8]) -> bool {
     path::depth(data) <= MAX_ROW_DEPTH
 }
 
-/// Adds what a row holds as JSON in one line, with the ids before it, which stand in columns of their own; returns where.
+/// Adds the JSON of a row in one line, with the ids from its other columns in front; returns its place in `text`.
 fn add_row(text: &mut String, ids: &[(&str, &[u8])], data: &[u8], has_summary: bool) -> Range<usize> {
     let start = text.len();
     // Mostly it is JSON in one line already, and has no ids.

@@ -15,8 +15,8 @@ pub fn parse(lines: &[u8]) -> Vec<Message> {
     messages
 }
 
-/// Returns the length of the messages at the beginning that are older than the session, by its export in lines: those of the
-/// session that it was forked from, which it has under new ids. `None` if there are none.
+/// Returns the length of the messages at the beginning that are older than the session, by its export in lines: those
+/// of the session that it was forked from, which it has under new ids. `None` if there are none.
 pub fn repeated_bytes(lines: &[u8]) -> Option<u64> {
     let created = |info: &Value<'_>| at(info, &["time", "created"]).and_then(Value::as_i64);
     let mut messages: Vec<(usize, Option<i64>)> = Vec::new();

@@ -24,7 +24,7 @@ use super::hooks::{Commands, HookFile, HookForm};
 use super::instructions::{Choice, FilePatterns, HomeFolder, Instructions};
 use super::json::{at, field};
 use super::place;
-use super::{Agent, Ask, Content, FoundTranscript, Parser, Recorded, Restoration, ask, document};
+use super::{Agent, Ask, FoundTranscript, Parser, Recorded, Restoration, RestoredContent, ask, document};
 use crate::error::{Error, Result};
 use crate::outside;
 
@@ -228,7 +228,7 @@ impl Agent for OpenCode {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         let commands = vec![words(&[self.name, "import", &file.to_string_lossy()]), words(&[self.name, "-s", id])];
         let export = self.native(session.transcript).into_owned();
-        Ok(Some(Restoration { files: vec![(file, Content::Index(export))], commands }))
+        Ok(Some(Restoration { files: vec![(file, RestoredContent::Index(export))], commands }))
     }
 
     fn ask(&self) -> Option<&'static Ask> {

@@ -1,9 +1,9 @@
 //! The forms in which VS Code writes a conversation: the event stream that hooks name, and the chat store, which is one
 //! document or a log of changes to it.
 //!
-//! A change can concern an earlier request, so the log is replayed, and the messages of a request are returned when all given
-//! lines are read. If these begin in the middle of a log, the earlier requests are unknown: changes to them are returned
-//! without their prompts.
+//! A change can concern an earlier request, so the log is replayed, and the messages of a request are returned when all
+//! given lines are read. If these begin in the middle of a log, the earlier requests are unknown: changes to them are
+//! returned without their prompts.
 
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ pub struct Chat {
     is_whole: bool,
 }
 
-/// A request and what has happened to it.
+/// A request, and which parts of it were returned.
 #[derive(Default)]
 struct Request {
     /// Its place in the list, where that is known.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::agent::tool;
 use crate::transcript::{Edit, Message, Part, Role, Tokens, ToolResult};
 
-/// How deep what a tool answered may be nested.
+/// How deep the answer of a tool may be nested.
 const MAX_DEPTH: u32 = 64;
 
 /// The parts of a request that were returned already; a request can be read more than once.
@@ -195,7 +195,7 @@ fn shown(request: &Value) -> Vec<(Vec<Part>, Vec<Call>)> {
     steps
 }
 
-/// Returns what a terminal was given to run.
+/// Returns the command line of a terminal.
 fn terminal(piece: &Value) -> Value {
     let data = &piece["toolSpecificData"];
     let line = &data["commandLine"];
@@ -233,7 +233,7 @@ fn other_edits(request: &Value, returned: &mut Returned) -> Vec<Part> {
     parts
 }
 
-/// Returns what a tool answered to the call `id`, whose id in the messages is `call_id`.
+/// Returns a tool's answer to the call `id`, whose id in the messages is `call_id`.
 fn result(request: &Value, id: &str, call_id: &str) -> Option<Part> {
     let result = request["result"]["metadata"]["toolCallResults"].get(id)?;
     let mut text = String::new();

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{TIMEOUT, tell_attached};
 use crate::cli::{self, Interruption, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
-use crate::evidence::apex::{self, Kept, Listing, Pull, Pulled, Wanted};
+use crate::evidence::apex::{self, Kept, Listing, LogQuery, Pull, Pulled};
 use crate::evidence::{self, Observed};
 use crate::git::{ObjectId, Repository};
 use crate::{outside, pretty};
@@ -103,7 +103,7 @@ pub fn pull(repo: &Repository, options: &super::Options, words: &[String]) -> Re
     Ok(if has_all && are_attached { Outcome::Done } else { Outcome::Partly })
 }
 
-fn wanted(repo: &Repository, options: &PullOptions) -> Result<Wanted> {
+fn wanted(repo: &Repository, options: &PullOptions) -> Result<LogQuery> {
     let date = |text: &Option<String>| text.as_deref().map(|text| repo.parse_date(text)).transpose();
     if let Some(user) = options.user.as_deref().filter(|user| user.is_empty() || user.contains(char::is_control)) {
         return Err(Error::new(Kind::Usage, format!("'{}' is not the name of a user", outside::line(user))));
@@ -111,7 +111,7 @@ fn wanted(repo: &Repository, options: &PullOptions) -> Result<Wanted> {
     if options.max_count == Some(0) {
         return Err(Error::new(Kind::Usage, "'--max-count' must be at least 1"));
     }
-    Ok(Wanted {
+    Ok(LogQuery {
         target: options.target.clone(),
         since: date(&options.since)?,
         until: date(&options.until)?,

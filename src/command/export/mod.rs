@@ -17,7 +17,7 @@ use crate::error::{Error, Kind, Result};
 use crate::export::{Pages, Selection, ShownConversation, Wanted};
 use crate::git::{Commit, Repository};
 use crate::outside;
-use crate::pretty::html::{Indexed, Observed, Outlet, PageOptions, Span, Spoken, Theme, write_index};
+use crate::pretty::html::{Indexed, ObservedCommit, Outlet, PageOptions, Span, Spoken, Theme, write_index};
 use crate::pretty::{self, Amount, Depth, View};
 use crate::record::{READ_LIMIT, Reader, redaction};
 use crate::stats::Prices;
@@ -326,7 +326,7 @@ impl Export<'_, '_> {
                 }
             });
             let observed = self.plan.observed.iter().zip(observed);
-            let observed = observed.map(|(commit, name)| Observed { address: outside::component(name), commit });
+            let observed = observed.map(|(commit, name)| ObservedCommit { address: outside::component(name), commit });
             let (indexed, observed): (Vec<_>, Vec<_>) = (indexed.collect(), observed.collect());
             return write_index(out, title, &indexed, &observed, &self.shape);
         }

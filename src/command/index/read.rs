@@ -9,7 +9,7 @@ use super::Options;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
-use crate::index::{self, FoundAt, Location, Project, ROOTS, Snapshot, schema};
+use crate::index::{self, FoundAt, IssueLocation, Project, ROOTS, Snapshot, schema};
 use crate::outside;
 use crate::path::{self, Document, Keys};
 
@@ -41,7 +41,8 @@ fn lost_locations(project: &Project) -> Result<Vec<String>> {
     let issues = read_issues(project)?;
     let mut places = places(project, &issues).into_iter();
     for (number, issue) in issues.iter().enumerate() {
-        for ((at, Location { file, keyword, line }), found) in issue.locations.iter().enumerate().zip(&mut places) {
+        for ((at, IssueLocation { file, keyword, line }), found) in issue.locations.iter().enumerate().zip(&mut places)
+        {
             let place = format!("issues.json: [issues][{number}][locations][{at}]");
             match found {
                 FoundAt::There => {}
@@ -57,7 +58,7 @@ fn lost_locations(project: &Project) -> Result<Vec<String>> {
 
 /// Returns where the locations of issues are now, one after the other.
 fn places(project: &Project, issues: &[index::Issue]) -> Vec<FoundAt> {
-    let locations: Vec<&Location> = issues.iter().flat_map(|issue| &issue.locations).collect();
+    let locations: Vec<&IssueLocation> = issues.iter().flat_map(|issue| &issue.locations).collect();
     index::find_all(project.top(), &locations)
 }
 

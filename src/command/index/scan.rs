@@ -7,7 +7,7 @@ use crate::agent::Ask;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
-use crate::index::{self, Project, Scan, Tree};
+use crate::index::{self, Project, Scan, WorktreeFiles};
 use crate::{outside, pretty};
 
 /// Opens the repository that a project is in.
@@ -69,7 +69,7 @@ fn scan_with(repo: &Repository, project: &Project, options: &Options, ask: &'sta
     }
     let mut progress = cli::Progress::new(!options.quiet.is_on);
     let limit = Duration::from_secs(options.timeout);
-    let before = Tree::take(repo)?;
+    let before = WorktreeFiles::take(repo)?;
     let ran = plan.run(options.model.as_deref(), limit, |done, total| progress.tell("Asking", done, total));
     progress.end();
     if let Some(told) = before.changed_since(repo, ask.name)? {

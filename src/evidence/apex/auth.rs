@@ -55,7 +55,7 @@ impl Refusal {
 ///
 /// # Errors
 ///
-/// What went wrong, in a few words without secrets.
+/// The reason in a few words, without secrets.
 pub fn login(directory: &Path, target: Option<&str>) -> Result<Login, String> {
     let with_sf = match with_sf(directory, target) {
         Ok(login) => return Ok(login),
@@ -153,7 +153,7 @@ impl Fields {
     }
 }
 
-/// Returns what a CLI that failed says of it: the message in its JSON, else its errors. It prints notices beside that.
+/// Returns the message of a CLI that failed: that in its JSON, else its errors. The CLI prints notices beside that.
 fn message(ended: &Ended) -> Option<String> {
     let in_json = |output: &String| json_in(output)?.get("message")?.as_str().map(str::to_owned);
     let words = || Some(ended.stderr.trim().to_owned());

@@ -13,7 +13,7 @@ const MAX_FETCHED: usize = 8;
 /// The longest name of a user in the name of a file.
 const MAX_USER_CHARS: usize = 200;
 
-/// What became of a log.
+/// The result of fetching a log.
 pub enum Kept {
     /// It is in a file.
     Saved {
@@ -70,8 +70,8 @@ pub fn is_there(directory: &Path, row: &Row) -> bool {
     row.length > 0 && found.is_ok_and(|metadata| metadata.is_file() && metadata.len() == row.length)
 }
 
-/// Fetches logs into `apexlogs/` of a directory. Returns what became of each, in the same order. Once `is_cancelled` says
-/// so, no further log is fetched.
+/// Fetches logs into `apexlogs/` of a directory. Returns the result of each, in the same order. Once `is_cancelled`
+/// says so, no further log is fetched.
 pub fn fetch(
     org: &Org,
     version: &str,

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 pub use self::files::{Kept, remove_unfinished};
 use self::project::Lack;
 pub use self::project::is_in_project;
-pub use self::pull::{Listing, Log, Pull, Pulled, Wanted};
+pub use self::pull::{Listing, Log, LogQuery, Pull, Pulled};
 pub(super) use self::server::is_log_id;
 use self::server::{Filter, Org};
 use crate::error::Error;
@@ -35,9 +35,9 @@ pub const DEFAULT_LIMIT: i64 = 100;
 pub struct Failure {
     /// The code, such as `AUTH_FAILED`.
     code: &'static str,
-    /// What it means.
+    /// The meaning of the code.
     message: &'static str,
-    /// What happened here.
+    /// The details of this failure.
     details: Option<String>,
 }
 
@@ -161,11 +161,7 @@ pub fn sync(
 /// Returns words of other programs without secrets: they are printed, and can be stored by whoever called.
 fn without_secrets(words: &str) -> String {
     match Redactor::new(&Settings::default()) {
-        Ok(redactor) => {
-            let lines = format!("{words}\n");
-            let (safe, _) = redactor.redact(lines.as_bytes());
-            without_sessions(String::from_utf8_lossy(&safe).trim_end_matches('\n'))
-        }
+        Ok(redactor) => without_sessions(redactor.without_secrets(words).trim_end_matches('\n')),
         Err(_) => String::new(),
     }
 }

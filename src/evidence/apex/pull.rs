@@ -1,7 +1,7 @@
 //! Fetching all logs that an org has made since the last time, page by page.
 //!
-//! Read [`Pull::new`], [`Pull::list`] and [`Pull::fetch`]. The time of the newest log is kept as a checkpoint for each org; it
-//! moves only when everything was fetched, so that a log which failed is asked for again.
+//! Read [`Pull::new`], [`Pull::list`] and [`Pull::fetch`]. The time of the newest log is kept as a checkpoint for each
+//! org; it moves only when everything was fetched, so that a log which failed is asked for again.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ const OVERLAP_SECS: i64 = 600;
 
 /// Which logs are wanted.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct LogQuery {
     /// The org, by its alias or the name of a user; the default org of the directory if it is `None`.
     pub target: Option<String>,
     /// Begun at or after this time, in seconds since the epoch; since the checkpoint if it is `None`.
@@ -46,7 +46,7 @@ pub struct Wanted {
     pub max_count: Option<usize>,
 }
 
-/// What the checkpoint of an org says.
+/// The checkpoint of an org, as it is stored.
 #[derive(Deserialize, Serialize)]
 struct Checkpoint {
     shiftlog: u32,
@@ -60,13 +60,13 @@ pub struct Pull {
     directory: PathBuf,
     org: Org,
     version: String,
-    wanted: Wanted,
+    wanted: LogQuery,
     file: PathBuf,
     /// When the newest log of the last whole pull began.
     checkpoint: Option<i64>,
 }
 
-/// What an org has.
+/// The logs that an org has listed.
 #[derive(Default)]
 pub struct Listing {
     /// The logs, newest first.
@@ -94,11 +94,11 @@ struct Moment {
     millis: u32,
 }
 
-/// What became of a log.
+/// The result of pulling a log.
 pub struct Pulled {
     /// Its id, as the org says it.
     pub id: String,
-    /// What became of it.
+    /// The result of fetching it.
     pub kept: Kept,
     /// Whether it belongs to this pull: no earlier one has brought it.
     pub is_new: bool,
@@ -110,7 +110,7 @@ impl Pull {
     /// # Errors
     ///
     /// [`Failure`], as `logs sync` tells it.
-    pub fn new(repo: &Repository, directory: &Path, wanted: Wanted) -> Result<Self, Failure> {
+    pub fn new(repo: &Repository, directory: &Path, wanted: LogQuery) -> Result<Self, Failure> {
         let version = project::api_version(directory)?;
         let target = checked(wanted.target.as_deref())?;
         let org = Org::new(directory, target).map_err(Failure::auth)?;
@@ -229,7 +229,7 @@ impl Pull {
     ///
     /// If the checkpoint cannot be written.
     pub fn finish(&self, listing: &Listing, pulled: &[Pulled]) -> Result<()> {
-        let Wanted { since, until, user, is_failed, .. } = &self.wanted;
+        let LogQuery { since, until, user, is_failed, .. } = &self.wanted;
         let is_chosen = since.is_some() || until.is_some() || user.is_some() || *is_failed;
         let is_whole = !is_chosen && !listing.is_cut && listing.problem.is_none();
         let newest = listing.logs.iter().filter_map(|log| Some(log.began?.seconds)).max();

@@ -101,8 +101,8 @@ impl Org {
         (known.login.username.clone(), known.login.instance_url.clone())
     }
 
-    /// Writes what the org has at a path to `out`, without the token, should the org repeat it. When the org does not accept
-    /// the token, the CLI is asked for it once more.
+    /// Writes what the org has at a path to `out`, without the token, should the org repeat it. When the org does not
+    /// accept the token, the CLI is asked for it once more.
     fn get(&self, path: &str, max_bytes: u64, out: &mut dyn Write) -> Result<u64, Failure> {
         let known = || {
             let known = self.login.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

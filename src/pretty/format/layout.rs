@@ -92,12 +92,12 @@ impl Template {
         has_ours.then_some(layout)
     }
 
-    /// Says whether the name is wanted by which a commit was reached.
+    /// Says whether the format has the name by which a commit was reached.
     pub fn has_source(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece, Element::Source))
     }
 
-    /// Returns what is asked of Git.
+    /// Returns the placeholders whose values Git prints.
     pub fn git_placeholders(&self) -> &[String] {
         &self.git_placeholders
     }
@@ -173,7 +173,7 @@ impl Template {
         1
     }
 
-    /// Returns what a commit with this author date looks like, which was reached by the name `source`.
+    /// Returns a commit in this format. `authored` is its author date, `source` the name by which it was reached.
     pub fn expand(
         &self,
         fields: &[String],
@@ -284,7 +284,7 @@ impl Line {
     }
 }
 
-/// Reads `<(10,trunc)` and its relatives: what it says and how long it is.
+/// Parses `<(10,trunc)` and the like; returns the padding and the length of the text.
 fn pad(text: &str) -> Option<(Pad, usize)> {
     let signs = [("><", Align::Center), (">>", Align::RightTaking), (">", Align::Right), ("<", Align::Left)];
     let (sign, align) = *signs.iter().find(|(sign, _)| text.starts_with(sign))?;
@@ -304,7 +304,7 @@ fn pad(text: &str) -> Option<(Pad, usize)> {
     Some((Pad { align, columns, is_absolute, cut }, used))
 }
 
-/// Reads `w(76,6,9)`: what it says and how long it is.
+/// Parses `w(76,6,9)`; returns the wrapping and the length of the text.
 fn wrap(text: &str) -> Option<(Wrap, usize)> {
     let inside = text.strip_prefix("w(")?.split_once(')')?.0;
     let mut numbers = [0; 3];

@@ -96,7 +96,7 @@ impl Format {
         }
     }
 
-    /// Returns the option that asks `git log` for what this format needs of it.
+    /// Returns the option with which `git log` prints the values that this format needs from it.
     pub fn git_option(&self) -> &str {
         &self.option
     }
@@ -126,8 +126,8 @@ impl Format {
         self.layout.as_ref().is_some_and(Template::has_source)
     }
 
-    /// Returns what a commit looks like in this format. `fields` is what Git printed of it, `source` the name by which it was
-    /// reached.
+    /// Returns a commit in this format. `fields` are the texts that Git printed for it, `source` is the name by which
+    /// it was reached.
     pub fn expand(&self, fields: &[Vec<u8>], listed: &Listed, source: &str, style: &Style) -> Vec<u8> {
         let is_colored = style.is_colored() || self.option.contains("%C(always,");
         let mut shown = fields.iter().map(|field| {

@@ -3,19 +3,19 @@
 use maud::html;
 
 use super::PageOptions;
-use super::page::document;
+use super::head::document;
 use crate::outside;
 
-/// What the server reads.
+/// The data of the page about the repository.
 #[derive(Debug, Default)]
 pub struct About {
-    /// Names with what is known of them, such as `Git` and its version.
+    /// Facts, each with a name, such as `Git` and its version.
     pub facts: Vec<(&'static str, String)>,
     /// The refs with notes, and how many commits each has a note for.
     pub refs: Vec<(String, usize)>,
     /// How many recorded sessions have their words here, and how many have not.
     pub sessions: (usize, usize),
-    /// What could not be read.
+    /// Descriptions of refs and records that could not be read.
     pub problems: Vec<String>,
 }
 

@@ -9,7 +9,7 @@ pub fn commit(commit_id: ObjectId) -> String {
     format!("/c/{commit_id}")
 }
 
-/// Returns the address of what a commit has of one session. Its turns have the ids `t1`, `t2`, ...
+/// Returns the address of the part of a session that a commit has. Its turns have the ids `t1`, `t2`, ...
 pub fn part(commit_id: ObjectId, key: &SessionKey) -> String {
     format!("/c/{commit_id}/{}/{}", outside::component(&key.agent), outside::component(&key.id))
 }

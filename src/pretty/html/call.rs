@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::super::call::{self, Act, Item};
+use super::super::call::{self, Act, TodoItem};
 use super::super::place::Directories;
 use super::super::tasks::Tasks;
 use super::change;
@@ -22,7 +22,7 @@ const ABOUT_CHARS: usize = 110;
 pub struct Shown {
     /// The line that is always there.
     pub summary: Markup,
-    /// What opens below it.
+    /// The part that opens below the line.
     pub body: Markup,
     /// Whether it is open from the start.
     pub is_open: bool,
@@ -48,7 +48,7 @@ impl Calls {
         self.tasks.remember(call, result);
     }
 
-    /// Returns what a call is about, in plain text.
+    /// Returns the subject of a call, in plain text.
     pub fn about(&self, call: &ToolCall) -> String {
         match Act::of(call) {
             Act::Command(command) => command.trim().to_owned(),
@@ -76,7 +76,7 @@ impl Calls {
         shown.join(", ")
     }
 
-    fn item(&self, item: &Item<'_>, id: Option<&str>) -> String {
+    fn item(&self, item: &TodoItem<'_>, id: Option<&str>) -> String {
         outside::line(&format!("{} {}", sign(item), self.tasks.name(item, id)))
     }
 
@@ -141,7 +141,7 @@ impl Calls {
         Shown { summary, body, is_open, has_failed }
     }
 
-    /// Returns the first line of an answer, or how much it is.
+    /// Returns the first line of an answer, or its length.
     fn first_line(&self, act: &Act<'_>, result: &ToolResult) -> String {
         let text = call::without_frame(&result.text);
         match text.trim().lines().count() {
@@ -151,7 +151,7 @@ impl Calls {
         }
     }
 
-    /// Returns what a tool answered: a part of it where it is long, the rest opens with a click.
+    /// Returns a tool's answer: of a long one a part, and the rest opens with a click.
     pub fn result(&self, act: Option<&Act<'_>>, result: &ToolResult) -> Markup {
         html! {
             (self.result_text(act, result))
@@ -212,7 +212,7 @@ fn has_more(act: &Act<'_>, call: &ToolCall) -> bool {
     }
 }
 
-fn sign(item: &Item<'_>) -> &'static str {
+fn sign(item: &TodoItem<'_>) -> &'static str {
     match item.state.mark() {
         "[x]" => "☑",
         "[>]" => "▶",

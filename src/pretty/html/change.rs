@@ -81,7 +81,7 @@ pub fn tally(lines: &[Line]) -> (usize, usize) {
     (count('+'), count('-'))
 }
 
-/// Returns such a tally as HTML.
+/// Returns the result of [`tally`] as HTML.
 pub fn tally_html((added, removed): (usize, usize)) -> Markup {
     html! {
         @if added + removed > 0 {

@@ -1,15 +1,15 @@
 //! A commit as a bar between turns, with its diff.
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 use std::rc::Rc;
 
 use bstr::ByteSlice as _;
 use maud::{Markup, html};
 
-use super::change::{Line, lines_html, mark_changes, tally, tally_html};
+use super::change::{lines_html, tally, tally_html};
+use super::patch::PatchFile;
 use super::turn::time_html;
-use crate::git::{Commit, hunk_head, unquoted};
+use crate::git::Commit;
 use crate::outside;
 
 /// A commit that a page shows.
@@ -21,9 +21,9 @@ pub struct Bar {
     pub name: String,
     /// The commit.
     pub commit: Rc<Commit>,
-    /// What it changes, file by file.
+    /// Its changes, file by file.
     pub files: Vec<PatchFile>,
-    /// Whether not all of that is here.
+    /// Whether a part of the changes is left out.
     pub is_cut: bool,
     /// Whether the turns of the last hunks were not looked for, because that takes too long.
     pub is_partly_explained: bool,
@@ -31,192 +31,8 @@ pub struct Bar {
     pub address: Option<String>,
     /// Its address at a host, if that is known.
     pub host_address: Option<String>,
-    /// What was observed while it was made: each with what it is on its first line, and what matters in it below.
+    /// Its evidence, a text each: a line with its kind and name, then its findings.
     pub evidence: Vec<String>,
-}
-
-/// What a commit changes of one file.
-#[derive(Debug, Default)]
-pub struct PatchFile {
-    /// The path as Git shows it.
-    pub path: String,
-    /// What Git says of the file where it shows no lines: that it is binary, renamed, has another mode.
-    pub notes: Vec<String>,
-    /// Its hunks.
-    pub hunks: Vec<Hunk>,
-    /// The address of the whole file, if it has a page.
-    pub address: Option<String>,
-}
-
-impl PatchFile {
-    /// Says whether the commit has the file, under a name that an address can have.
-    pub fn is_there(&self) -> bool {
-        !self.path.contains('\n') && !self.notes.iter().any(|note| note.starts_with("deleted"))
-    }
-}
-
-impl PatchFile {
-    /// Shows lines of the file before and after the commit as they are in these texts, where those differ from what they are
-    /// without secrets. A secret of several lines is known only with all of them, and a hunk may have a part of it. Of a file
-    /// that is `None`, lines that can be part of a key are not shown.
-    pub fn show_clean(&mut self, before: Option<&CleanText>, after: Option<&CleanText>) {
-        for hunk in &mut self.hunks {
-            let (mut old, mut new) = (hunk.start_before, hunk.start);
-            // Git puts a line from above the hunk behind its numbers.
-            let above = hunk.head.get(2..).and_then(|head| head.find("@@")).map_or(hunk.head.len(), |at| at + 4);
-            let line = hunk.head[above..].trim();
-            if before.map_or_else(|| is_like_key(line), |before| before.has_secret(line)) {
-                hunk.head.truncate(above);
-            }
-            for line in &mut hunk.lines {
-                let (text, number) = match line.sign {
-                    '-' => (before, old),
-                    '+' | ' ' => (after, new),
-                    _ => continue,
-                };
-                old += usize::from(matches!(line.sign, '-' | ' '));
-                new += usize::from(matches!(line.sign, '+' | ' '));
-                let hidden = match text {
-                    Some(text) => text.hidden.get(&number).map(String::as_str),
-                    None => is_like_key(&line.text).then_some("[left out: it can be part of a key]"),
-                };
-                if let Some(hidden) = hidden {
-                    *line = Line::new(line.sign, hidden);
-                }
-            }
-        }
-    }
-}
-
-/// Says whether a line can be one of the lines of a key.
-fn is_like_key(line: &str) -> bool {
-    let line = line.trim();
-    line.len() >= 16 && line.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
-}
-
-/// The lines of a file that have secrets.
-#[derive(Debug, Default)]
-pub struct CleanText {
-    /// What is shown of each, by their numbers from 1.
-    hidden: HashMap<usize, String>,
-    /// These lines as they are.
-    secret: Vec<String>,
-}
-
-impl CleanText {
-    /// Compares a file with the same without secrets, which has the same lines.
-    pub fn new(text: &str, clean: &str) -> Self {
-        let lines = text.lines().zip(clean.lines()).enumerate().filter(|(_, (line, clean))| line != clean);
-        let mut of = CleanText::default();
-        for (at, (line, clean)) in lines {
-            of.hidden.insert(at + 1, clean.to_owned());
-            of.secret.push(line.to_owned());
-        }
-        of
-    }
-
-    /// Says whether a text is the beginning of a line that has a secret.
-    fn has_secret(&self, text: &str) -> bool {
-        !text.is_empty() && self.secret.iter().any(|line| line.trim_start().starts_with(text))
-    }
-}
-
-/// A hunk of a diff.
-#[derive(Debug, Default)]
-pub struct Hunk {
-    /// Git's line above it.
-    pub head: String,
-    /// The number of its first line in the old file, from 1.
-    pub start_before: usize,
-    /// The number of its first line in the new file, from 1.
-    pub start: usize,
-    /// Its lines.
-    pub lines: Vec<Line>,
-    /// The turns that wrote it, that with the most lines first: the address if it has one, and what the link says.
-    pub turns: Vec<(Option<String>, String)>,
-    /// Whether the turn was looked for.
-    pub was_explained: bool,
-}
-
-impl Hunk {
-    /// Returns the runs of added lines: the number of the first in the new file, from 1, and how many.
-    pub fn added(&self) -> Vec<(usize, usize)> {
-        let mut number = self.start;
-        let mut runs: Vec<(usize, usize)> = Vec::new();
-        for line in &self.lines {
-            match line.sign {
-                '+' => {
-                    match runs.last_mut().filter(|(start, count)| start + count == number) {
-                        Some((_, count)) => *count += 1,
-                        None => runs.push((number, 1)),
-                    }
-                    number += 1;
-                }
-                ' ' => number += 1,
-                _ => {}
-            }
-        }
-        runs
-    }
-}
-
-/// Returns a path as it is, of which Git has printed some bytes as escapes in quotes.
-pub fn plain(path: &str) -> String {
-    unquoted(path.into()).to_str_lossy().into_owned()
-}
-
-/// Takes a patch of Git apart. Returns its files, and whether some of it was left out: at most `max_lines` are taken.
-pub fn patch_files(lines: impl Iterator<Item = Vec<u8>>, max_lines: usize) -> (Vec<PatchFile>, bool) {
-    let mut files: Vec<PatchFile> = Vec::new();
-    // Lines that the hunk still has, of the old and of the new file: a line of a file can look like a head.
-    let mut left = (0_usize, 0_usize);
-    for (taken, line) in lines.enumerate() {
-        let line = line.to_str_lossy();
-        if taken == max_lines {
-            finish(&mut files);
-            return (files, true);
-        }
-        if left != (0, 0) {
-            let sign = line.chars().next().unwrap_or(' ');
-            match sign {
-                '+' => left.1 = left.1.saturating_sub(1),
-                '-' => left.0 = left.0.saturating_sub(1),
-                ' ' => left = (left.0.saturating_sub(1), left.1.saturating_sub(1)),
-                _ => {}
-            }
-            let hunk = files.last_mut().and_then(|file| file.hunks.last_mut());
-            if let Some(hunk) = hunk.filter(|_| matches!(sign, '+' | '-' | ' ')) {
-                hunk.lines.push(Line::new(sign, line.get(1..).unwrap_or_default()));
-            }
-            continue;
-        }
-        if let Some(rest) = line.strip_prefix("diff --git ") {
-            let path = match rest.rsplit_once(" \"b/").filter(|_| rest.ends_with('"')) {
-                Some((_, quoted)) => plain(&format!("\"{quoted}")),
-                None => rest.rsplit_once(" b/").map_or(rest, |(_, path)| path).to_owned(),
-            };
-            files.push(PatchFile { path, ..PatchFile::default() });
-        }
-        let Some(file) = files.last_mut() else { continue };
-        let after = line.strip_prefix("+++ ").map(|path| plain(path.trim_end_matches('\t')));
-        if let Some(path) = after.as_deref().and_then(|path| path.strip_prefix("b/")) {
-            file.path = path.to_owned();
-        } else if let Some(((start_before, start), counts)) = hunk_head(line.as_bytes()) {
-            left = counts;
-            file.hunks.push(Hunk { head: outside::line(&line), start_before, start, ..Hunk::default() });
-        } else if ["Binary", "new file", "deleted", "rename from", "old mode", "new mode", "similarity"]
-            .iter()
-            .any(|known| line.starts_with(known))
-        {
-            file.notes.push(outside::line(&line));
-        }
-    }
-    finish(&mut files);
-    (files, false)
-}
-
-fn finish(files: &mut [PatchFile]) {
-    files.iter_mut().flat_map(|file| &mut file.hunks).for_each(|hunk| mark_changes(&mut hunk.lines));
 }
 
 impl Bar {
@@ -296,29 +112,5 @@ fn file_html(file: &PatchFile, bar_id: &str, first: usize) -> Markup {
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_patch_is_taken_apart_by_its_counts() {
-        let patch = "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -3,3 +3,4 @@ fn f()\n a\n--- b\n+++ b/c\n+d\n e\n\
-                     diff --git a/y b/z\nsimilarity index 100%\nrename from y\nrename to z\n";
-        let (files, is_cut) = patch_files(patch.lines().map(|line| line.as_bytes().to_vec()), 100);
-        assert!(!is_cut);
-        assert_eq!(files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["x", "z"]);
-        let hunk = &files[0].hunks[0];
-        assert_eq!(hunk.lines.iter().map(|line| line.sign).collect::<String>(), " -++ ");
-        assert_eq!(hunk.added(), [(4, 2)]);
-        assert_eq!(files[1].notes, ["similarity index 100%", "rename from y"]);
-        let quoted = "diff --git \"a/x \\\"y\\\".md\" \"b/x \\\"y\\\".md\"\nBinary files differ\n\
-                      diff --git \"a/\\t\" \"b/\\t\"\n--- \"a/\\t\"\n+++ \"b/\\t\"\n";
-        let (odd, _) = patch_files(quoted.lines().map(|line| line.as_bytes().to_vec()), 100);
-        assert_eq!(odd.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["x \"y\".md", "\t"]);
-        let (_, is_cut) = patch_files(patch.lines().map(|line| line.as_bytes().to_vec()), 6);
-        assert!(is_cut);
     }
 }

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use bstr::ByteSlice as _;
 use maud::{Markup, html};
 
+use super::head::document;
 use super::listing::{problems, subject};
-use super::page::{agent_name, document};
+use super::page::agent_name;
 use super::words::beginning;
 use super::{PageOptions, address};
 use crate::git::date::Format;
@@ -21,8 +22,8 @@ const PROMPT_CHARS: usize = 140;
 /// Returns the name of a session as it is shown.
 type Shown<'a> = &'a dyn Fn(&SessionKey) -> SessionKey;
 
-/// Returns the page of a file as a commit has it, with what its lines are explained by and the names of their sessions. `commits`
-/// are those that `explained` names.
+/// Returns the page of a file as a commit has it, with what its lines are explained by and the names of their sessions.
+/// `commits` are those that `explained` names.
 pub fn file_page(
     path: &str,
     commit: &Commit,
@@ -55,7 +56,7 @@ fn runs(found: &[Explanation]) -> impl Iterator<Item = (usize, &[Explanation])> 
 
 fn block(lines: &BlamedLines, commit: Option<&Commit>, (at, run): (usize, &[Explanation]), shown: Shown<'_>) -> Markup {
     let Some(found) = run.first() else { return html! {} };
-    let class = if found.evidence == Certainty::None { "block" } else { "block told" };
+    let class = if found.certainty == Certainty::None { "block" } else { "block told" };
     html! {
         div.(class) {
             div.from { (origin(commit, found, run.len() == 1, shown)) }
@@ -71,27 +72,27 @@ fn block(lines: &BlamedLines, commit: Option<&Commit>, (at, run): (usize, &[Expl
     }
 }
 
-/// Returns what stands beside lines: the turn with its prompt, and the commit.
+/// Returns the column beside lines: the turn with its prompt, and the commit.
 fn origin(commit: Option<&Commit>, found: &Explanation, is_one: bool, shown: Shown<'_>) -> Markup {
-    let turn = found.talk().zip(found.call());
+    let turn = found.work().zip(found.call());
     let recorded_on = found.recorded_on.or(commit.map(|commit| commit.commit_id));
     let link =
-        turn.zip(recorded_on).map(|((talk, call), recorded_on)| match (talk.key.parent_id(), talk.is_beyond_record) {
+        turn.zip(recorded_on).map(|((work, call), recorded_on)| match (work.key.parent_id(), work.is_beyond_record) {
             (Some(_), _) => address::commit(recorded_on),
-            (None, true) => format!("{}#t{}", address::session(&shown(&talk.key)), call.turn),
-            (None, false) => format!("{}#t{}", address::part(recorded_on, &shown(&talk.key)), call.turn),
+            (None, true) => format!("{}#t{}", address::session(&shown(&work.key)), call.turn),
+            (None, false) => format!("{}#t{}", address::part(recorded_on, &shown(&work.key)), call.turn),
         });
     let prompt = found.prompt().map(|prompt| beginning(&prompt, PROMPT_CHARS));
     html! {
-        @if let (Some((talk, call)), Some(link)) = (turn, &link) {
-            a.turn-link href=(link) title=(found.sentence(is_one)) { (agent_name(&shown(&talk.key).agent)) ", turn " (call.turn) }
+        @if let (Some((work, call)), Some(link)) = (turn, &link) {
+            a.turn-link href=(link) title=(found.sentence(is_one)) { (agent_name(&shown(&work.key).agent)) ", turn " (call.turn) }
             @if let Some(prompt) = &prompt { p.asked { (prompt) } }
         }
         @if let Some(commit) = commit {
             p.by {
                 a href=(address::commit(commit.commit_id)) { code { (commit.commit_id.to_hex_with_len(7)) } } " "
                 (Format::SHORT.show(commit.author.time)) " " (outside::line(&commit.author.name.to_str_lossy()))
-                @if turn.is_none() && found.evidence != Certainty::None { ", " (found.sentence(is_one)) }
+                @if turn.is_none() && found.certainty != Certainty::None { ", " (found.sentence(is_one)) }
             }
         }
     }

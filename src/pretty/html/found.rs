@@ -1,9 +1,10 @@
-//! What a search has found, as a page of the server.
+//! The result of a search, as a page of the server.
 
 use maud::{Markup, html};
 
+use super::head::document;
 use super::listing::{problems, search_form, subject};
-use super::page::{agent_name, document};
+use super::page::agent_name;
 use super::turn::time_html;
 use super::{PageOptions, address};
 use crate::find::{Hit, Increments};
@@ -11,7 +12,7 @@ use crate::outside;
 use crate::pretty::count;
 use crate::pretty::found::{hit_pieces, part_name};
 
-/// What was searched for, and what came of it.
+/// A search and its result.
 #[derive(Debug)]
 pub struct Searched<'a> {
     /// The words as they were typed.
@@ -20,7 +21,7 @@ pub struct Searched<'a> {
     pub plan: &'a Increments,
     /// The turns, best first.
     pub hits: &'a [Hit],
-    /// What could not be searched, and why.
+    /// Descriptions of parts that could not be searched.
     pub problems: &'a [String],
 }
 

@@ -6,7 +6,8 @@ use bstr::ByteSlice as _;
 use maud::html;
 
 use super::PageOptions;
-use super::page::{agent_name, end, head, header};
+use super::head::{end, head, header};
+use super::page::agent_name;
 use super::spoken::{self, Spoken};
 use super::turn::time_html;
 use super::words::beginning;
@@ -25,29 +26,29 @@ pub struct Indexed<'a> {
     pub address: String,
     /// Its agent.
     pub agent: &'a str,
-    /// Its commits with what their records say, in the order in which they were made.
+    /// Its commits with the summaries of their records, in the order in which they were made.
     pub made: Vec<(&'a Commit, &'a Summary)>,
     /// The records that it counts with, each stretch of a transcript once, and those of its sub-agents.
     pub counted: Vec<Summary>,
     /// Whether it has more than could be counted.
     pub is_at_least: bool,
-    /// What it cost with its sub-agents; `None` if no tokens are known.
+    /// Its cost with its sub-agents; `None` if no tokens are known.
     pub cost: Option<Cost>,
-    /// What its page says.
+    /// The texts of its page.
     pub spoken: &'a Spoken,
 }
 
 /// A commit with evidence alone, as the overview lists it.
 #[derive(Debug)]
-pub struct Observed<'a> {
+pub struct ObservedCommit<'a> {
     /// The address of its page.
     pub address: String,
     /// The commit.
     pub commit: &'a Commit,
 }
 
-/// Writes the overview: the sessions by the day of their last commit and the commits without one, the newest first. Its search
-/// finds what the pages of sessions say.
+/// Writes the overview: the sessions by the day of their last commit and the commits without one, the newest first. Its
+/// search finds what the pages of sessions say.
 ///
 /// # Errors
 ///
@@ -56,7 +57,7 @@ pub fn write_index(
     out: &mut dyn Write,
     title: &str,
     sessions: &[Indexed<'_>],
-    observed: &[Observed<'_>],
+    observed: &[ObservedCommit<'_>],
     shape: &PageOptions,
 ) -> io::Result<()> {
     let last = |session: &Indexed<'_>| session.made.last().map(|(commit, _)| commit.author.time);
@@ -95,7 +96,7 @@ pub fn write_index(
     write!(out, "{}{}{words}{}", head(&outside::line(title), shape), markup.into_string(), end())
 }
 
-fn observed_card(observed: &Observed<'_>) -> maud::Markup {
+fn observed_card(observed: &ObservedCommit<'_>) -> maud::Markup {
     let commit = observed.commit;
     html! {
         article.card {

@@ -7,20 +7,20 @@ use crate::transcript::{Attachment, Message, Part, Role, ToolCall, ToolResult};
 /// So many calls of one tool in a row become one line.
 const MIN_RUN: usize = 3;
 
-/// Something that a page shows.
+/// The kind of an item, with its data.
 #[derive(Debug)]
-pub enum What<'a> {
-    /// What the person said.
+pub enum ItemKind<'a> {
+    /// The person's words.
     Prompt(&'a Message),
-    /// What the agent said.
+    /// The agent's words.
     Answer(&'a str),
-    /// What the model thought.
+    /// The model's thinking.
     Thinking(&'a str),
     /// An event of the session.
     Notice(&'a str),
-    /// Something that is no text.
+    /// A part that is not text.
     Attachment(&'a Attachment),
-    /// A call, and what the tool answered.
+    /// A call and the tool's answer.
     Call(&'a ToolCall, Option<&'a ToolResult>),
     /// An answer whose call is not here.
     Result(&'a ToolResult),
@@ -33,8 +33,8 @@ pub enum What<'a> {
 pub struct Item<'a> {
     /// The number of its message in the turn, from 1, and whether it is the first of it.
     pub message: (usize, bool),
-    /// What it is.
-    pub what: What<'a>,
+    /// Its kind.
+    pub kind: ItemKind<'a>,
     /// Whether its branch of the conversation was taken back.
     pub is_abandoned: bool,
     /// Whether it is the last answer of the turn.
@@ -43,9 +43,9 @@ pub struct Item<'a> {
 
 impl<'a> Item<'a> {
     fn tool(&self) -> Option<&'a str> {
-        match &self.what {
+        match &self.kind {
             // Edits are what people look for.
-            What::Call(call, _) if call.edits.is_empty() => Some(&call.name),
+            ItemKind::Call(call, _) if call.edits.is_empty() => Some(&call.name),
             _ => None,
         }
     }
@@ -82,7 +82,7 @@ impl<'a> Answers<'a> {
                 number += 1;
                 items.push(Item {
                     message: (number, true),
-                    what: What::Aside(run),
+                    kind: ItemKind::Aside(run),
                     is_abandoned: false,
                     is_last_answer: false,
                 });
@@ -91,9 +91,9 @@ impl<'a> Answers<'a> {
             for message in run.iter().filter(|message| !message.parts.is_empty()) {
                 number += 1;
                 let start = items.len();
-                items.extend(self.of_message(message).into_iter().map(|what| Item {
+                items.extend(self.of_message(message).into_iter().map(|kind| Item {
                     message: (number, false),
-                    what,
+                    kind,
                     is_abandoned: message.is_abandoned,
                     is_last_answer: false,
                 }));
@@ -102,30 +102,30 @@ impl<'a> Answers<'a> {
                 }
             }
         }
-        let is_answer = |item: &&mut Item<'_>| matches!(item.what, What::Answer(_)) && !item.is_abandoned;
+        let is_answer = |item: &&mut Item<'_>| matches!(item.kind, ItemKind::Answer(_)) && !item.is_abandoned;
         if let Some(last) = items.iter_mut().rfind(is_answer) {
             last.is_last_answer = true;
         }
         items
     }
 
-    fn of_message(&mut self, message: &'a Message) -> Vec<What<'a>> {
+    fn of_message(&mut self, message: &'a Message) -> Vec<ItemKind<'a>> {
         let is_user = message.role == Role::User;
         let is_said = |part: &Part| matches!(part, Part::Text(_) | Part::Attachment(_));
-        let prompt = (is_user && message.parts.iter().any(is_said)).then_some(What::Prompt(message));
+        let prompt = (is_user && message.parts.iter().any(is_said)).then_some(ItemKind::Prompt(message));
         let parts = message.parts.iter().filter_map(|part| match part {
             Part::Text(_) | Part::Attachment(_) if is_user => None,
-            Part::Text(text) => (!text.trim().is_empty()).then_some(What::Answer(text)),
-            Part::Thinking(text) => (!text.trim().is_empty()).then_some(What::Thinking(text)),
-            Part::Notice(text) => Some(What::Notice(text)),
-            Part::Attachment(what) => Some(What::Attachment(what)),
+            Part::Text(text) => (!text.trim().is_empty()).then_some(ItemKind::Answer(text)),
+            Part::Thinking(text) => (!text.trim().is_empty()).then_some(ItemKind::Thinking(text)),
+            Part::Notice(text) => Some(ItemKind::Notice(text)),
+            Part::Attachment(what) => Some(ItemKind::Attachment(what)),
             Part::ToolCall(call) => {
                 let result = self.waiting.remove(call.call_id.as_str());
                 result.map(|result| self.given.insert(result));
-                Some(What::Call(call, result))
+                Some(ItemKind::Call(call, result))
             }
             Part::ToolResult(result) if self.given.contains(&std::ptr::from_ref(result)) => None,
-            Part::ToolResult(result) => Some(What::Result(result)),
+            Part::ToolResult(result) => Some(ItemKind::Result(result)),
         });
         prompt.into_iter().chain(parts).collect()
     }
@@ -183,8 +183,10 @@ mod tests {
         let items = Answers::of(&messages).items(&messages, false);
         let kinds: Vec<usize> = groups(&items).iter().map(|group| group.len()).collect();
         assert_eq!(kinds, [1, 3, 1, 1, 1, 1]);
-        assert!(matches!(items[1].what, What::Call(_, Some(_))) && matches!(items[5].what, What::Call(_, None)));
-        assert!(matches!(items[6].what, What::Result(_)), "an answer without its call is not lost");
+        assert!(
+            matches!(items[1].kind, ItemKind::Call(_, Some(_))) && matches!(items[5].kind, ItemKind::Call(_, None))
+        );
+        assert!(matches!(items[6].kind, ItemKind::Result(_)), "an answer without its call is not lost");
         let places: Vec<_> = items.iter().map(|item| (item.message, item.is_last_answer)).collect();
         assert_eq!(places[4..6], [((8, true), false), ((8, false), false)]);
         assert_eq!(places.last(), Some(&((10, true), true)));

@@ -6,7 +6,8 @@ use bstr::ByteSlice as _;
 use maud::{Markup, html};
 
 use super::super::stats::short;
-use super::page::{agent_name, document};
+use super::head::document;
+use super::page::agent_name;
 use super::turn::clock_html;
 use super::words::beginning;
 use super::{PageOptions, address};
@@ -32,7 +33,7 @@ pub struct Entry {
     pub listed: Listed,
     /// Its abbreviated id.
     pub name: String,
-    /// What its tokens cost; `None` if none are known.
+    /// The cost of its tokens; `None` if none are known.
     pub cost: Option<Cost>,
 }
 
@@ -78,11 +79,11 @@ impl Filters {
 pub struct Listing<'a> {
     /// The commits, newest first.
     pub entries: &'a [Entry],
-    /// What the form has.
+    /// The values of the form.
     pub filters: &'a Filters,
     /// The names of local branches.
     pub branches: &'a [String],
-    /// What could not be listed, and why.
+    /// Descriptions of commits that could not be listed.
     pub problems: &'a [String],
     /// The addresses of the lists of newer and of older commits.
     pub around: [Option<String>; 2],
@@ -129,13 +130,13 @@ pub fn commits_page(list: &Listing<'_>, shape: &PageOptions) -> String {
     document("Commits with a conversation", "", &body, shape)
 }
 
-/// Returns a page that says something in a few sentences.
+/// Returns a page with a few sentences.
 pub fn notice_page(title: &str, sentences: &[&str], shape: &PageOptions) -> String {
     let body = html! { @for sentence in sentences { p { (outside::line(sentence)) } } };
     document(title, "", &body, shape)
 }
 
-/// Returns what could not be done, for the top of a page.
+/// Returns a list of problems, for the top of a page.
 pub fn problems(problems: &[String]) -> Markup {
     html! {
         @for problem in problems.iter().take(MAX_PROBLEMS) { p.problem { (outside::line(problem)) } }
@@ -226,13 +227,13 @@ fn card(entry: &Entry) -> Markup {
     }
 }
 
-/// Returns the subject of a commit, or what stands for it.
+/// Returns the subject of a commit, or words in its place if it is empty.
 pub fn subject(commit: &crate::git::Commit) -> String {
     let subject = outside::line(&commit.subject().to_str_lossy());
     if subject.is_empty() { "(no subject)".to_owned() } else { subject }
 }
 
-/// Returns what a session was asked, in one line.
+/// Returns the first prompt of a session in one line, or words in its place.
 fn asked(summary: &Summary) -> String {
     let prompt = beginning(summary.prompt.as_deref().unwrap_or_default(), PROMPT_CHARS);
     match (summary.is_removed, prompt.is_empty()) {
@@ -293,7 +294,7 @@ fn chart(entries: &[Entry]) -> Markup {
     }
 }
 
-/// Returns the height of a column: what is not nothing is seen.
+/// Returns the height of a column; 0 for no tokens alone.
 fn height(tokens: u64, largest: u64) -> u64 {
     let part = u128::from(tokens) * 42 / u128::from(largest.max(1));
     u64::try_from(part).unwrap_or(42).max(u64::from(tokens > 0)) + 1

@@ -11,22 +11,26 @@ mod change;
 mod commit;
 mod file;
 mod found;
+mod head;
 mod index;
 mod item;
 mod listing;
 mod page;
+mod patch;
 mod spoken;
 mod tables;
 mod turn;
 mod words;
 
 pub use self::about::{About, about_page};
-pub use self::commit::{Bar, CleanText, Hunk, PatchFile, hunk_id, patch_files, plain};
+pub use self::commit::{Bar, hunk_id};
 pub use self::file::file_page;
 pub use self::found::{Searched, search_page};
-pub use self::index::{Indexed, Observed, write_index};
+pub use self::head::policy;
+pub use self::index::{Indexed, ObservedCommit, write_index};
 pub use self::listing::{Entry, Filters, Listing, commits_page, notice_page, overview_page};
-pub use self::page::{Frame, Page, Part, SessionHead, policy};
+pub use self::page::{Frame, Page, Part, SessionHead};
+pub use self::patch::{CleanText, Hunk, PatchFile, patch_files, plain};
 pub use self::spoken::Spoken;
 pub use self::tables::{branches_page, stats_page};
 pub use self::words::beginning;
@@ -62,7 +66,7 @@ pub enum Theme {
     Dark,
 }
 
-/// What pages hold and how they look.
+/// The content and the look of pages.
 #[derive(Clone, Debug)]
 pub struct PageOptions {
     /// How much is shown at first.

@@ -1,57 +1,42 @@
-//! The frame of a page: head, policy, views, sessions, contents.
+//! A page with conversations: sessions, the commits between their turns, contents.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use bstr::ByteSlice as _;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
-use sha2::{Digest as _, Sha256};
+use maud::{Markup, html};
 
+use super::super::count;
 use super::super::place::Directories;
 use super::super::stats::short;
 use super::super::sub_agent::SubAgent;
 use super::super::tasks::Tasks;
 use super::super::told::told_line;
-use super::super::{count, human};
+use super::super::view::uncalled;
 use super::call::Calls;
 use super::commit::Bar;
+use super::head::{end, head, header};
 use super::item::{Answers, tally};
 use super::spoken::Spoken;
 use super::turn::Turns;
 use super::words::{beginning, markdown};
-use super::{Outlet, PageOptions, Span, Theme};
+use super::{Outlet, PageOptions, Span};
 use crate::record::{Conversation, Summary};
 use crate::stats::{Cost, Uncounted};
 use crate::told::{Changes, Told};
 use crate::transcript::{SessionKey, turns};
 use crate::{agent, outside};
 
-/// The style of all pages.
-const CSS: &str = include_str!("page.css");
-/// The script of all pages.
-const JS: &str = include_str!("page.js");
-
-/// The pages that each page of the server links to.
-const SITE: &[(&str, &str)] = &[
-    ("/commits", "Commits"),
-    ("/search", "Search"),
-    ("/branches", "Branches"),
-    ("/stats", "Costs"),
-    ("/about", "About"),
-];
-
-/// What stands above the conversation of a session.
+/// The data above the conversation of a session.
 #[derive(Clone, Debug)]
 pub struct SessionHead<'a> {
     /// The session.
     pub key: &'a SessionKey,
-    /// What its records say, in the order of the page.
+    /// The summaries of its records, in the order of the page.
     pub summaries: &'a [Summary],
-    /// What it cost with its sub-agents; `None` if no tokens are known.
+    /// Its cost with its sub-agents; `None` if no tokens are known.
     pub cost: Option<Cost>,
-    /// What could not be counted of it as it should be.
+    /// The reasons why its counts can be wrong.
     pub uncounted: Uncounted,
     /// The id that a link to the session has.
     pub id: &'a str,
@@ -72,22 +57,22 @@ pub struct Part<'a> {
     pub continues: Option<&'a (String, String)>,
     /// The tasks that its session made before; `None` if none is changed here.
     pub tasks: Option<&'a Tasks>,
-    /// What stands in front of the ids of its turns; empty if the page has no other part.
+    /// The prefix of the ids of its turns; empty if the page has no other part.
     pub prefix: &'a str,
     /// The offset of the author's clock, in seconds.
     pub offset: i32,
     /// The commits that were made meanwhile, each after the messages that it has; the last stands at the end.
     pub bars: &'a [(usize, Bar)],
-    /// The hunks that turns wrote, by the numbers of those: the address of each, and what the link says.
+    /// The hunks that turns wrote, by the numbers of the turns: the address of each hunk, and the text of the link.
     pub wrote: &'a HashMap<usize, Vec<(String, String)>>,
 }
 
-/// What stands above and beside the conversations of a page.
+/// The parts of a page above and beside its conversations.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// The title.
     pub title: &'a str,
-    /// What stands below it.
+    /// The line below the title.
     pub lead: &'a str,
     /// The address of the overview.
     pub up: Option<&'a str>,
@@ -111,7 +96,7 @@ pub struct Page<'p> {
     is_in_session: bool,
     /// The instruction files of the last conversation of the session whose record has such.
     told: Option<Told>,
-    /// What the page says, if it has an overview beside it that searches.
+    /// The texts of the page, if an overview beside it searches them.
     spoken: Option<Spoken>,
 }
 
@@ -252,7 +237,7 @@ impl<'p> Page<'p> {
                 self.contents.push(entry(bar));
             }
         }
-        for other in human::uncalled(conversation, part.sub_agents) {
+        for other in uncalled(conversation, part.sub_agents) {
             if self.shape.has_tools && self.shape.span != Span::Focused {
                 writer.write_sub_agent(self.out, other)?;
             }
@@ -265,7 +250,8 @@ impl<'p> Page<'p> {
         Ok(())
     }
 
-    /// Returns what the agent was told, unless it was the same as before in this session.
+    /// Returns a line with the instruction files of a record, unless they are those of the record before in this
+    /// session.
     fn told_line(&mut self, summary: &Summary) -> Option<String> {
         let told = summary.rules.clone()?;
         let before = self.told.replace(told.clone());
@@ -281,7 +267,7 @@ impl<'p> Page<'p> {
         if std::mem::take(&mut self.is_in_session) { writeln!(self.out, "</section>") } else { Ok(()) }
     }
 
-    /// Ends the page with its contents. Returns what it says, if it has an overview beside it.
+    /// Ends the page with its contents. Returns the texts of the page, if an overview beside it searches them.
     ///
     /// # Errors
     ///
@@ -332,7 +318,7 @@ pub(super) fn agent_name(name: &str) -> String {
         .collect()
 }
 
-/// Returns what is printed of a session: the model, counts, tokens, the id.
+/// Returns the facts about a session: the model, counts, tokens, the id.
 fn facts(summaries: &[Summary], is_at_least: bool) -> Vec<Markup> {
     let sum = |of: fn(&Summary) -> u64| summaries.iter().map(of).fold(0, u64::saturating_add);
     let model = summaries.iter().rev().find_map(|summary| summary.model.as_deref());
@@ -347,105 +333,4 @@ fn facts(summaries: &[Summary], is_at_least: bool) -> Vec<Markup> {
         (short(tokens.output)) " out" }
     }));
     facts
-}
-
-/// Returns a digest as a policy names it.
-fn digest(text: &str) -> String {
-    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
-}
-
-/// Returns the beginning of a document up to the body's first element. Nothing is fetched from anywhere, and no script or
-/// style runs but ours.
-pub fn head(title: &str, shape: &PageOptions) -> String {
-    let theme = match shape.theme {
-        Theme::Auto => "auto",
-        Theme::Light => "light",
-        Theme::Dark => "dark",
-    };
-    let markup = html! {
-        (DOCTYPE)
-        html lang="en" data-theme=(theme) {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy(shape.outlet));
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta name="referrer" content="no-referrer";
-                meta name="generator" content={ "git-shiftlog " (env!("CARGO_PKG_VERSION")) };
-                @if shape.outlet == Outlet::Server { link rel="icon" href="data:,"; }
-                title { (title) }
-                style { (PreEscaped(CSS)) }
-            }
-            body {}
-        }
-    };
-    let markup = markup.into_string();
-    markup.strip_suffix("</body></html>").unwrap_or(&markup).to_owned()
-}
-
-/// Returns what a browser may do on a page: run our script and use our style, and on a page of the server send our forms there.
-pub fn policy(outlet: Outlet) -> String {
-    let form = if outlet == Outlet::Server { "'self'" } else { "'none'" };
-    let (style, script) = (digest(CSS), digest(JS));
-    format!(
-        "default-src 'none'; style-src {style}; script-src {script}; img-src data:; base-uri 'none'; form-action {form}"
-    )
-}
-
-/// Returns a whole page without a conversation. `body` stands below the title.
-pub fn document(title: &str, lead: &str, body: &Markup, shape: &PageOptions) -> String {
-    let title = outside::line(title);
-    let markup = html! {
-        (header(None, shape, false))
-        main #main.index tabindex="-1" {
-            header.title { h1 { (title) } @if !lead.is_empty() { p.lead { (outside::line(lead)) } } }
-            (body)
-        }
-    };
-    format!("{}{}{}", head(&title, shape), markup.into_string(), end())
-}
-
-/// Returns the bar at the top of a page; `up` is the address of the overview.
-pub fn header(up: Option<&str>, shape: &PageOptions, has_views: bool) -> Markup {
-    let views =
-        [("focused", "Focused", Span::Focused), ("normal", "Normal", Span::Normal), ("full", "Full", Span::Full)];
-    html! {
-        a.skip href="#main" { "Skip to the conversation" }
-        header.top {
-            @if shape.outlet == Outlet::Server {
-                nav.site aria-label="Pages" {
-                    a.brand href="/" { "git shiftlog" }
-                    @for (address, name) in SITE { a href=(address) { (name) } }
-                }
-            } @else if let Some(up) = up { a.up href=(up) { "← Overview" } } @else { span.brand { "git shiftlog" } }
-            @if has_views && shape.span != Span::Focused {
-                fieldset.views {
-                    legend { "View" }
-                    @for (id, name, span) in views {
-                        label { input #{ "view-" (id) } type="radio" name="view" value=(id) checked[span == shape.span]; span { (name) } }
-                    }
-                }
-            }
-            div #tools {}
-            @if has_views { a.jump href="#contents" { "Contents" } }
-        }
-    }
-}
-
-/// Returns the end of a document.
-pub fn end() -> String {
-    format!("<script>{JS}</script></body></html>\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn style_and_script_are_small_and_cannot_end_early() {
-        assert!(CSS.len() <= 20 << 10, "{} bytes of CSS", CSS.len());
-        assert!(JS.len() <= 12 << 10, "{} bytes of JavaScript", JS.len());
-        assert!(!CSS.contains("</") && !CSS.contains("url(") && !CSS.contains("@import"));
-        assert!(!JS.contains("</") && !JS.contains("innerHTML") && !JS.contains("fetch("));
-    }
 }

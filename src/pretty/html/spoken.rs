@@ -1,4 +1,5 @@
-//! What pages say, for the search of their overview: a browser lets a page that was opened from a file read no other.
+//! The texts of pages, for the search of their overview: a browser lets a page that was opened from a file read no
+//! other.
 
 use crate::outside;
 
@@ -14,11 +15,11 @@ struct Text {
     id: String,
     /// Its beginning.
     text: String,
-    /// Whether it is a prompt or an answer; otherwise it is work: thinking, a call, what a tool answered.
+    /// Whether it is a prompt or an answer; otherwise it is work: thinking, a call, a tool's answer.
     is_said: bool,
 }
 
-/// What a page says.
+/// The texts of a page.
 #[derive(Debug, Default)]
 pub struct Spoken(Vec<Text>);
 
@@ -34,8 +35,8 @@ impl Spoken {
     }
 }
 
-/// Returns what pages say, by their addresses, as an element for the script of the overview, and how many texts it has no room
-/// for; prompts and answers go before work.
+/// Returns the texts of pages, by their addresses, as an element for the script of the overview, and how many texts it
+/// has no room for; prompts and answers go before work.
 pub(super) fn element(pages: &[(&str, &Spoken)]) -> (String, u64) {
     let (mut room, mut left) = (MAX_BYTES, 0);
     let mut fits = |text: &Text| {

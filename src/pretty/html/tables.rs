@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::page::document;
+use super::head::document;
 use super::turn::time_html;
 use super::{PageOptions, address};
 use crate::outside;
@@ -15,7 +15,7 @@ use crate::stats::{Cost, Group, Key};
 const MAX_ROWS: usize = 1000;
 /// How long the longest bar is, in characters.
 const BAR: usize = 16;
-/// What people group by, each with its name.
+/// The keys to group by, each with its name.
 const CHOICES: &[(&str, &str)] = &[
     ("agent,model", "Agent and model"),
     ("author", "Author"),
@@ -55,8 +55,8 @@ pub fn branches_page(branches: &[(BranchSummary, String)], problems: &[String], 
     document("Branches", &count(branches.len() as u64, "local branch"), &body, shape)
 }
 
-/// Returns the page that counts what recorded work has used. `names` are what the values of each group are called, `by` is what
-/// the groups were asked for.
+/// Returns the page that counts what recorded work has used. `names` are what the values of each group are called, `by`
+/// is what the groups were asked for.
 pub fn stats_page(
     of: Statistics<'_>,
     names: &[Vec<String>],
@@ -127,7 +127,7 @@ fn value_cell(key: Key, value: &str, name: &str) -> Markup {
     }
 }
 
-/// Returns the class of a column of numbers: what stands in the minor ones is not shown on a phone.
+/// Returns the class of a column of numbers: a phone does not show the minor columns.
 fn class(name: &str) -> &'static str {
     if name == "cost" { "number" } else { "number minor" }
 }

@@ -9,7 +9,7 @@ use super::super::clock::duration;
 use super::super::place::Directories;
 use super::super::sub_agent::SubAgent;
 use super::call::Calls;
-use super::item::{Answers, Item, What, groups};
+use super::item::{Answers, Item, ItemKind, groups};
 use super::spoken::Spoken;
 use super::words::{attached, beginning, markdown};
 use super::{Outlet, PageOptions, Span, address};
@@ -23,7 +23,7 @@ const MAX_WROTE: usize = 12;
 /// Writes the items of a conversation.
 pub struct Turns<'a> {
     pub(super) shape: &'a PageOptions,
-    /// What stands in front of the ids of this conversation.
+    /// The prefix of the ids of this conversation.
     pub(super) prefix: String,
     pub(super) answers: Answers<'a>,
     pub(super) calls: Calls,
@@ -34,7 +34,7 @@ pub struct Turns<'a> {
     pub(super) offset: i32,
     /// The id of the last place that has one.
     pub(super) place: String,
-    /// What was said, if somebody wants to know.
+    /// The texts so far, if they are collected.
     pub(super) spoken: Option<Spoken>,
 }
 
@@ -81,8 +81,8 @@ impl<'a> Turns<'a> {
             match group {
                 [item] => self.write_item(out, item, id)?,
                 many => {
-                    let name = many.iter().find_map(|item| match &item.what {
-                        What::Call(call, _) => Some(outside::line(&call.name)),
+                    let name = many.iter().find_map(|item| match &item.kind {
+                        ItemKind::Call(call, _) => Some(outside::line(&call.name)),
                         _ => None,
                     });
                     let about: Vec<String> = many.iter().take(3).filter_map(|item| self.about(item)).collect();
@@ -101,19 +101,19 @@ impl<'a> Turns<'a> {
 
     fn is_shown(&self, item: &Item<'_>) -> bool {
         if self.shape.span == Span::Focused {
-            return matches!(item.what, What::Prompt(_)) || item.is_last_answer;
+            return matches!(item.kind, ItemKind::Prompt(_)) || item.is_last_answer;
         }
-        match item.what {
-            What::Thinking(_) => self.shape.has_thinking,
-            What::Call(..) | What::Result(_) | What::Aside(_) => self.shape.has_tools,
+        match item.kind {
+            ItemKind::Thinking(_) => self.shape.has_thinking,
+            ItemKind::Call(..) | ItemKind::Result(_) | ItemKind::Aside(_) => self.shape.has_tools,
             _ => true,
         }
     }
 
-    /// Returns what a call of a run is about, in a few words.
+    /// Returns the subject of a call of a run, in a few words.
     fn about(&self, item: &Item<'_>) -> Option<String> {
-        match &item.what {
-            What::Call(call, _) => Some(beginning(&self.calls.about(call), 40)).filter(|about| !about.is_empty()),
+        match &item.kind {
+            ItemKind::Call(call, _) => Some(beginning(&self.calls.about(call), 40)).filter(|about| !about.is_empty()),
             _ => None,
         }
     }
@@ -126,38 +126,38 @@ impl<'a> Turns<'a> {
         self.remember(item);
         let gone = if item.is_abandoned { " gone" } else { "" };
         let whole = self.shape.span == Span::Full;
-        let markup = match &item.what {
-            What::Prompt(message) => html! {
+        let markup = match &item.kind {
+            ItemKind::Prompt(message) => html! {
                 div.prompt.(gone.trim()) id=[own] {
                     @if self.is_sub_agent { span.who { "Task" } } @else { span.who { "Prompt" } }
                     @if item.is_abandoned { " " span.badge { "taken back" } }
                     (self.prompt(message))
                 }
             },
-            What::Answer(text) => html! {
+            ItemKind::Answer(text) => html! {
                 div.answer.(gone.trim()).(if item.is_last_answer { "last" } else { "" }) id=[own] { (markdown(text)) }
             },
-            What::Thinking(text) => html! {
+            ItemKind::Thinking(text) => html! {
                 details.work.thinking id=[own] open[whole] {
                     summary { span.tool { "Thinking" } " " span.about { (beginning(text, 90)) } }
                     div.body { (markdown(text)) }
                 }
             },
-            What::Notice(text) => html! { p.notice.work id=[own] { (outside::text(text)) } },
-            What::Attachment(what) => html! { div id=[own] { (attached(what)) } },
-            What::Call(call, result) => {
+            ItemKind::Notice(text) => html! { p.notice.work id=[own] { (outside::text(text)) } },
+            ItemKind::Attachment(what) => html! { div id=[own] { (attached(what)) } },
+            ItemKind::Call(call, result) => {
                 self.calls.remember(call, *result);
                 let ran = result.and_then(|result| result.sub_agent.as_deref());
                 let ran = ran.and_then(|id| self.sub_agents.iter().find(|other| other.id == id));
                 return self.write_call(out, own, self.calls.call(call, *result, whole), ran);
             }
-            What::Result(result) => html! {
+            ItemKind::Result(result) => html! {
                 details.work.call id=[own] open[whole] {
                     summary { span.tool { "Answer" } " " span.about { (about_answer(result)) } }
                     (self.calls.result(None, result))
                 }
             },
-            What::Aside(messages) => {
+            ItemKind::Aside(messages) => {
                 let said = SubAgent::said(messages);
                 let summary = html! { span.tool { "Sub-agent" } " " span.about { (said) } };
                 write!(
@@ -173,19 +173,19 @@ impl<'a> Turns<'a> {
         writeln!(out, "{}", markup.into_string())
     }
 
-    /// Remembers what an item says.
+    /// Collects the text of an item.
     fn remember(&mut self, item: &Item<'_>) {
         let Some(spoken) = &mut self.spoken else { return };
-        let (text, is_said) = match &item.what {
-            What::Prompt(message) => (message.text(), true),
-            What::Answer(text) | What::Notice(text) => ((*text).to_owned(), true),
-            What::Thinking(text) => ((*text).to_owned(), false),
-            What::Call(call, result) => {
+        let (text, is_said) = match &item.kind {
+            ItemKind::Prompt(message) => (message.text(), true),
+            ItemKind::Answer(text) | ItemKind::Notice(text) => ((*text).to_owned(), true),
+            ItemKind::Thinking(text) => ((*text).to_owned(), false),
+            ItemKind::Call(call, result) => {
                 let answer = result.map(|result| result.text.as_str()).unwrap_or_default();
                 (format!("{} {}\n{answer}", call.name, self.calls.about(call)), false)
             }
-            What::Result(result) => (result.text.clone(), false),
-            What::Attachment(_) | What::Aside(_) => return,
+            ItemKind::Result(result) => (result.text.clone(), false),
+            ItemKind::Attachment(_) | ItemKind::Aside(_) => return,
         };
         spoken.add(&self.place, &text, is_said);
     }
@@ -249,7 +249,7 @@ impl<'a> Turns<'a> {
         written
     }
 
-    /// Returns a prompt: its text as it was typed, and what came with it.
+    /// Returns a prompt: its text as it was typed, and its attachments.
     fn prompt(&self, message: &Message) -> Markup {
         html! {
             @for part in &message.parts {
@@ -262,7 +262,7 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Returns what stands above a turn.
+    /// Returns the heading of a turn.
     pub fn head(&self, number: usize, start: Option<i64>, secs: Option<i64>) -> Markup {
         html! {
             "Turn " (number)
@@ -289,7 +289,7 @@ pub fn clock_html(seconds: i64, offset: i32) -> Markup {
     html! { time datetime=(Format::STRICT.show(time)) { (Format::default().day_and_clock(time).1) } }
 }
 
-/// Returns what is printed of an answer without a call before it is opened: its length, or what it begins with.
+/// Returns the closed line of an answer without a call: its length, or its beginning.
 fn about_answer(result: &ToolResult) -> String {
     match result.text.trim().lines().count() {
         lines if lines > 1 && call::is_of_earlier_call(result) && !result.is_error => {

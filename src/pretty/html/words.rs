@@ -5,6 +5,7 @@
 use maud::{Markup, PreEscaped, html};
 use pulldown_cmark::{Alignment, CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd};
 
+use super::super::markdown::is_harmless_scheme;
 use super::super::printer::attachment;
 use crate::outside;
 use crate::transcript::{Attachment, Picture};
@@ -13,10 +14,8 @@ use crate::transcript::{Attachment, Picture};
 const MAX_MARKDOWN_BYTES: usize = 1 << 20;
 /// How deep quotes, lists and emphasis nest at most. What nests deeper is shown at this depth: browsers give up on more.
 const MAX_DEPTH: usize = 32;
-/// The schemes of addresses that a link may lead to.
-const SCHEMES: &[&str] = &["http", "https", "mailto"];
 
-/// Returns something that is no text: the picture if there is one, otherwise what it is.
+/// Returns an attachment: its picture if there is one, otherwise its kind.
 pub fn attached(what: &Attachment) -> Markup {
     let name = attachment(what);
     match what.picture.as_ref().and_then(Picture::address) {
@@ -97,7 +96,7 @@ fn can_nest(end: &TagEnd) -> bool {
     inline || matches!(end, TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item)
 }
 
-/// What is open where the parser has come to.
+/// The elements that are open at the parser's position.
 #[derive(Default)]
 struct Open {
     /// The addresses of links and pictures.
@@ -189,7 +188,7 @@ fn shown_place(address: &str) -> String {
 fn is_harmless(address: &str) -> bool {
     let is_plain = !address.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\');
     let scheme = address.split_once(':').map(|(scheme, _)| scheme);
-    is_plain && scheme.is_some_and(|scheme| SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known)))
+    is_plain && scheme.is_some_and(is_harmless_scheme)
 }
 
 /// Returns the language of a code block in letters that are safe in a class.

@@ -26,8 +26,8 @@ impl Checker<'_> {
         self.text(commit_id, (hex_id, &evidence.sha256), &evidence.key(), &evidence.key(), &what);
     }
 
-    /// Checks a text that is no transcript, which a line of a note names by its segment and its digest. `key` is its session
-    /// in the archive, `of` that of the line.
+    /// Checks a text that is no transcript, which a line of a note names by its segment and its digest. `key` is its
+    /// session in the archive, `of` that of the line.
     fn text(&mut self, commit_id: ObjectId, text: (&str, &str), key: &SessionKey, of: &SessionKey, what: &str) {
         let (hex_id, sha256) = text;
         // What is no id is reported as missing.

@@ -1,4 +1,4 @@
-//! One file of a commit: what doing the edits of sessions again shows of its lines.
+//! One file of a commit, with the call that wrote each of its lines, found by doing the edits of sessions again.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -9,13 +9,13 @@ use bstr::{BStr, ByteSlice as _};
 
 use super::MAX_FILE_BYTES;
 use super::certainty::Certainty;
-use super::document::Origin;
 use super::limit::{Limit, Pace};
 use super::paths::Places;
+use super::session_work::{Befores, CallIndex};
 use super::source::Source;
 use super::steps::{Step, replayed, steps};
-use super::talk::{Befores, CallIndex};
 use super::texts::{Texts, is_trivial, keys};
+use super::traced_file::LineOrigin;
 use crate::error::Result;
 use crate::git::{BlamedFile, ObjectId, Repository};
 
@@ -30,12 +30,12 @@ const MAX_TRIVIAL: usize = 100;
 /// How long comparing the texts of edits may take before it gets coarser; only texts made for that take so long.
 pub(super) const TEXT_TIME: Duration = Duration::from_secs(2);
 
-/// How what was a secret begins in an edit as it is recorded.
+/// The beginning of the placeholder for a secret in a recorded edit.
 const REDACTED: &str = "[REDACTED:";
 
 /// Which edits of the sessions are done again.
 #[derive(Clone, Copy)]
-pub(super) enum Reach {
+pub(super) enum EditRange {
     /// Those that the commit has recorded.
     Recorded,
     /// Those since the file was last committed.
@@ -46,67 +46,67 @@ pub(super) enum Reach {
     OnlyTexts(i64),
 }
 
-/// What doing the edits of one file of a commit again has shown.
-pub(super) struct File {
+/// One file of a commit, with the calls that wrote its lines.
+pub(super) struct ReplayedFile {
     pub(super) source: Rc<Source>,
-    /// How edits name it.
+    /// The names that edits have for it.
     pub(super) names: HashSet<String>,
     /// The file; without secrets if they were taken out of its edits.
     text: Vec<u8>,
     /// The lines of the file without white space. Only lines that doing the edits again does not explain need them.
     keys: OnceCell<Vec<Vec<u8>>>,
-    /// What wrote each line; empty if the edits were not done again.
-    origins: Vec<Origin<CallIndex>>,
+    /// The origin of each line; empty if the edits were not done again.
+    origins: Vec<LineOrigin<CallIndex>>,
     texts: Texts<CallIndex>,
-    /// Those of calls whose branch of the conversation was taken back, and of those that were interrupted.
+    /// The texts of calls whose branch of the conversation was taken back, and of calls that were interrupted.
     abandoned: Texts<CallIndex>,
-    /// Those of edits that commands have undone. Somebody may have typed a line of them again.
+    /// The texts of edits that commands have undone. Somebody may have typed a line of them again.
     undone: Texts<CallIndex>,
     /// The calls of these edits.
     undone_calls: HashSet<CallIndex>,
     /// The last session that edited the file.
-    pub(super) last_talk: Option<usize>,
+    pub(super) last_session: Option<usize>,
     /// Why the edits were not done again.
     pub(super) problem: Option<&'static str>,
 }
 
-impl File {
+impl ReplayedFile {
     /// Does the edits of a file in the sessions of `source` again, on the file as it was before a commit. `content` is the
     /// file where no commit has it.
     pub fn read(
         repo: &Repository,
         content: Option<&[u8]>,
         (commit_id, of): (ObjectId, &BlamedFile),
-        (reach, pace): (Reach, Pace),
+        (edit_range, pace): (EditRange, Pace),
         (source, befores): (Rc<Source>, &Befores),
         without_secrets: impl FnOnce(&str) -> Option<String>,
     ) -> Result<Self> {
-        if source.talks.iter().all(|talk| talk.calls.is_empty()) {
-            return Ok(File::without_edits(source, pace));
+        if source.sessions.iter().all(|work| work.calls.is_empty()) {
+            return Ok(ReplayedFile::without_edits(source, pace));
         }
         let versions = Versions::of(repo, commit_id, of, content)?;
         let (path, before) = (of.path.to_str_lossy(), path_before(of).to_str_lossy());
         let top = repo.worktree().map(|top| top.to_string_lossy().into_owned());
         let has_file = |path: &str| versions.has_file(repo, path);
         let places = Places::new(top.as_deref(), has_file);
-        let until = match reach {
-            Reach::Recorded | Reach::SinceLastChange => None,
-            Reach::Until(moment) | Reach::OnlyTexts(moment) => Some(moment),
+        let until = match edit_range {
+            EditRange::Recorded | EditRange::SinceLastChange => None,
+            EditRange::Until(moment) | EditRange::OnlyTexts(moment) => Some(moment),
         };
-        let mut steps = steps(&source.talks, &places, [&*path, &*before], befores, until);
+        let mut steps = steps(&source.sessions, &places, [&*path, &*before], befores, until);
         let names = steps.iter().map(|step| step.change.edit.path.clone()).collect();
-        if matches!(reach, Reach::SinceLastChange) {
+        if matches!(edit_range, EditRange::SinceLastChange) {
             // What was edited before the file was last committed is in the file already.
             let since = repo.last_change(versions.parent_id, path_before(of));
             steps.retain(|step| since.is_none_or(|since| !step.is_before(since)));
         }
         let base = if steps.is_empty() { Vec::new() } else { versions.base(repo, of) };
-        let last_talk = steps.iter().rev().find(|step| step.is_valid()).map(|step| step.place.0);
+        let last_session = steps.iter().rev().find(|step| step.is_valid()).map(|step| step.place.0);
         let mut problem = None;
         let limit = Limit::new(pace, REPLAY_TIME);
         let origins = match steps.len() {
             0 => Vec::new(),
-            _ if matches!(reach, Reach::OnlyTexts(_)) => Vec::new(),
+            _ if matches!(edit_range, EditRange::OnlyTexts(_)) => Vec::new(),
             _ if versions.is_too_large(&base) || steps.len() > MAX_STEPS => {
                 problem = Some("the edits of a large file were not done again, only compared");
                 Vec::new()
@@ -129,13 +129,25 @@ impl File {
         // The secrets of the file are not in the edits. What was compared so far is the file as it is.
         let redacted = if is_redacted { without_secrets(&versions.end.to_str_lossy()) } else { None };
         let (text, keys) = (redacted.map_or(versions.end, String::into_bytes), OnceCell::new());
-        Ok(File { source, names, text, keys, origins, texts, abandoned, undone, undone_calls, last_talk, problem })
+        Ok(ReplayedFile {
+            source,
+            names,
+            text,
+            keys,
+            origins,
+            texts,
+            abandoned,
+            undone,
+            undone_calls,
+            last_session,
+            problem,
+        })
     }
 
     /// Returns the file of a commit whose sessions have done nothing, or whose words are not here.
     fn without_edits(source: Rc<Source>, pace: Pace) -> Self {
         let texts = || Texts::new(Limit::new(pace, TEXT_TIME));
-        File {
+        ReplayedFile {
             source,
             names: HashSet::new(),
             text: Vec::new(),
@@ -145,7 +157,7 @@ impl File {
             abandoned: texts(),
             undone: texts(),
             undone_calls: HashSet::new(),
-            last_talk: None,
+            last_session: None,
             problem: None,
         }
     }
@@ -172,7 +184,7 @@ impl File {
     }
 
     fn find_own(&self, at: usize) -> Option<(Certainty, CallIndex)> {
-        if let Some(Origin::Edit(place)) = self.origins.get(at) {
+        if let Some(LineOrigin::Edit(place)) = self.origins.get(at) {
             return Some((Certainty::Replay, *place));
         }
         let keys = self.keys();
@@ -194,7 +206,7 @@ impl File {
 
     /// Says whether an edit found the line, and none had written it: another edit with the same text is not its writer.
     pub fn is_seen(&self, at: usize) -> bool {
-        self.origins.get(at) == Some(&Origin::Seen)
+        self.origins.get(at) == Some(&LineOrigin::Seen)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a recorded session did to files: its edits and commands in order, each with the words around it.
+//! The work of a session on files: its edits and commands in order, each with the words around it.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub type Befores = HashMap<CallIndex, String>;
 
 /// The edits and commands of one session, or of one sub-agent.
 #[derive(Debug)]
-pub struct Talk {
+pub struct SessionWork {
     /// The session.
     pub key: SessionKey,
     /// The model that answered last.
@@ -44,14 +44,14 @@ pub struct Talk {
     pub(super) typed: Vec<Typed>,
     /// The prompts, each with its time and the number of its turn.
     prompts: Vec<(Option<i64>, usize, Rc<str>)>,
-    /// The turns that sent sub-agents, by the ids of those.
+    /// The turn that sent each sub-agent, by the sub-agent's id.
     sent: HashMap<String, usize>,
 }
 
 /// A command that the person typed in a session.
 #[derive(Debug)]
 pub struct Typed {
-    /// How many calls of [`Talk::calls`] were before it.
+    /// How many calls of [`SessionWork::calls`] were before it.
     pub before: usize,
     /// When, as [`Call::moment`] has it.
     pub moment: Option<Moment>,
@@ -67,7 +67,7 @@ const TYPED_MARK: &str = "! ";
 
 /// A text or a thought of the agent.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Words {
+pub struct Reasoning {
     /// Whether it was thought and not said.
     pub is_thought: bool,
     /// The words.
@@ -76,7 +76,7 @@ pub struct Words {
 
 /// How an edit changes its file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum How {
+pub enum EditKind {
     /// Replaces a text, at its first place or everywhere.
     Replace {
         /// Whether at each place.
@@ -96,7 +96,7 @@ pub struct Change {
     /// The edit as the agent's parser found it.
     pub edit: Edit,
     /// How it changes the file.
-    pub how: How,
+    pub kind: EditKind,
 }
 
 /// A tool call that changes files or runs a command.
@@ -120,14 +120,14 @@ pub struct Call {
     pub turn: usize,
     /// When it was made, in seconds since the epoch; never before the call in front of it.
     pub time: Option<i64>,
-    /// The same to the nanosecond, where the transcript has that.
+    /// That time to the nanosecond, if the transcript has it.
     pub(super) moment: Option<Moment>,
     /// The prompt of its turn.
     pub prompt: Option<Rc<str>>,
     /// The task of the sub-agent, if one made the call.
     pub task: Option<Rc<str>>,
     /// The last texts and thoughts of the agent in the same turn.
-    pub reasoning: Rc<[Words]>,
+    pub reasoning: Rc<[Reasoning]>,
     /// The changes that the call makes.
     pub changes: Vec<Change>,
     /// The command line that it runs.
@@ -149,14 +149,14 @@ struct Position {
     said: usize,
     prompt: Option<Rc<str>>,
     task: Option<Rc<str>>,
-    words: Vec<Words>,
+    words: Vec<Reasoning>,
     /// The words as calls share them; made when the first call needs them.
-    shared: Option<Rc<[Words]>>,
+    shared: Option<Rc<[Reasoning]>>,
     moment: Option<Moment>,
 }
 
-impl Talk {
-    /// Takes a conversation apart. Edits that failed are left out.
+impl SessionWork {
+    /// Returns the edits and commands of a conversation. Edits that failed are left out.
     pub fn of(key: SessionKey, model: Option<String>, messages: Vec<Message>) -> Self {
         let is_sub_agent = key.parent_id().is_some();
         let failed: HashSet<String> =
@@ -164,7 +164,7 @@ impl Talk {
         let answered = answered(&messages);
         let is_answering = agent::find(&key.agent).is_some_and(|agent| agent.answers_each_call());
         let settled = if is_answering { settled(&messages) } else { [0, 0] };
-        let mut talk = Talk {
+        let mut work = SessionWork {
             key,
             model,
             turns: messages.iter().filter(|message| message.is_prompt()).count(),
@@ -186,7 +186,7 @@ impl Talk {
             }
             at.moment = message.time.map(|seconds| (seconds, message.time_nanos)).max(at.moment);
             if message.role == Role::User {
-                talk.hear(&message, turn, &mut at, is_sub_agent);
+                work.hear(&message, turn, &mut at, is_sub_agent);
             }
             let (span, is_abandoned, is_sidechain) = (message.span, message.is_abandoned, message.is_sidechain);
             let model = message.model;
@@ -209,20 +209,20 @@ impl Talk {
                             let (result, output) = answer.unzip();
                             (call.result, call.output) = (result, output.filter(|_| call.command.is_some()));
                             call.task = call.task.filter(|_| is_sidechain || is_sub_agent);
-                            talk.calls.push(call);
+                            work.calls.push(call);
                         }
                     }
                     Part::Notice(text) if text.starts_with(TYPED_MARK) => {
-                        let (before, moment) = (talk.calls.len(), at.moment);
+                        let (before, moment) = (work.calls.len(), at.moment);
                         let command = text[TYPED_MARK.len()..].to_owned();
-                        talk.typed.push(Typed { before, moment, command });
+                        work.typed.push(Typed { before, moment, command });
                     }
                     _ => {}
                 }
             }
             at.said += 1;
         }
-        talk
+        work
     }
 
     /// Takes in a prompt, the task of a sub-agent, or a result that names a sub-agent.
@@ -260,7 +260,7 @@ impl Talk {
         self.prompts.iter().find(|(_, own, _)| *own == turn).map(|(_, _, prompt)| Rc::clone(prompt))
     }
 
-    /// Returns the number of that prompt's turn.
+    /// Returns the number of the turn whose prompt [`SessionWork::prompt_that_sent`] returns.
     pub fn turn_that_sent(&self, sub_agent: &SessionKey, time: Option<i64>) -> Option<usize> {
         let id = sub_agent.id.split_once('.').map_or("", |(_, id)| id);
         let at_that_time = || {
@@ -280,7 +280,7 @@ impl Position {
         if self.shared.is_some() {
             self.forget();
         }
-        self.words.push(Words { is_thought, text });
+        self.words.push(Reasoning { is_thought, text });
     }
 
     fn seconds(&self) -> Option<i64> {
@@ -299,7 +299,7 @@ impl Position {
         let (index, message) = (self.index, self.said);
         self.index += 1;
         let changes = edits.into_iter().enumerate();
-        let changes = changes.filter_map(|(at, edit)| Some(Change { how: how(&edit, &input, at)?, edit })).collect();
+        let changes = changes.filter_map(|(at, edit)| Some(Change { kind: kind(&edit, &input, at)?, edit })).collect();
         let (prompt, task) = (self.prompt.clone(), self.task.clone());
         Call {
             id,
@@ -370,7 +370,7 @@ fn ends(text: &str) -> String {
 }
 
 /// Tells how an edit changes its file, by the input of its call; `None` if it writes nothing.
-fn how(edit: &Edit, input: &Value, at: usize) -> Option<How> {
+fn kind(edit: &Edit, input: &Value, at: usize) -> Option<EditKind> {
     edit.new.as_ref()?;
     let own = ["edits", "replacements"].iter().find_map(|key| input.get(key)?.get(at));
     let get = |keys: &[&str]| {
@@ -380,14 +380,14 @@ fn how(edit: &Edit, input: &Value, at: usize) -> Option<How> {
     let line = get(&["insert_line", "insertLine"]).and_then(Value::as_u64);
     let is_append = input.get("command").is_some_and(|command| command == "append");
     Some(match (&edit.old, line) {
-        (_, Some(line)) => How::Insert(usize::try_from(line).unwrap_or(usize::MAX)),
-        _ if is_append => How::Append,
-        (None, None) => How::Write,
-        (Some(old), None) if old.is_empty() => How::Append,
+        (_, Some(line)) => EditKind::Insert(usize::try_from(line).unwrap_or(usize::MAX)),
+        _ if is_append => EditKind::Append,
+        (None, None) => EditKind::Write,
+        (Some(old), None) if old.is_empty() => EditKind::Append,
         (Some(_), None) => {
             let told = get(&["replace_all", "replaceAll", "allow_multiple", "allowMultiple"]).and_then(Value::as_bool);
             let expected = get(&["expected_replacements"]).and_then(Value::as_u64);
-            How::Replace { everywhere: told.unwrap_or(false) || expected.is_some_and(|count| count > 1) }
+            EditKind::Replace { everywhere: told.unwrap_or(false) || expected.is_some_and(|count| count > 1) }
         }
     })
 }
@@ -398,21 +398,21 @@ mod tests {
 
     use super::*;
 
-    fn change(old: Option<&str>, new: Option<&str>, input: &Value) -> Option<How> {
+    fn change(old: Option<&str>, new: Option<&str>, input: &Value) -> Option<EditKind> {
         let edit = Edit { path: "f".into(), old: old.map(Into::into), new: new.map(Into::into), under: None };
-        how(&edit, input, 0)
+        kind(&edit, input, 0)
     }
 
     #[test]
     fn the_input_of_a_call_tells_how_it_changes_the_file() {
-        let replace = |everywhere| Some(How::Replace { everywhere });
+        let replace = |everywhere| Some(EditKind::Replace { everywhere });
         assert_eq!(change(Some("a"), Some("b"), &json!({})), replace(false));
         assert_eq!(change(Some("a"), Some("b"), &json!({ "replace_all": true })), replace(true));
         assert_eq!(change(Some("a"), Some("b"), &json!({ "edits": [{ "replace_all": true }] })), replace(true));
         assert_eq!(change(Some("a"), Some("b"), &json!({ "expected_replacements": 2 })), replace(true));
-        assert_eq!(change(None, Some("b"), &json!({})), Some(How::Write));
-        assert_eq!(change(Some(""), Some("b"), &json!({})), Some(How::Append));
-        assert_eq!(change(None, Some("b"), &json!({ "insert_line": 3 })), Some(How::Insert(3)));
+        assert_eq!(change(None, Some("b"), &json!({})), Some(EditKind::Write));
+        assert_eq!(change(Some(""), Some("b"), &json!({})), Some(EditKind::Append));
+        assert_eq!(change(None, Some("b"), &json!({ "insert_line": 3 })), Some(EditKind::Insert(3)));
         assert_eq!(change(None, None, &json!({})), None, "a file that is deleted has no lines");
     }
 
@@ -439,10 +439,10 @@ mod tests {
             message(person, said("second")),
             message(agent, call("c")),
         ];
-        let talk = Talk::of(SessionKey::new("claude", "s"), None, messages);
+        let work = SessionWork::of(SessionKey::new("claude", "s"), None, messages);
         let told: Vec<_> =
-            talk.calls.iter().map(|call| (&*call.id, call.turn, call.reasoning.len(), call.index)).collect();
+            work.calls.iter().map(|call| (&*call.id, call.turn, call.reasoning.len(), call.index)).collect();
         assert_eq!(told, [("a", 1, 1, 0), ("c", 2, 0, 2)]);
-        assert_eq!(talk.calls[1].prompt.as_deref(), Some("second"));
+        assert_eq!(work.calls[1].prompt.as_deref(), Some("second"));
     }
 }

@@ -1,16 +1,17 @@
-//! The commands of a shell line, the commits that they make, and the commit that an answer of Git names.
+//! The commands of a shell line, the commits that they make, and the commits that an answer of Git names.
 //!
-//! Read [`commands_in`], [`commits_in`] and [`named_in`]. All of it is text from a transcript: nothing is run, and nothing is believed
-//! that the repository does not bear out.
+//! Read [`commands_in`], [`commits_in`] and [`named_in`]. All of it is text from a transcript: nothing is run, and
+//! nothing is believed that the repository does not bear out.
+
+mod lexer;
+
+use self::lexer::Lexer;
 
 /// How deep shells within shell lines are followed.
 const MAX_DEPTH: u32 = 4;
 /// The longest command line that is read; a longer one is cut.
 const MAX_COMMAND_BYTES: usize = 256 << 10;
-/// Programs that run what follows them.
-const WRAPPERS: &[&str] = &[
-    "env", "sudo", "command", "nohup", "nice", "time", "timeout", "exec", "then", "do", "else", "if", "while", "!", "{",
-];
+/// Shells, which can be given a script as an argument.
 const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh"];
 
 /// A `git commit` in a shell line.
@@ -24,24 +25,17 @@ pub struct CommitCommand {
     pub directory: Option<String>,
 }
 
-/// What `git commit` prints of the commit that it made.
+/// A commit as `git commit` prints it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Named {
+pub struct NamedCommit {
     /// The id, abbreviated, in hex.
     pub id: String,
     /// The subject.
     pub subject: String,
 }
 
-/// A command with its words, and the text that a here-document feeds it.
-#[derive(Debug, Default)]
-struct Simple {
-    words: Vec<String>,
-    input: Option<String>,
-}
-
-/// Returns the words of each command in a shell line, in order: without what runs it and what is set for it. A shell that is
-/// given a script stands for the commands of the script.
+/// Returns the words of each command in a shell line, in order, without wrappers such as `sudo` and variables in front.
+/// A shell that is given a script stands for the commands of the script.
 pub fn commands_in(line: &str) -> Vec<Vec<String>> {
     fn collect(text: &str, depth: u32, found: &mut Vec<Vec<String>>) {
         for simple in Lexer::new(text).commands() {
@@ -70,20 +64,6 @@ fn beginning(line: &str) -> &str {
         end -= 1;
     }
     &line[..end]
-}
-
-impl Simple {
-    /// Returns the program and its arguments.
-    fn program(&self) -> &[String] {
-        let is_assignment = |word: &str| {
-            word.split_once('=').is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
-        };
-        // Options and limits of time are those of the program that runs it.
-        let is_of_wrapper = |word: &str| word.starts_with(|c: char| c == '-' || c.is_ascii_digit());
-        let is_before =
-            |word: &&String| WRAPPERS.contains(&word.as_str()) || is_assignment(word) || is_of_wrapper(word);
-        &self.words[self.words.iter().take_while(is_before).count()..]
-    }
 }
 
 /// Returns the script that a shell is given.
@@ -172,192 +152,25 @@ fn subject(message: &str) -> String {
 
 /// Returns the commits that an answer names as `git commit` does: `[main 4e1c2aa] subject`, also `(root-commit)`. aider says
 /// `Commit 4e1c2aa subject`.
-pub fn named_in(answer: &str) -> Vec<Named> {
+pub fn named_in(answer: &str) -> Vec<NamedCommit> {
     let is_id = |id: &str| (4..=64).contains(&id.len()) && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     let mut found = Vec::new();
     for line in answer.lines() {
         let told = line.strip_prefix("Commit ").and_then(|told| told.split_once(' '));
         if let Some((id, subject)) = told.filter(|(id, _)| is_id(id)) {
-            found.push(Named { id: id.to_owned(), subject: subject.trim_end().to_owned() });
+            found.push(NamedCommit { id: id.to_owned(), subject: subject.trim_end().to_owned() });
         }
         let Some(inside) = line.trim_start().strip_prefix('[') else { continue };
         // A branch can have a ']' in its name.
         for (at, _) in inside.match_indices("] ") {
             let id = inside[..at].rsplit(' ').next().unwrap_or_default();
             if is_id(id) && id.len() < at {
-                found.push(Named { id: id.to_owned(), subject: inside[at + 2..].trim_end().to_owned() });
+                found.push(NamedCommit { id: id.to_owned(), subject: inside[at + 2..].trim_end().to_owned() });
                 break;
             }
         }
     }
     found
-}
-
-/// Takes a shell line apart as far as it must be to find its commands; what it expands to is not known.
-struct Lexer<'t> {
-    rest: &'t str,
-    commands: Vec<Simple>,
-    current: Simple,
-    word: Option<String>,
-    /// The ends of here-documents whose text begins with the next line, each with the number of its command.
-    here: Vec<(String, usize)>,
-    is_redirected: bool,
-}
-
-impl<'t> Lexer<'t> {
-    fn new(text: &'t str) -> Self {
-        Lexer {
-            rest: text,
-            commands: Vec::new(),
-            current: Simple::default(),
-            word: None,
-            here: Vec::new(),
-            is_redirected: false,
-        }
-    }
-
-    fn next(&mut self) -> Option<char> {
-        let c = self.rest.chars().next()?;
-        self.rest = &self.rest[c.len_utf8()..];
-        Some(c)
-    }
-
-    fn push(&mut self, text: &str) {
-        self.word.get_or_insert_default().push_str(text);
-    }
-
-    fn end_word(&mut self) {
-        let Some(word) = self.word.take() else { return };
-        if !std::mem::take(&mut self.is_redirected) {
-            self.current.words.push(word);
-        }
-    }
-
-    fn end_command(&mut self) {
-        self.end_word();
-        self.is_redirected = false;
-        let command = std::mem::take(&mut self.current);
-        if !command.words.is_empty() {
-            self.commands.push(command);
-        }
-    }
-
-    fn commands(mut self) -> Vec<Simple> {
-        while let Some(c) = self.next() {
-            match c {
-                '\\' => {
-                    if let Some(next) = self.next().filter(|next| *next != '\n') {
-                        self.push(next.encode_utf8(&mut [0; 4]));
-                    }
-                }
-                '\'' => {
-                    let end = self.rest.find('\'').unwrap_or(self.rest.len());
-                    let text = &self.rest[..end];
-                    self.push(text);
-                    self.rest = self.rest.get(end + 1..).unwrap_or_default();
-                }
-                '"' => self.double_quoted(),
-                '$' if self.rest.starts_with('(') => self.substitution(),
-                ' ' | '\t' | '\r' => self.end_word(),
-                '\n' => self.end_line(),
-                '#' if self.word.is_none() => {
-                    self.rest = &self.rest[self.rest.find('\n').unwrap_or(self.rest.len())..];
-                }
-                ';' | '|' | '&' | '(' | ')' => self.end_command(),
-                '<' if self.rest.starts_with('<') && !self.rest.starts_with("<<") => self.here_document(),
-                '<' | '>' => {
-                    self.end_word();
-                    self.rest = self.rest.trim_start_matches(['<', '>', '&', '|']);
-                    self.is_redirected = true;
-                }
-                c => self.push(c.encode_utf8(&mut [0; 4])),
-            }
-        }
-        self.end_command();
-        self.commands
-    }
-
-    fn double_quoted(&mut self) {
-        self.push("");
-        while let Some(c) = self.next() {
-            match c {
-                '"' => return,
-                '\\' => match self.next() {
-                    Some('\n') | None => {}
-                    Some(c @ ('"' | '\\' | '$' | '`')) => self.push(c.encode_utf8(&mut [0; 4])),
-                    Some(c) => {
-                        self.push("\\");
-                        self.push(c.encode_utf8(&mut [0; 4]));
-                    }
-                },
-                '$' if self.rest.starts_with('(') => self.substitution(),
-                c => self.push(c.encode_utf8(&mut [0; 4])),
-            }
-        }
-    }
-
-    /// Reads `$(…)`, of which only a `cat` of a here-document is understood: so agents give messages of several lines.
-    fn substitution(&mut self) {
-        let inside = &self.rest[1..];
-        if let Some(after) =
-            inside.trim_start().strip_prefix("cat").and_then(|rest| rest.trim_start().strip_prefix("<<"))
-            && let Some((end, body)) = after.split_once('\n')
-        {
-            let (text, rest) = here_text(body, &delimiter(end));
-            self.push(text.trim_end_matches('\n'));
-            self.rest = rest.split_once(')').map_or("", |(_, rest)| rest);
-            return;
-        }
-        let mut depth = 0u32;
-        let end = self.rest.find(|c| {
-            depth = match c {
-                '(' => depth + 1,
-                ')' => depth - 1,
-                _ => depth,
-            };
-            depth == 0
-        });
-        let end = end.map_or(self.rest.len(), |end| end + 1);
-        let text = &self.rest[..end];
-        self.push("$");
-        self.push(text);
-        self.rest = &self.rest[end..];
-    }
-
-    fn here_document(&mut self) {
-        self.end_word();
-        let rest = self.rest.trim_start_matches(['<', '-']).trim_start_matches(' ');
-        let end = rest.find(|c: char| c.is_whitespace() || ";|&)<>".contains(c)).unwrap_or(rest.len());
-        self.here.push((delimiter(&rest[..end]), self.commands.len()));
-        self.rest = &rest[end..];
-    }
-
-    fn end_line(&mut self) {
-        self.end_command();
-        for (end, number) in std::mem::take(&mut self.here) {
-            let (text, rest) = here_text(self.rest, &end);
-            if let Some(command) = self.commands.get_mut(number) {
-                command.input = Some(text.to_owned());
-            }
-            self.rest = rest;
-        }
-    }
-}
-
-fn delimiter(text: &str) -> String {
-    text.trim().trim_start_matches('-').trim().replace(['\'', '"', '\\'], "")
-}
-
-/// Returns the text of a here-document, and what follows its end.
-fn here_text<'t>(text: &'t str, end: &str) -> (&'t str, &'t str) {
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        if line.trim() == end {
-            return (&text[..at], &text[at + line.len()..]);
-        }
-        at += line.len();
-    }
-    (text, "")
 }
 
 #[cfg(test)]

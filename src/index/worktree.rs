@@ -1,5 +1,5 @@
-//! Noticing that files of the working tree change while an agent is asked. An agent that has tools can write wherever its user
-//! can; nothing here prevents that.
+//! Noticing that files of the working tree change while an agent is asked. An agent that has tools can write wherever
+//! its user can; nothing here prevents that.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
@@ -15,14 +15,14 @@ const MAX_NAMED: usize = 10;
 
 /// The files of a working tree that Git knows or would add, as they are at one time.
 #[derive(Debug)]
-pub struct Tree {
+pub struct WorktreeFiles {
     files: BTreeMap<PathBuf, Stat>,
 }
 
 /// The properties that differ once a file has changed: its type and mode, its size, and its time in nanoseconds.
 type Stat = (u32, u64, i64, i64);
 
-impl Tree {
+impl WorktreeFiles {
     /// Looks at all files but those of indexes.
     ///
     /// # Errors
@@ -36,16 +36,16 @@ impl Tree {
             let found = top.join(&path).symlink_metadata().ok()?;
             Some((path, (found.mode(), found.size(), found.mtime(), found.mtime_nsec())))
         };
-        Ok(Tree { files: paths.into_iter().filter_map(stat).collect() })
+        Ok(WorktreeFiles { files: paths.into_iter().filter_map(stat).collect() })
     }
 
     /// Says which files have changed, appeared or gone since, while `agent` was asked; `None` if none has.
     ///
     /// # Errors
     ///
-    /// As [`Tree::take`].
+    /// As [`WorktreeFiles::take`].
     pub fn changed_since(&self, repo: &Repository, agent: &str) -> Result<Option<String>> {
-        let now = Tree::take(repo)?;
+        let now = WorktreeFiles::take(repo)?;
         let differs = |path: &&PathBuf| self.files.get(*path) != now.files.get(*path);
         let mut changed: Vec<&PathBuf> = self.files.keys().chain(now.files.keys()).filter(differs).collect();
         changed.sort();

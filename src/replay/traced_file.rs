@@ -1,4 +1,4 @@
-//! A file whose lines remember what wrote them.
+//! A file that knows for each line which edit wrote it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::compare::DiffOp;
 
 /// The origin of a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Origin<E> {
+pub enum LineOrigin<E> {
     /// The line was in the file at the beginning.
     Base,
     /// This edit.
@@ -25,12 +25,12 @@ pub enum Origin<E> {
 #[derive(Clone, Debug)]
 struct Line<'t, E> {
     text: Cow<'t, [u8]>,
-    origin: Origin<E>,
+    origin: LineOrigin<E>,
 }
 
-/// A file whose lines remember what wrote them.
+/// A file that knows for each line which edit wrote it.
 #[derive(Clone, Debug)]
-pub struct Document<'t, E> {
+pub struct TracedFile<'t, E> {
     lines: Vec<Line<'t, E>>,
     /// The file that the edits began with.
     base: Cow<'t, [u8]>,
@@ -40,18 +40,18 @@ pub struct Document<'t, E> {
     is_doubtful: bool,
 }
 
-impl<'t, E: Copy> Document<'t, E> {
-    /// Makes a document of the file that the edits began with. Comparing texts gets coarser beyond `limit`.
+impl<'t, E: Copy> TracedFile<'t, E> {
+    /// Returns the file that the edits began with. Comparing texts gets coarser beyond `limit`.
     ///
     /// Line ends are `\n` from here on: agents write edits of a file with other line ends so.
     pub fn new(base: &'t [u8], limit: Limit) -> Self {
-        let line = |text: Cow<'t, [u8]>| Line { text, origin: Origin::Base };
+        let line = |text: Cow<'t, [u8]>| Line { text, origin: LineOrigin::Base };
         let base = with_plain_ends(base);
         let lines = match &base {
             Cow::Borrowed(base) => base.lines_with_terminator().map(|text| line(text.into())).collect(),
             Cow::Owned(base) => base.lines_with_terminator().map(|text| line(text.to_vec().into())).collect(),
         };
-        Document { lines, base, limit, is_doubtful: false }
+        TracedFile { lines, base, limit, is_doubtful: false }
     }
 
     /// Does an edit that replaces `old` by `new`, at its first place or `everywhere`; says whether there was such a place.
@@ -87,7 +87,7 @@ impl<'t, E: Copy> Document<'t, E> {
             let end = (self.lines.len(), lines.len());
             let below =
                 below.map_or(end, |(own, line)| (own + usize::from(*line == last), line + usize::from(*line == last)));
-            let line = |text: &&[u8]| Line { text: Cow::Owned(text.to_vec()), origin: Origin::Base };
+            let line = |text: &&[u8]| Line { text: Cow::Owned(text.to_vec()), origin: LineOrigin::Base };
             let undone: Vec<Line<'t, E>> = lines[above.1..below.1].iter().map(line).collect();
             self.lines.splice(above.0..below.0, undone);
         }
@@ -96,8 +96,9 @@ impl<'t, E: Copy> Document<'t, E> {
         start.is_some()
     }
 
-    /// Does an edit of a patch that says where `old` stands: `under` is a line above it, or the numbers of the first lines in
-    /// the file before and after, as in a unified diff. If that place is not found, as [`Document::replace`].
+    /// Does an edit of a patch that says where `old` stands: `under` is a line above it, or the numbers of the first
+    /// lines in the file before and after, as in a unified diff. If that place is not found, as
+    /// [`TracedFile::replace`].
     pub fn replace_under(&mut self, under: &str, old: &[u8], new: &[u8], edit: E) -> bool {
         let plain = with_plain_ends(old);
         let places = if old.is_empty() { Vec::new() } else { self.places_of(&plain, true) };
@@ -154,13 +155,13 @@ impl<'t, E: Copy> Document<'t, E> {
         let text = self.text_of(&lines);
         let (from, to) = (place.start - start, place.end - start);
         let replaced = [&text[..from], new, &text[to..]].concat();
-        self.write(lines, &replaced, Origin::Edit(edit));
+        self.write(lines, &replaced, LineOrigin::Edit(edit));
     }
 
     /// Does an edit that writes the whole file. Lines that stay keep what wrote them.
     pub fn overwrite(&mut self, text: &[u8], edit: E) {
         self.is_doubtful = false;
-        self.write(0..self.lines.len(), text, Origin::Edit(edit));
+        self.write(0..self.lines.len(), text, LineOrigin::Edit(edit));
     }
 
     /// Does an edit that puts lines after the first `count` lines.
@@ -171,7 +172,7 @@ impl<'t, E: Copy> Document<'t, E> {
         {
             last.text.to_mut().push(b'\n');
         }
-        self.write(at..at, text, Origin::Edit(edit));
+        self.write(at..at, text, LineOrigin::Edit(edit));
     }
 
     /// Does an edit that puts lines at the end.
@@ -194,18 +195,18 @@ impl<'t, E: Copy> Document<'t, E> {
         self.lines.is_empty()
     }
 
-    /// Takes in what the file was found to be: where that differs in more than white space, something unrecorded has written
-    /// it.
+    /// Takes over a content of the file that is known from elsewhere. Lines that differ in more than white space were
+    /// written by something unrecorded.
     pub fn observe(&mut self, text: &[u8]) {
         self.is_doubtful = false;
-        self.write_by(0..self.lines.len(), text, Origin::Seen, squeezed);
+        self.write_by(0..self.lines.len(), text, LineOrigin::Seen, squeezed);
     }
 
-    /// Returns what wrote each line of the file in the end. Lines are compared without white space, so that a formatter
+    /// Returns the origin of each line of the final file. Lines are compared without white space, so that a formatter
     /// takes nothing away from the edit that wrote a line.
-    pub fn settle(&self, text: &[u8]) -> Vec<Origin<E>> {
+    pub fn settle(&self, text: &[u8]) -> Vec<LineOrigin<E>> {
         let new: Vec<&[u8]> = text.lines_with_terminator().collect();
-        let mut origins = vec![Origin::Unrecorded; new.len()];
+        let mut origins = vec![LineOrigin::Unrecorded; new.len()];
         for (old, new) in self.common_lines(0..self.lines.len(), &new, squeezed) {
             origins[new] = self.lines[old].origin;
         }
@@ -253,17 +254,17 @@ impl<'t, E: Copy> Document<'t, E> {
         let has_end = self.lines[lines.clone()].last().is_some_and(|line| line.text.ends_with(b"\n"));
         let end: &[u8] = if has_end && !new.is_empty() && !new.ends_with(b"\n") { b"\n" } else { b"" };
         let replaced = [new, end].concat();
-        self.write_by(lines, &replaced, Origin::Edit(edit), squeezed);
+        self.write_by(lines, &replaced, LineOrigin::Edit(edit), squeezed);
         true
     }
 
     /// Writes a text in the place of some lines. Lines that are in both keep their origin.
-    fn write(&mut self, lines: Range<usize>, text: &[u8], origin: Origin<E>) {
+    fn write(&mut self, lines: Range<usize>, text: &[u8], origin: LineOrigin<E>) {
         self.write_by(lines, text, origin, without_end);
     }
 
-    /// Does the same; `key` makes of a line what is compared.
-    fn write_by(&mut self, lines: Range<usize>, text: &[u8], origin: Origin<E>, key: Key) {
+    /// Writes a text as [`TracedFile::write`] does; lines are compared by their `key`.
+    fn write_by(&mut self, lines: Range<usize>, text: &[u8], origin: LineOrigin<E>, key: Key) {
         let text = with_plain_ends(text);
         let new: Vec<&[u8]> = text.lines_with_terminator().collect();
         let line = |text: &&[u8]| Line { text: Cow::Owned(text.to_vec()), origin };
@@ -321,20 +322,20 @@ mod tests {
     use std::time::Duration;
 
     use super::super::limit::{Limit, Pace};
-    use super::{Document, Origin};
+    use super::{LineOrigin, TracedFile};
 
-    fn document(base: &str) -> Document<'_, u32> {
-        Document::new(base.as_bytes(), Limit::new(Pace::Work, Duration::ZERO))
+    fn document(base: &str) -> TracedFile<'_, u32> {
+        TracedFile::new(base.as_bytes(), Limit::new(Pace::Work, Duration::ZERO))
     }
 
     /// Writes what wrote each line: `.` for the base, `!` for what was seen, `?` for what is unrecorded, else the number of
     /// the edit.
-    fn told(document: &Document<'_, u32>, text: &str) -> String {
-        let letter = |origin: &Origin<u32>| match origin {
-            Origin::Base => ".".to_owned(),
-            Origin::Seen => "!".to_owned(),
-            Origin::Unrecorded => "?".to_owned(),
-            Origin::Edit(number) => number.to_string(),
+    fn told(document: &TracedFile<'_, u32>, text: &str) -> String {
+        let letter = |origin: &LineOrigin<u32>| match origin {
+            LineOrigin::Base => ".".to_owned(),
+            LineOrigin::Seen => "!".to_owned(),
+            LineOrigin::Unrecorded => "?".to_owned(),
+            LineOrigin::Edit(number) => number.to_string(),
         };
         document.settle(text.as_bytes()).iter().map(letter).collect()
     }
@@ -348,7 +349,7 @@ mod tests {
         {
             let mut file = document(text);
             assert!(file.replace_under(under, old, b"    def run(self):\n        work()\n", 1), "{under}");
-            assert_eq!(file.lines[at].origin, Origin::Edit(1), "{under}");
+            assert_eq!(file.lines[at].origin, LineOrigin::Edit(1), "{under}");
         }
         let mut file = document(text);
         assert!(!file.replace_under("class B:", b"nowhere\n", b"", 1));

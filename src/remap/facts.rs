@@ -1,4 +1,4 @@
-//! The changed paths of commits, kept in a file: finding them for ten thousand commits takes a second.
+//! Facts about commits, kept in a file: finding the changed paths of ten thousand commits takes a second.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ pub struct Facts {
 }
 
 /// The facts about many commits.
-pub struct Changes<'r> {
+pub struct KnownFacts<'r> {
     repo: &'r Repository,
     file: std::path::PathBuf,
     known: HashMap<ObjectId, Facts>,
@@ -33,11 +33,11 @@ pub struct Changes<'r> {
     is_loaded: bool,
 }
 
-impl<'r> Changes<'r> {
+impl<'r> KnownFacts<'r> {
     /// Makes an empty collection; facts are found when they are asked for.
     pub fn new(repo: &'r Repository) -> Self {
         let file = State::new(&repo.common_dir()).root().join("changes");
-        Changes { repo, file, known: HashMap::new(), new: String::new(), is_loaded: false }
+        KnownFacts { repo, file, known: HashMap::new(), new: String::new(), is_loaded: false }
     }
 
     /// Reads the file, which is worth it if many commits will be asked for. Skips lines that cannot be parsed.
