@@ -26,6 +26,7 @@ mod question;
 mod rows;
 mod stats;
 mod sub_agent;
+mod table;
 mod tasks;
 mod test_runs;
 mod told;
@@ -117,7 +118,7 @@ impl Style {
 /// Returns a size as people read it: `812 bytes`, `18.3 kB`, `2.1 MB`.
 pub fn size(bytes: u64) -> String {
     match bytes {
-        0..=999 => format!("{bytes} bytes"),
+        0..=999 => count(bytes, "byte"),
         1_000..=999_999 => format!("{:.1} kB", bytes as f64 / 1e3),
         _ => format!("{:.1} MB", bytes as f64 / 1e6),
     }
