@@ -63,6 +63,9 @@ impl Repository {
     }
 
     fn write_loose(&self, id: ObjectId, kind: ObjectKind, bytes: &[u8]) -> Result<()> {
+        if self.is_dry.get() {
+            return Ok(());
+        }
         let objects = self.gix().objects.store_ref().path().to_owned();
         let hex = id.to_string();
         let (directory, path) = (objects.join(&hex[..2]), objects.join(&hex[..2]).join(&hex[2..]));

@@ -84,6 +84,8 @@ pub struct Repository {
     lock_wait: Cell<Option<Duration>>,
     /// See [`Repository::stay_offline`].
     is_offline: Cell<bool>,
+    /// See [`Repository::write_no_objects`].
+    is_dry: Cell<bool>,
 }
 
 impl Repository {
@@ -133,6 +135,7 @@ impl Repository {
             inner,
             lock_wait: Cell::new(None),
             is_offline: Cell::new(false),
+            is_dry: Cell::new(false),
         };
         if repository.config_string("extensions.refStorage").is_some_and(|format| format != "files") {
             return Err(Error::new(
@@ -149,6 +152,11 @@ impl Repository {
     /// because a commit must not wait for a network. Objects that a partial clone has not fetched then count as missing.
     pub fn stay_offline(&self) {
         self.is_offline.set(true);
+    }
+
+    /// Forbids writing objects from now on, for a dry run: what would be written only gets its id.
+    pub fn write_no_objects(&self) {
+        self.is_dry.set(true);
     }
 
     /// Returns the `gix` repository, for the rooms that put bytes on objects.
@@ -329,6 +337,7 @@ impl Repository {
         repo.keep_bases();
         repo.inner.objects.unset_object_cache();
         repo.is_offline.set(self.is_offline.get());
+        repo.is_dry.set(self.is_dry.get());
         Ok(repo)
     }
 

@@ -172,7 +172,9 @@ impl<'r> Syncer<'r> {
             let is_copy = |name: &&String| name.starts_with(KEPT_PREFIX) || name.starts_with(REMOTES_PREFIX);
             synced.kept = theirs.iter().map(|(name, _)| name).filter(is_copy).cloned().collect();
         }
-        remember_words(self.repo, remote, theirs.iter().any(|(name, _)| name == archive::REF));
+        if !plan.is_dry_run {
+            remember_words(self.repo, remote, theirs.iter().any(|(name, _)| name == archive::REF));
+        }
         for attempt in 0.. {
             let at = |name: &str| theirs.iter().find(|(known, _)| known == name).map(|(_, id)| *id);
             self.fetch(remote, &shared, at, plan, synced)?;
