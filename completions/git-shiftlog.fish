@@ -30,6 +30,11 @@ function __fish_git_shiftlog_agents
     printf '%s\n' claude codex gemini copilot vscode opencode cursor amp droid windsurf antigravity pi cline continue qwen kilo aider
 end
 
+# Those of them that can be started with a prompt.
+function __fish_git_shiftlog_starters
+    printf '%s\n' claude codex gemini copilot opencode cursor droid qwen kilo
+end
+
 # The formats of dates.
 function __fish_git_shiftlog_dates
     printf '%s\n' default human iso iso-strict rfc short raw unix relative local format:
@@ -179,7 +184,7 @@ for command in log grep search stats scan web why blame
     complete -c git-shiftlog-$command -n __fish_git_shiftlog_before_paths -a '(__fish_git_shiftlog_revisions)'
 end
 complete -c git-shiftlog-rules -f -n 'not __fish_git_shiftlog_has_one_of status sync check diff init import add-rule remove-rule set reconfigure clean archive-skill restore-skill show' -a 'status sync check diff init import add-rule remove-rule set reconfigure clean archive-skill restore-skill show'
-complete -c git-shiftlog-rules -f -n '__fish_git_shiftlog_has_one_of show diff' -a '(__fish_git_shiftlog_revisions)'
+complete -c git-shiftlog-rules -f -n '__fish_git_shiftlog_has_one_of show diff; and __fish_git_shiftlog_before_paths' -a '(__fish_git_shiftlog_revisions)'
 complete -c git-shiftlog-index -f -n 'not __fish_git_shiftlog_has_one_of init validate scan watch status issues keys get' -a 'init validate scan watch status issues keys get'
 complete -c git-shiftlog-logs -f -n 'not __fish_git_shiftlog_has_one_of sync' -a 'sync'
 complete -c git-shiftlog-evidence -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop pull' -a 'list attach show drop pull'
@@ -435,7 +440,7 @@ complete -c git-shiftlog-summarise -s h -d 'Print this usage'
 
 complete -c git-shiftlog-resume -l session -d 'Resume this session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-resume -l agent -d 'Resume a session of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
-complete -c git-shiftlog-resume -l as -d 'Hand the conversation to this agent instead, which starts with it as a document' -r -f -a '(__fish_git_shiftlog_agents)'
+complete -c git-shiftlog-resume -l as -d 'Hand the conversation to this agent instead, which starts with it as a document' -r -f -a '(__fish_git_shiftlog_starters)'
 complete -c git-shiftlog-resume -l worktree -d 'Use a new worktree, and leave this one unchanged' -r
 complete -c git-shiftlog-resume -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-resume -s n -l print -l dry-run -d 'Say what would be done, and do nothing'

@@ -72,8 +72,16 @@ impl Error {
         match source.get_ref() {
             // One of our own says what failed.
             Some(_) => Error::new(kind_of_io(&source), source.to_string()),
-            None => Error::new(kind_of_io(&source), "cannot write the output").because(source),
+            // Git's words.
+            None => Error::new(kind_of_io(&source), "write failure on standard output").because(source),
         }
+    }
+
+    /// Replaces the message; reason and hints stay.
+    #[must_use]
+    pub fn map_message(mut self, change: impl FnOnce(String) -> String) -> Self {
+        self.message = change(self.message);
+        self
     }
 
     /// Returns what kind of failure this is.

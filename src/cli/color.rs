@@ -28,11 +28,8 @@ impl Color {
     /// Decides whether to use colours; `is_screen` says that a person will see the output.
     pub fn decide(self, repo: &Repository, is_screen: bool) -> bool {
         let configured = || ["color.shiftlog", "color.ui"].iter().find_map(|key| repo.config_string(key));
-        let when = self.color.unwrap_or_else(|| match configured().as_deref() {
-            Some("always") => ColorWhen::Always,
-            Some("never" | "false" | "no" | "off" | "0") => ColorWhen::Never,
-            _ => ColorWhen::Auto,
-        });
+        let configured = || configured().as_deref().and_then(when).unwrap_or(ColorWhen::Auto);
+        let when = self.color.unwrap_or_else(configured);
         match when {
             ColorWhen::Always => true,
             ColorWhen::Never => false,
@@ -46,6 +43,38 @@ impl Color {
     }
 }
 
+/// The parts of the output that have a colour, `color.shiftlog.<slot>`, each with the one that it has by default.
+pub const SLOTS: [(&str, &str); 8] = [
+    ("commit", "yellow"),
+    ("user", "cyan bold"),
+    ("dim", "dim"),
+    ("tool", "magenta"),
+    ("code", "blue"),
+    ("strong", "bold"),
+    ("old", "red"),
+    ("new", "green"),
+];
+
+/// Returns what a value of `color.shiftlog` means, if it means something.
+fn when(value: &str) -> Option<ColorWhen> {
+    match value.to_ascii_lowercase().as_str() {
+        "always" => Some(ColorWhen::Always),
+        "never" | "false" | "no" | "off" | "0" => Some(ColorWhen::Never),
+        "auto" | "true" | "yes" | "on" | "1" | "" => Some(ColorWhen::Auto),
+        _ => None,
+    }
+}
+
+/// Says whether a value of `color.shiftlog` means something.
+pub fn is_color_when(value: &str) -> bool {
+    when(value).is_some()
+}
+
+/// Says whether a text names a colour as gitconfig(5) spells it.
+pub fn is_color(text: &str) -> bool {
+    parse(text).is_some()
+}
+
 /// Returns the colours to print with, or none.
 pub(super) fn style(repo: &Repository, is_colored: bool, date: date::Format) -> Style {
     if !is_colored {
@@ -55,18 +84,21 @@ pub(super) fn style(repo: &Repository, is_colored: bool, date: date::Format) -> 
         let configured = repo.config_string(&key);
         configured.as_deref().and_then(parse).unwrap_or(default).render().to_string()
     };
-    let slot = |name: &str, default: Ansi| of_key(format!("color.shiftlog.{name}"), default);
+    let slot = |name: &str| {
+        let default = SLOTS.iter().find(|(slot, _)| *slot == name).and_then(|(_, color)| parse(color));
+        of_key(format!("color.shiftlog.{name}"), default.unwrap_or_default())
+    };
     let grep_slot = |name: &str, default: Ansi| of_key(format!("color.grep.{name}"), default);
     let plain = |color: AnsiColor| Ansi::new().fg_color(Some(color.into()));
     Style {
-        commit: slot("commit", plain(AnsiColor::Yellow)),
-        user: slot("user", plain(AnsiColor::Cyan).bold()),
-        dim: slot("dim", Ansi::new().dimmed()),
-        tool: slot("tool", plain(AnsiColor::Magenta)),
-        code: slot("code", plain(AnsiColor::Blue)),
-        strong: slot("strong", Ansi::new().bold()),
-        old: slot("old", plain(AnsiColor::Red)),
-        new: slot("new", plain(AnsiColor::Green)),
+        commit: slot("commit"),
+        user: slot("user"),
+        dim: slot("dim"),
+        tool: slot("tool"),
+        code: slot("code"),
+        strong: slot("strong"),
+        old: slot("old"),
+        new: slot("new"),
         found: grep_slot("match", plain(AnsiColor::Red).bold()),
         place: grep_slot("filename", plain(AnsiColor::Magenta)),
         number: grep_slot("lineNumber", plain(AnsiColor::Green)),
@@ -79,6 +111,7 @@ pub(super) fn style(repo: &Repository, is_colored: bool, date: date::Format) -> 
 
 /// Parses a colour as gitconfig(5) spells it: names, `bright<name>`, numbers, `#rrggbb`, and attributes.
 fn parse(text: &str) -> Option<Ansi> {
+    const ATTRIBUTES: [&str; 7] = ["bold", "dim", "ul", "blink", "reverse", "italic", "strike"];
     const NAMES: [&str; 8] = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
     const COLORS: [AnsiColor; 8] = [
         AnsiColor::Black,
@@ -93,8 +126,16 @@ fn parse(text: &str) -> Option<Ansi> {
     let named = |word: &str| NAMES.iter().position(|name| *name == word).map(|at| COLORS[at]);
     let color = |word: &str| -> Option<anstyle::Color> {
         if let Some(hex) = word.strip_prefix('#') {
-            let part = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
-            return Some(anstyle::RgbColor(part(0)?, part(2)?, part(4)?).into());
+            if !hex.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+                return None;
+            }
+            // Three digits stand for six, each twice.
+            let part = |at: usize| match hex.len() {
+                3 => u8::from_str_radix(&hex[at..=at], 16).ok().map(|digit| digit * 17),
+                6 => u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).ok(),
+                _ => None,
+            };
+            return Some(anstyle::RgbColor(part(0)?, part(1)?, part(2)?).into());
         }
         if let Ok(number) = word.parse::<u8>() {
             return Some(anstyle::Ansi256Color(number).into());
@@ -105,8 +146,9 @@ fn parse(text: &str) -> Option<Ansi> {
         }
     };
     let mut style = Ansi::new();
-    let mut has_foreground = false;
-    for word in text.split_whitespace() {
+    let (mut has_foreground, mut has_background) = (false, false);
+    for word in text.to_ascii_lowercase().split_whitespace() {
+        let attribute = word.strip_prefix("no").map(|word| word.strip_prefix('-').unwrap_or(word));
         style = match word {
             "bold" => style.bold(),
             "dim" => style.dimmed(),
@@ -115,12 +157,18 @@ fn parse(text: &str) -> Option<Ansi> {
             "reverse" => style.invert(),
             "italic" => style.italic(),
             "strike" => style.strikethrough(),
-            "normal" | "default" => {
-                has_foreground = true;
+            "reset" => style.effects(Effects::new()),
+            // An attribute that is switched off is one that was never switched on.
+            _ if attribute.is_some_and(|word| ATTRIBUTES.contains(&word)) => style,
+            _ if has_background => return None,
+            "normal" | "default" | "-1" => {
+                (has_foreground, has_background) = (true, has_foreground);
                 style
             }
-            "reset" => style.effects(Effects::new()),
-            word if has_foreground => style.bg_color(Some(color(word)?)),
+            word if has_foreground => {
+                has_background = true;
+                style.bg_color(Some(color(word)?))
+            }
             word => {
                 has_foreground = true;
                 style.fg_color(Some(color(word)?))

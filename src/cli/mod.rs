@@ -9,6 +9,7 @@ mod interruption;
 mod man;
 mod mdoc;
 mod message;
+mod negation;
 mod notes_source;
 mod options;
 mod output;
@@ -25,7 +26,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
 
-pub use self::color::{Color, ColorWhen};
+pub use self::color::{Color, ColorWhen, SLOTS, is_color, is_color_when};
 pub use self::confirm::{ask, confirm};
 pub use self::flags::{Json, NotesRef, Porcelain, Quiet, Silent};
 pub use self::interruption::Interruption;
@@ -84,7 +85,7 @@ pub fn main<O: CommandFactory + FromArgMatches>(
         return finish(show_page(command.get_name()).map(|()| Outcome::Done));
     }
     match options::parse::<O>(command, args) {
-        Ok(options) => finish(run(options)),
+        Ok(options) => finish(run(options).map_err(|error| options::with_typed_names(&O::command(), error))),
         Err(code) => code,
     }
 }
@@ -136,14 +137,28 @@ pub fn current_directory() -> Result<PathBuf> {
 ///
 /// # Errors
 ///
-/// As [`Repository::open`]; also if the current directory is gone.
+/// As [`repository_as_it_is`]; also if `shiftlog.notesRef` names no ref.
 pub fn repository() -> Result<Repository> {
-    let repo = Repository::open(&current_directory()?)?;
-    agents::define(&repo);
+    let repo = repository_as_it_is()?;
     if let Some(name) = record::configured_notes_ref(&repo).filter(|name| !git::is_ref_name(&notes::expand_ref(name))) {
         let what = format!("bad value '{}' for shiftlog.notesRef: it is not a valid ref name", outside::line(&name));
         return Err(Error::other(what).hint("git config --show-origin --get shiftlog.notesRef"));
     }
+    if let Some(name) = notes_ref_of_environment().filter(|name| !git::is_ref_name(&notes::expand_ref(name))) {
+        let what = format!("bad value '{}' for GIT_NOTES_REF: it is not a valid ref name", outside::line(&name));
+        return Err(Error::other(what));
+    }
+    Ok(repo)
+}
+
+/// Opens the repository that Git would use here, also with values of the config that other commands refuse.
+///
+/// # Errors
+///
+/// As [`Repository::open`]; also if the current directory is gone.
+pub fn repository_as_it_is() -> Result<Repository> {
+    let repo = Repository::open(&current_directory()?)?;
+    agents::define(&repo);
     Ok(repo)
 }
 
@@ -152,8 +167,11 @@ pub fn repository() -> Result<Repository> {
 /// `None` means the default. Hooks do not look here: a notes ref that is set for somebody's own notes must not get
 /// ours.
 pub fn notes_ref(repo: &Repository, option: Option<&str>) -> Option<String> {
-    let environment = || std::env::var("GIT_NOTES_REF").ok().filter(|name| !name.is_empty());
-    option.map(str::to_owned).or_else(environment).or_else(|| record::configured_notes_ref(repo))
+    option.map(str::to_owned).or_else(notes_ref_of_environment).or_else(|| record::configured_notes_ref(repo))
+}
+
+fn notes_ref_of_environment() -> Option<String> {
+    std::env::var("GIT_NOTES_REF").ok().filter(|name| !name.is_empty())
 }
 
 /// Returns the full name of the notes ref that a command works on; see [`notes_ref`].

@@ -8,10 +8,12 @@ use clap::builder::TypedValueParser as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, FromArgMatches};
 
-use super::USAGE;
+use super::negation::take_back;
 use super::usage::{synopsis, usage, way};
+use super::{Outcome, USAGE};
 use crate::error::{Error, Kind, Result};
-use crate::git::Repository;
+use crate::git::{Repository, is_ref_name};
+use crate::notes;
 
 /// Parses the arguments of a program, or prints what is wrong and returns the exit code.
 pub(super) fn parse<O: CommandFactory + FromArgMatches>(command: Command, args: Vec<OsString>) -> Result<O, ExitCode> {
@@ -35,7 +37,7 @@ pub(super) fn parse<O: CommandFactory + FromArgMatches>(command: Command, args: 
         ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::TooManyValues | ErrorKind::ArgumentConflict
     );
     // The list of all options would hide what is wrong with one; 'git log' leaves it out, too.
-    let problem = ambiguous(&shown, &error).unwrap_or_else(|| problem(&error));
+    let problem = ambiguous(&shown, &error).unwrap_or_else(|| problem(&shown, &error));
     super::message::wrong_usage(&problem, if is_clear { "" } else { synopsis(&usage) });
     if !is_clear {
         let way = match (error.kind(), error.get(ContextKind::InvalidArg)) {
@@ -50,9 +52,7 @@ pub(super) fn parse<O: CommandFactory + FromArgMatches>(command: Command, args: 
 }
 
 fn print_usage(usage: &str) -> ExitCode {
-    use std::io::Write as _;
-    let _ = std::io::stdout().write_all(usage.as_bytes());
-    ExitCode::SUCCESS
+    super::finish(super::print(usage).map(|()| Outcome::Done))
 }
 
 /// Gives a command the manners of Git: unique prefixes, the last option wins, usage as Git prints it.
@@ -71,7 +71,9 @@ pub fn prepared(command: Command) -> Command {
         })
         .mut_args(|arg| match arg.get_long() {
             // An empty name would fit all.
-            Some("session" | "ref") => arg.value_parser(clap::builder::NonEmptyStringValueParser::new()),
+            Some("session") => arg.value_parser(clap::builder::NonEmptyStringValueParser::new()),
+            // Refused here, before words are stored for a note that cannot be written.
+            Some("ref") => arg.value_parser(clap::builder::NonEmptyStringValueParser::new().try_map(notes_ref)),
             Some("agent" | "as") => {
                 let takes_many = matches!(arg.get_action(), clap::ArgAction::Append);
                 let parser = clap::builder::NonEmptyStringValueParser::new();
@@ -81,6 +83,13 @@ pub fn prepared(command: Command) -> Command {
         });
     let usage = clap::Arg::new("usage").short('h').action(clap::ArgAction::HelpShort).help("Print this usage");
     if has_own { command } else { command.arg(usage) }
+}
+
+fn notes_ref(name: String) -> Result<String, String> {
+    match is_ref_name(&notes::expand_ref(&name)) {
+        true => Ok(name),
+        false => Err("it is not a valid ref name".into()),
+    }
 }
 
 /// Refuses a list of names: each needs an option of its own, where several can be given.
@@ -109,7 +118,8 @@ fn ambiguous(command: &Command, error: &clap::Error) -> Option<String> {
 }
 
 /// Returns clap's message in Git's words.
-fn problem(error: &clap::Error) -> String {
+fn problem(command: &Command, error: &clap::Error) -> String {
+    let name_of = |option: &str| as_typed(command, name_of(option));
     let value = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         Some(ContextValue::Strings(texts)) => Some(texts.join(", ")),
@@ -127,7 +137,7 @@ fn problem(error: &clap::Error) -> String {
                     format!("option '{}' requires a value: {known}", name_of(&option))
                 }
                 Some(known) => format!("'{wrong}' is not a value for '{}': {known}", name_of(&option)),
-                None => not_a_value(error, name_of(&option), &wrong),
+                None => not_a_value(error, &name_of(&option), &wrong),
             }
         }
         (ErrorKind::MissingRequiredArgument, Some(missing)) => format!("{missing} is missing"),
@@ -177,6 +187,43 @@ fn name_of(option: &str) -> &str {
     name.trim_end_matches("...")
 }
 
+/// Returns the name of an option as it was typed, which is `-n` for `--max-count` if only that was.
+fn as_typed(command: &Command, name: &str) -> String {
+    let long = |arg: &clap::Arg| {
+        let aliases = arg.get_all_aliases().unwrap_or_default();
+        arg.get_long().into_iter().chain(aliases).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let is_it = |arg: &&clap::Arg| long(arg).iter().any(|long| name.strip_prefix("--") == Some(long));
+    let Some(arg) = command.get_arguments().find(is_it) else { return name.to_owned() };
+    let words = std::env::args_os().skip(1).take_while(|word| word != "--");
+    let mut by_letter = None;
+    for word in words.map(|word| word.to_string_lossy().into_owned()) {
+        if let Some(beginning) = word.strip_prefix("--") {
+            let beginning = beginning.split('=').next().unwrap_or_default();
+            if let Some(name) = long(arg).iter().find(|name| name.starts_with(beginning)) {
+                return format!("--{name}");
+            }
+        } else if let Some(letters) = word.strip_prefix('-') {
+            by_letter = by_letter.or(arg.get_short().filter(|letter| letters.contains(*letter)));
+        }
+    }
+    by_letter.map_or_else(|| name.to_owned(), |letter| format!("-{letter}"))
+}
+
+/// Names the options in an error about the usage as they were typed.
+pub(super) fn with_typed_names(command: &Command, error: Error) -> Error {
+    if error.kind() != Kind::Usage {
+        return error;
+    }
+    let names = command.get_arguments().filter(|arg| arg.get_short().is_some()).filter_map(clap::Arg::get_long);
+    error.map_message(|message| {
+        names.fold(message, |message, name| {
+            let name = format!("--{name}");
+            message.replace(&format!("'{name}'"), &format!("'{}'", as_typed(command, &name)))
+        })
+    })
+}
+
 /// Says whether `--help` is among the options.
 pub(super) fn wants_page(args: &[OsString]) -> bool {
     args.iter().skip(1).take_while(|arg| *arg != "--" && *arg != "--end-of-options").any(|arg| arg == "--help")
@@ -213,49 +260,6 @@ fn with_counts(command: &Command, args: Vec<OsString>) -> Vec<OsString> {
 /// If it is no number.
 pub fn limit(text: &str) -> Result<usize, std::num::ParseIntError> {
     text.parse::<i64>().map(|number| usize::try_from(number).unwrap_or(usize::MAX))
-}
-
-/// Applies `--no-<option>`: it removes what was said before by `--<option>`, and the other way round.
-///
-/// clap would need a second option for each; Git's own parser knows the negative form of every option.
-fn take_back(command: &Command, args: Vec<OsString>) -> Vec<OsString> {
-    let find = |name: &str| command.get_arguments().find(|arg| arg.get_long() == Some(name));
-    let mut kept: Vec<OsString> = Vec::new();
-    let mut rest = args.into_iter();
-    while let Some(arg) = rest.next() {
-        if arg == "--" || arg == "--end-of-options" {
-            kept.push("--".into());
-            kept.extend(rest);
-            break;
-        }
-        // Git's option says never, whatever the config says.
-        if arg == "--no-color" && find("color").is_some() {
-            kept.push("--color=never".into());
-            continue;
-        }
-        let opposite = arg.to_str().and_then(|text| text.strip_prefix("--")).and_then(|name| {
-            let opposite = name.strip_prefix("no-").map_or_else(|| format!("no-{name}"), str::to_owned);
-            (find(name).is_none() && find(&opposite).is_some()).then_some(opposite)
-        });
-        let Some(opposite) = opposite else {
-            kept.push(arg);
-            continue;
-        };
-        let takes_word =
-            find(&opposite).is_some_and(|arg| arg.get_action().takes_values() && !arg.is_require_equals_set());
-        let (exact, stuck) = (format!("--{opposite}"), format!("--{opposite}="));
-        let mut previous = std::mem::take(&mut kept).into_iter();
-        while let Some(arg) = previous.next() {
-            if arg == *exact {
-                if takes_word {
-                    previous.next();
-                }
-            } else if !arg.to_string_lossy().starts_with(&stuck) {
-                kept.push(arg);
-            }
-        }
-    }
-    kept
 }
 
 /// Positional words, told apart: revisions, then paths.

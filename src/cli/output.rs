@@ -40,7 +40,8 @@ struct Pager {
 ///
 /// [`Kind::ReaderGone`](crate::error::Kind::ReaderGone) if nobody reads any more.
 pub fn print(text: &str) -> Result<()> {
-    io::stdout().write_all(outside::text(text).as_bytes()).map_err(Error::output)
+    let mut stdout = io::stdout();
+    stdout.write_all(outside::text(text).as_bytes()).and_then(|()| stdout.flush()).map_err(Error::output)
 }
 
 /// Prints what was done, a line each, or that there was nothing to do; with `is_quiet` nothing.

@@ -127,9 +127,8 @@ fn transcript(options: &Options, agent: &dyn Agent) -> Result<(Vec<u8>, Option<P
 
 /// Refuses a file that this agent has not written.
 fn require_messages(agent: &dyn Agent, file: &Path, transcript: &[u8]) -> Result<()> {
-    let is_from = |agent: &dyn Agent, transcript: &[u8]| {
-        !agent.parse(transcript).is_empty() || agent.session_id(transcript).is_some()
-    };
+    // An index of sessions names some, too.
+    let is_from = |agent: &dyn Agent, transcript: &[u8]| !agent.parse(transcript).is_empty();
     if is_from(agent, transcript) {
         return Ok(());
     }

@@ -136,11 +136,11 @@ fn lines(options: &Options, checked: &Checked, done: &[String]) -> String {
         count(checked.problems.len(), "problem"),
     );
     let apart = [
-        (checked.unreachable.len(), "on a commit that no ref reaches"),
-        (checked.absent.len(), "on a commit that is not here"),
+        (checked.unreachable.len(), ["a commit that no ref reaches", "commits that no ref reaches"]),
+        (checked.absent.len(), ["a commit that is not here", "commits that are not here"]),
     ];
-    for (number, what) in apart.into_iter().filter(|(number, _)| *number > 0) {
-        text += &format!("{} {what}\n", count(number, "note"));
+    for (number, [one, several]) in apart.into_iter().filter(|(number, _)| *number > 0) {
+        text += &format!("{} on {}\n", count(number, "note"), if number == 1 { one } else { several });
     }
     if checked.elsewhere > 0 {
         text += &format!("the words of {} are not here\n", count(checked.elsewhere, "record"));

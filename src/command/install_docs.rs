@@ -257,22 +257,20 @@ fn missing_lines(share: &Path) -> Vec<String> {
         let file = share.join("bash-completion/completions/git-shiftlog");
         lines.push(format!("bash needs this line in ~/.bashrc: . {}", quoted(&file)));
     }
-    // A shell that is not there needs nothing.
-    let folders_of = |program: &str, args: &[&str]| {
-        let output = Command::new(program).args(args).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-        Some(String::from_utf8_lossy(&output.stdout).lines().map(PathBuf::from).collect::<Vec<_>>())
-    };
     let folder = share.join("zsh/site-functions");
     if let Some(known) = folders_of("zsh", &["-fc", "print -rl -- $fpath"])
         && !known.contains(&folder)
-        && !names_folder(".zshrc", &folder)
+        && !names_folder(&zsh_file(), &folder)
     {
         let folder = quoted(&folder);
         lines.push(format!("zsh needs this line in ~/.zshrc, before compinit: fpath=({folder} $fpath)"));
     }
     let folder = share.join("fish/vendor_completions.d");
+    let is_users_own = user_folder().is_some_and(|own| folder == own.join("fish/vendor_completions.d"));
     if let Some(known) = folders_of("fish", &["-c", "string join \\n -- $fish_complete_path"])
         && !known.contains(&folder)
+        && !is_users_own
+        && !names_folder(&fish_file(), &folder)
     {
         let (folder, file) = (quoted(&folder), quoted(&share.join("fish/vendor_conf.d/git-shiftlog.fish")));
         let line = format!("set -p fish_complete_path {folder}; source {file}");
@@ -285,10 +283,32 @@ fn quoted(path: &Path) -> String {
     outside::shell(&path.to_string_lossy())
 }
 
+/// Returns the folders that a shell prints, which is run with a home of its own: fish makes directories in the one that it has.
+/// `None` if the shell is not there; then it needs nothing.
+fn folders_of(program: &str, args: &[&str]) -> Option<Vec<PathBuf>> {
+    let home = tempfile::tempdir().ok()?;
+    let mut command = Command::new(program);
+    command.args(args).env("HOME", home.path()).stdin(Stdio::null()).stderr(Stdio::null());
+    for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "ZDOTDIR"] {
+        command.env_remove(name);
+    }
+    let output = command.output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).lines().map(PathBuf::from).collect())
+}
+
+fn zsh_file() -> PathBuf {
+    std::env::var_os("ZDOTDIR").map(PathBuf::from).or_else(home).unwrap_or_default().join(".zshrc")
+}
+
+fn fish_file() -> PathBuf {
+    let named = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let folder = named.or_else(|| Some(home()?.join(".config"))).unwrap_or_default();
+    folder.join("fish/config.fish")
+}
+
 /// Says whether a start-up file names a folder.
-fn names_folder(file: &str, folder: &Path) -> bool {
-    let home = std::env::var_os("ZDOTDIR").map(PathBuf::from).or_else(home).unwrap_or_default();
-    std::fs::read_to_string(home.join(file)).is_ok_and(|text| text.contains(&*folder.to_string_lossy()))
+fn names_folder(file: &Path, folder: &Path) -> bool {
+    std::fs::read_to_string(file).is_ok_and(|text| text.contains(&*folder.to_string_lossy()))
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

@@ -319,7 +319,7 @@ impl List<'_> {
                 write!(out, "{}", outside::json(&pretty::listed_object(listed))).and_then(|()| out.write_all(end))
             }
             Voice::Porcelain => pretty::write_porcelain(out, listed, end),
-            Voice::Human | Voice::Format(_) => self.rows.write(out, listed, &abbreviate(), style),
+            Voice::Human | Voice::Format(_) => self.rows.write(out, listed, &abbreviate(), style, end),
         })?;
         change::print(&mut self.screen, self.repo, listed.commit.commit_id, &self.change, "")
     }
@@ -362,7 +362,7 @@ impl List<'_> {
                 for listed in commits {
                     let abbreviated = self.names.shorten(listed.commit.commit_id);
                     let mut line = Vec::new();
-                    rows.write(&mut line, listed, &abbreviated, &self.screen.style).map_err(Error::output)?;
+                    rows.write(&mut line, listed, &abbreviated, &self.screen.style, b"\n").map_err(Error::output)?;
                     line.truncate(line.trim_ascii_end().len());
                     // The header above the first line is no part of the drawing.
                     if let Some((header, rest)) = line.split_once_str("\n") {

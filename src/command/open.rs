@@ -93,7 +93,8 @@ fn warn_of_carried(repo: &Repository, remapped: &Remapped) {
         cli::warning(&format!("'{to}' was made where no hook ran; the conversation of {from} was carried to it"));
     }
     if let Some(more) = remapped.carried.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
-        cli::warning(&format!("conversations were carried to {more} more such commits"));
+        let commits = if more == 1 { "commit" } else { "commits" };
+        cli::warning(&format!("conversations were carried to {more} more such {commits}"));
     }
     for carried in remapped.ambiguous.iter().take(MAX_NAMED) {
         warn_of_ambiguous(repo, &mut names, carried);

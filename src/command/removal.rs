@@ -69,12 +69,19 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
         if let Some(is_gone) = wanted.finished.filter(|_| is_received) {
             return Ok(if is_gone { Outcome::Done } else { Outcome::No });
         }
-        let what = if is_received {
-            "others have removed nothing that is recorded here"
-        } else {
-            "nothing that is recorded matches"
+        let is_left_alone = !planned.received.is_empty();
+        let error = Error::new(
+            Kind::Missing,
+            match is_received {
+                true if is_left_alone => "others have removed something, and none of its marks is accepted",
+                true => "others have removed nothing that is recorded here",
+                false => "nothing that is recorded matches",
+            },
+        );
+        let error = match is_left_alone {
+            true => error.hint("git -c shiftlog.trustPurges=all shiftlog purge --received    # accepts these marks"),
+            false => error,
         };
-        let error = Error::new(Kind::Missing, what);
         // What is removed for good is named in full.
         let whole = match &wanted.target {
             Target::Session(id) => Reader::beside(repo, notes_ref).find_session(id).ok().flatten(),
@@ -191,7 +198,8 @@ fn list(is_json: bool, plan: &purge::Removal<'_>) -> Result<()> {
         let mut parts = Vec::new();
         parts.extend((from.segments > 0).then(|| count(from.segments, "segment")));
         parts.extend(from.sessions.iter().map(|session| format!("session {session}")));
-        parts.extend((from.elsewhere > 0).then(|| format!("{} that is not here", from.elsewhere)));
+        let are = if from.elsewhere == 1 { "is" } else { "are" };
+        parts.extend((from.elsewhere > 0).then(|| format!("{} that {are} not here", from.elsewhere)));
         let note = if from.is_taken { "" } else { " (left alone: shiftlog.trustPurges is 'signed')" };
         text += &outside::line(&format!("{by}: {}{note}", parts.join(", ")));
         text.push('\n');

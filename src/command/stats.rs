@@ -158,7 +158,7 @@ impl Options {
             return cli::or_no(Err::<Outcome, Error>(Error::new(Kind::Missing, "no call of a tool recorded")));
         }
         let mut screen = Screen::paged(repo, self.color, date::Format::SHORT);
-        let end = if self.nul { '\0' } else { '\n' };
+        let (room, end) = (screen.columns, if self.nul { '\0' } else { '\n' });
         let mut names = self.names(repo, counted.groups.iter().map(|(values, _)| values));
         for (names, (values, _)) in names.iter_mut().zip(&counted.groups) {
             names.extend(values.last().map(|tool| outside::line(tool)));
@@ -166,7 +166,7 @@ impl Options {
         screen.write(|out, style| match () {
             () if self.json.is_on => pretty::write_call_objects(out, counted, &self.by, end),
             () if self.csv => pretty::write_call_values(out, counted, &self.by, if self.nul { "\0" } else { "\r\n" }),
-            () => pretty::write_call_table(out, counted, &self.by, &names, style, end),
+            () => pretty::write_call_table(out, counted, &self.by, &names, style, (room, end)),
         })?;
         screen.out.finish()?;
         Ok(Outcome::Done)
@@ -248,12 +248,12 @@ impl Options {
             return cli::or_no(Err::<Outcome, Error>(Error::new(Kind::Missing, "no commit adds lines")));
         }
         let mut screen = Screen::paged(repo, self.color, date::Format::SHORT);
-        let end = if self.nul { '\0' } else { '\n' };
+        let (room, end) = (screen.columns, if self.nul { '\0' } else { '\n' });
         let names = self.names(repo, counted.groups.iter().map(|(values, _)| values));
         screen.write(|out, style| match () {
             () if self.json.is_on => pretty::write_line_objects(out, &counted, &self.by, end),
             () if self.csv => pretty::write_line_values(out, &counted, &self.by, if self.nul { "\0" } else { "\r\n" }),
-            () => pretty::write_line_table(out, &counted, &self.by, &names, style, end),
+            () => pretty::write_line_table(out, &counted, &self.by, &names, style, (room, end)),
         })?;
         screen.out.finish()?;
         Ok(Outcome::Done)

@@ -1,7 +1,6 @@
 //! `git shiftlog status`: what would be recorded now.
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -10,7 +9,7 @@ use serde_json::json;
 
 use crate::capture::{self, PendingFile, SessionStatus};
 use crate::cli::{self, Json, Outcome, Output, Porcelain, Screen};
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::git::{Repository, date};
 use crate::pretty::{self, count, size};
 use crate::{outside, setup};
@@ -45,43 +44,44 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             (false, true) => porcelain(&sessions, &waiting),
             (false, false) => {
                 let date = date::Format::parse(options.date.as_deref().unwrap_or("human-local"))?;
-                return print_for_people(&repo, &sessions, &waiting, &date);
+                for_people(&repo, &sessions, &waiting, &date).iter().map(|entry| outside::text(entry)).collect()
             }
         };
         let mut out = Output::plain();
         lines.iter().try_for_each(|line| write!(out, "{line}{end}")).map_err(Error::output)?;
         out.finish()?;
+        if !options.json.is_on && !options.porcelain.is_on() {
+            tell_what_helps(&repo, &sessions, &waiting);
+        }
         Ok(Outcome::Done)
     })
 }
 
-fn print_for_people(
+/// Returns an entry for each session and for what waits, some of more than one line.
+fn for_people(
     repo: &Repository,
     sessions: &[SessionStatus],
     waiting: &[PendingFile],
     date: &date::Format,
-) -> Result<Outcome> {
+) -> Vec<String> {
     // A clock that goes wrong makes no time to come.
     let now = date::Time::now().seconds;
     let when = |seconds: i64| date.show(date::Time { seconds: seconds.min(now), offset: 0 });
     // Where there is no terminal, nothing is cut.
     let columns = if Screen::is_seen() { Screen::columns() } else { None };
-    let mut text = String::new();
+    let mut entries = Vec::new();
     for session in sessions {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{}", pretty::listed(0, &about(repo, session, &when), columns));
-        if let Some(left) = left(session, &when) {
-            let _ = writeln!(text, "{}", pretty::listed(2, &left, columns));
-        }
+        let mut lines = vec![pretty::listed(0, &about(repo, session, &when), columns)];
+        lines.extend(left(session, &when).map(|left| pretty::listed(2, &left, columns)));
         if let Some(prompt) = &session.tally.prompt {
             let prompt = format!("  > {}", outside::line(prompt));
-            let _ =
-                writeln!(text, "{}", columns.map_or_else(|| prompt.clone(), |columns| pretty::cut(&prompt, columns)));
+            lines.push(columns.map_or_else(|| prompt.clone(), |columns| pretty::cut(&prompt, columns)));
         }
+        entries.push(lines.join("\n"));
     }
     if sessions.is_empty() {
         let facts = ["no session is going on here".into(), "and nothing is left to record".into()];
-        let _ = writeln!(text, "{}", pretty::listed(0, &facts, columns));
+        entries.push(pretty::listed(0, &facts, columns));
     }
     let mut names = repo.names();
     for waiting in waiting {
@@ -90,16 +90,18 @@ fn print_for_people(
         let target = if commits.is_empty() { String::new() } else { format!(" on {}", commits.join(", ")) };
         let what = if waiting.sessions.is_empty() { "something".into() } else { waiting.sessions.join(", ") };
         let facts = [format!("waits to be recorded: {what}{target}"), format!("in '{}'", waiting.path.display())];
-        let _ = writeln!(text, "{}", pretty::listed(0, &facts, columns));
+        entries.push(pretty::listed(0, &facts, columns));
     }
-    cli::print(&text)?;
+    entries
+}
+
+fn tell_what_helps(repo: &Repository, sessions: &[SessionStatus], waiting: &[PendingFile]) {
     if !waiting.is_empty() {
         cli::hint(repo, "'git shiftlog log' and most other commands store what waits");
     }
     if sessions.is_empty() && !setup::is_complete(repo).unwrap_or(true) {
         cli::hint(repo, "'git shiftlog doctor' says what is not set up here");
     }
-    Ok(Outcome::Done)
 }
 
 /// Returns which session it is, and where and when it was seen.

@@ -82,9 +82,12 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             cli::hint(&repo, &format!("git push --no-verify {} --delete {names}", outside::shell(&remote)));
         }
         if synced.has_purged {
-            let hint =
-                "others have removed words that are here; 'git shiftlog purge --received' lists them and does it here";
-            cli::hint(&repo, hint);
+            let does = match repo.config_string("shiftlog.trustPurges").as_deref() {
+                Some("signed") => "lists them, and removes here what a trusted signature asks for",
+                _ => "lists them and does it here",
+            };
+            let what = "others have removed words that are here; 'git shiftlog purge --received'";
+            cli::hint(&repo, &format!("{what} {does}"));
         }
         if way == Way::Both && plan.push == Level::None && !options.quiet.is_on && !options.json {
             cli::hint(&repo, "sharing is off; 'git shiftlog init --share' turns it on");

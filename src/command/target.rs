@@ -111,12 +111,16 @@ pub(super) fn nothing_recorded(session: Option<&str>, revisions: &str) -> Error 
 }
 
 /// Returns the error that says that nothing is recorded for a commit, and what shows or lists the commits that have something.
-pub(super) fn nothing_on(repo: &Repository, revision: &str) -> Error {
+/// `command` is what was typed to see it, such as `show`.
+pub(super) fn nothing_on(repo: &Repository, revision: &str, command: &str) -> Error {
     let commit = repo.resolve(revision).and_then(|commit_id| repo.commit(commit_id));
     let is_merge = commit.is_ok_and(|commit| commit.parent_ids.len() > 1);
     let hint = match is_merge {
         true => {
-            format!("'git shiftlog show {revision}^..{revision}' shows the conversations of what this merge brought")
+            let verb = if command == "show" { "shows" } else { "writes" };
+            format!(
+                "'git shiftlog {command} {revision}^..{revision}' {verb} the conversations of what this merge brought"
+            )
         }
         false => "'git shiftlog log' lists the commits that have a conversation".to_owned(),
     };
@@ -130,9 +134,9 @@ pub(super) fn nothing_on(repo: &Repository, revision: &str) -> Error {
 /// [`Kind::Missing`] if nothing is recorded for the commit; another kind if there is no such commit.
 pub(super) fn conversations_of(reader: &Reader<'_>, revision: &str) -> Result<Vec<Conversation>> {
     let commit_id = commit_of(reader.repo(), revision)?;
-    let note = reader.note(commit_id)?.ok_or_else(|| nothing_on(reader.repo(), revision))?;
+    let note = reader.note(commit_id)?.ok_or_else(|| nothing_on(reader.repo(), revision, "show"))?;
     let conversations = reader.conversations(&note, None, false)?;
-    if conversations.is_empty() { Err(nothing_on(reader.repo(), revision)) } else { Ok(conversations) }
+    if conversations.is_empty() { Err(nothing_on(reader.repo(), revision, "show")) } else { Ok(conversations) }
 }
 
 /// Returns paths as they are from the top of the working tree, with `/` between components.

@@ -56,6 +56,28 @@ pub fn locate(directory: &Path) -> Option<Location> {
     git_dir.is_dir().then_some(Location { git_dir, common_dir, worktree })
 }
 
+/// Returns in Git's words why no repository is found from a directory.
+pub(super) fn why_missing(directory: &Path) -> String {
+    let broken = |file: &Path| {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        match text.strip_prefix("gitdir: ") {
+            Some(place) => {
+                let place = file.parent().unwrap_or(file).join(place.trim_end());
+                format!("not a git repository: {}", place.display())
+            }
+            None => format!("invalid gitfile format: {}", file.display()),
+        }
+    };
+    match std::env::var_os("GIT_DIR") {
+        Some(named) if directory.join(&named).is_file() => broken(Path::new(&named)),
+        Some(named) => format!("not a git repository: '{}'", named.to_string_lossy()),
+        None => match directory.ancestors().map(|above| above.join(".git")).find(|path| path.is_file()) {
+            Some(file) => broken(&file),
+            None => "not a git repository (or any of the parent directories): .git".to_owned(),
+        },
+    }
+}
+
 fn is_git_dir(path: &Path) -> bool {
     path.join("HEAD").is_file() && path.join("objects").is_dir() && path.join("refs").is_dir()
 }

@@ -234,12 +234,15 @@ fn options() -> gix::open::Options {
 
 fn open_error(directory: &Path, error: gix::Error) -> Error {
     let text = error.to_string();
+    if std::env::var_os("GIT_COMMON_DIR").is_some_and(|common| !directory.join(common).is_dir()) {
+        return Error::new(Kind::Missing, locate::why_missing(directory));
+    }
     if error.is_permission_denied() || text.contains("trust") || text.contains("safe.directory") {
         return Error::other(format!("detected dubious ownership in repository at '{}'", directory.display()))
             .hint(format!("git config --global --add safe.directory '{}'", directory.display()));
     }
     if error.is_not_found() {
-        return Error::new(Kind::Missing, "not a git repository (or any of the parent directories): .git");
+        return Error::new(Kind::Missing, locate::why_missing(directory));
     }
     Error::other(format!("cannot open the repository at '{}'", directory.display())).because(one_line(&error))
 }

@@ -5,16 +5,18 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::lines::share;
-use super::stats::{quoted, write_rows};
-use super::width::cut;
+use super::stats::quoted;
+use super::table::{MAX_NAME, fit, write_rows};
+use super::width::{cut, listed};
 use super::{Style, count};
 use crate::outside;
 use crate::stats::{CallSum, CountedCalls, Key};
 
-/// The widest column of names, in columns of a terminal.
-const MAX_NAME: usize = 36;
+/// The columns that are left out on a narrow terminal, in this order.
+const LEFT_OUT: [&str; 2] = ["share", "failed"];
 
-/// Writes a table for people. `names` are what the values of each group are called, with the tool behind those of the keys.
+/// Writes a table for people. `names` are what the values of each group are called, with the tool behind those of the keys,
+/// `room` is the width of the terminal.
 ///
 /// # Errors
 ///
@@ -25,15 +27,13 @@ pub fn write_call_table(
     keys: &[Key],
     names: &[Vec<String>],
     style: &Style,
-    end: char,
+    (room, end): (Option<usize>, char),
 ) -> io::Result<()> {
     let total = counted.total;
     let failed = format!("{} of them failed ({})", total.failed, share(total.failed, total.calls));
-    let abandoned = match counted.abandoned {
-        0 => String::new(),
-        number => format!(", {} taken back", count(number, "prompt")),
-    };
-    write!(out, "{}, {failed}{abandoned}{end}", count(total.calls, "call"))?;
+    let mut facts = vec![count(total.calls, "call"), failed];
+    facts.extend((counted.abandoned > 0).then(|| format!("{} taken back", count(counted.abandoned, "prompt"))));
+    write!(out, "{}{end}", listed(0, &facts, room))?;
     let mut head: Vec<String> = keys.iter().map(|key| key.name().to_owned()).collect();
     head.extend(["tool", "calls", "failed", "share"].map(str::to_owned));
     let mut rows = vec![head];
@@ -42,6 +42,7 @@ pub fn write_call_table(
         row.extend([sum.calls.to_string(), sum.failed.to_string(), share(sum.failed, sum.calls)]);
         rows.push(row);
     }
+    fit(&mut rows, keys.len() + 1, &LEFT_OUT, room);
     write_rows(out, &rows, keys.len() + 1, style, end)
 }
 

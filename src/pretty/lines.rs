@@ -4,16 +4,17 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use super::stats::{quoted, write_rows};
-use super::width::cut;
+use super::stats::quoted;
+use super::table::{MAX_NAME, fit, write_rows};
+use super::width::{cut, listed};
 use super::{Style, count};
 use crate::outside;
 use crate::stats::{CountedLines, Key, LineSum};
 
-/// The widest column of names, in columns of a terminal.
-const MAX_NAME: usize = 36;
+/// The columns that are left out on a narrow terminal, in this order.
+const LEFT_OUT: [&str; 7] = ["moved", "shell", "commits", "left", "share", "other", "added"];
 
-/// Writes a table for people. `names` are what the values of each group are called.
+/// Writes a table for people. `names` are what the values of each group are called, `room` is the width of the terminal.
 ///
 /// # Errors
 ///
@@ -24,18 +25,16 @@ pub fn write_line_table(
     keys: &[Key],
     names: &[Vec<String>],
     style: &Style,
-    end: char,
+    (room, end): (Option<usize>, char),
 ) -> io::Result<()> {
     let total = &counted.total;
-    let lead = format!(
-        "{}, {} added, {} of them recorded ({})",
+    let mut facts = vec![
         count(counted.commits, "commit"),
-        count(total.added, "line"),
-        total.recorded,
-        share(total.recorded, total.added)
-    );
-    let left = total.left.map(|left| format!(", {left} still there ({})", share(left, total.added)));
-    write!(out, "{lead}{}{end}", left.unwrap_or_default())?;
+        format!("{} added", count(total.added, "line")),
+        format!("{} of them recorded ({})", total.recorded, share(total.recorded, total.added)),
+    ];
+    facts.extend(total.left.map(|left| format!("{left} still there ({})", share(left, total.added))));
+    write!(out, "{}{end}", listed(0, &facts, room))?;
     let mut head: Vec<String> = keys.iter().map(|key| key.name().to_owned()).collect();
     head.extend(["commits", "added", "recorded", "moved", "shell", "other"].map(str::to_owned));
     if total.left.is_some() {
@@ -53,6 +52,7 @@ pub fn write_line_table(
         row.extend(cells(total));
         rows.push(row);
     }
+    fit(&mut rows, keys.len(), &LEFT_OUT, room);
     write_rows(out, &rows, keys.len(), style, end)
 }
 

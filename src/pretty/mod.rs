@@ -14,6 +14,7 @@ mod human;
 mod place;
 mod printer;
 mod sub_agent;
+mod table;
 mod tasks;
 mod test_runs;
 mod told;
@@ -131,7 +132,7 @@ impl Style {
 /// Returns a size as people read it: `812 bytes`, `18.3 kB`, `2.1 MB`.
 pub fn size(bytes: u64) -> String {
     match bytes {
-        0..=999 => format!("{bytes} bytes"),
+        0..=999 => count(bytes, "byte"),
         1_000..=999_999 => format!("{:.1} kB", bytes as f64 / 1e3),
         _ => format!("{:.1} MB", bytes as f64 / 1e6),
     }

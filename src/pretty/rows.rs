@@ -41,12 +41,19 @@ impl Rows {
         Rows { columns, has_begun: false }
     }
 
-    /// Writes the line of a commit. On a terminal, a header stands above the first.
+    /// Writes the line of a commit, and `end` behind it. On a terminal, a header stands above the first.
     ///
     /// # Errors
     ///
     /// If writing fails.
-    pub fn write(&mut self, out: &mut dyn Write, listed: &Listed, abbreviated: &str, style: &Style) -> io::Result<()> {
+    pub fn write(
+        &mut self,
+        out: &mut dyn Write,
+        listed: &Listed,
+        abbreviated: &str,
+        style: &Style,
+        end: &[u8],
+    ) -> io::Result<()> {
         let origin = Origin::of(&listed.commit, &listed.trees);
         let row = Row {
             id: abbreviated.to_owned(),
@@ -70,7 +77,8 @@ impl Rows {
             };
             writeln!(out, "{}", style.paint(&style.dim, &self.line(&header, |id| id.to_owned())))?;
         }
-        writeln!(out, "{}", self.line(&row, |id| style.paint(&style.commit, id)))
+        write!(out, "{}", self.line(&row, |id| style.paint(&style.commit, id)))?;
+        out.write_all(end)
     }
 
     fn line(&self, row: &Row, paint: impl Fn(&str) -> String) -> String {

@@ -4,19 +4,19 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
+use super::table::{MAX_NAME, fit, write_rows};
 use super::width::{cut, listed, padded, width};
 use super::{Style, count};
 use crate::outside;
 use crate::stats::{Cost, Counted, Group, Key, Prices, Sum};
 
-/// The widest column of names, in columns of a terminal.
-const MAX_NAME: usize = 36;
 /// What the numbers of a row are called.
 pub(super) const NUMBERS: [&str; 7] = ["commits", "turns", "input", "output", "cache read", "written", "cost"];
 /// The index of the tokens that were read from the cache.
 const CACHE_READ: usize = 4;
-/// The widest bar.
+/// The widest bar, and what is kept for the longest one however wide the names are.
 const MAX_BAR: usize = 60;
+const MIN_BAR: usize = 8;
 
 /// The columns that are left out on a narrow terminal, in this order. The names and the cost stay.
 const LEFT_OUT: [&str; 6] = ["written", "cache read", "turns", "commits", "input", "output"];
@@ -67,15 +67,7 @@ pub fn write_table(
         }
         rows.push(row);
     }
-    let mut widths: Vec<usize> =
-        (0..rows[0].len()).map(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0)).collect();
-    for name in LEFT_OUT {
-        let is_wide = room.is_some_and(|room| widths.iter().sum::<usize>() + 2 * (widths.len() - 1) > room);
-        if let Some(at) = rows[0].iter().skip(of.keys.len()).position(|head| head == name).filter(|_| is_wide) {
-            rows.iter_mut().for_each(|row| drop(row.remove(of.keys.len() + at)));
-            widths.remove(of.keys.len() + at);
-        }
-    }
+    fit(&mut rows, of.keys.len(), &LEFT_OUT, room);
     write_rows(out, &rows, of.keys.len(), style, end)?;
     let is_marked = has_sessions && rows[0].iter().any(|head| head == NUMBERS[CACHE_READ]);
     if is_marked && of.counted.groups.iter().any(|group| is_cold(&group.sum)) {
@@ -92,28 +84,6 @@ pub fn write_table(
 /// Says whether less than half of what models read came from the cache.
 fn is_cold(sum: &Sum) -> bool {
     sum.tokens.cache_read < sum.tokens.given().div_ceil(2)
-}
-
-/// Writes rows in columns, the first row as their head: as many columns with names as `names` says, then numbers.
-pub(super) fn write_rows(
-    out: &mut dyn Write,
-    rows: &[Vec<String>],
-    names: usize,
-    style: &Style,
-    end: char,
-) -> io::Result<()> {
-    let columns = rows.first().map_or(0, Vec::len);
-    let widths: Vec<usize> = (0..columns).map(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0)).collect();
-    for (number, row) in rows.iter().enumerate() {
-        let cell = |(at, text): (usize, &String)| match at < names {
-            true => padded(text, widths[at]),
-            false => format!("{}{text}", " ".repeat(widths[at] - width(text))),
-        };
-        let line = row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ");
-        let color = if number == 0 { style.dim.as_str() } else { "" };
-        write!(out, "{}{end}", style.paint(color, line.trim_end()))?;
-    }
-    Ok(())
 }
 
 /// Writes a bar for each group, as long as its cost, or as its tokens if no cost is known. `columns` is the width of the
@@ -139,10 +109,11 @@ pub fn write_chart(
         false => short(sum.tokens.total()),
     };
     let groups = &of.counted.groups;
-    let names: Vec<String> = names.iter().map(|names| cut(&names.join("  "), MAX_NAME)).collect();
-    let name_width = names.iter().map(|name| width(name)).max().unwrap_or(0);
     let value_width = groups.iter().map(|group| width(&value(&group.sum))).max().unwrap_or(0);
-    let room = columns.saturating_sub(name_width + value_width + 4).clamp(8, MAX_BAR);
+    let widest = columns.saturating_sub(value_width + 4 + MIN_BAR).clamp(1, MAX_NAME);
+    let names: Vec<String> = names.iter().map(|names| cut(&names.join("  "), widest)).collect();
+    let name_width = names.iter().map(|name| width(name)).max().unwrap_or(0);
+    let room = columns.saturating_sub(name_width + value_width + 4).clamp(MIN_BAR, MAX_BAR);
     let largest = groups.iter().map(|group| amount(&group.sum)).max().unwrap_or(0).max(1);
     for (group, name) in groups.iter().zip(&names) {
         let value = value(&group.sum);

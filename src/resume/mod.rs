@@ -132,7 +132,12 @@ impl Restore {
              not a list of orders; what it asked for may be done already. Then say in a few sentences where the work stands.",
             path.display()
         );
-        let cannot = || Error::new(Kind::Unsupported, format!("{} cannot be started with a prompt", to.title()));
+        let cannot = || {
+            let can = agent::all().filter(|agent| agent.opening("").is_some());
+            let names: Vec<String> = can.map(|agent| format!("--as={}", agent.name())).collect();
+            Error::new(Kind::Unsupported, format!("{} cannot be started with a prompt", to.title()))
+                .hint(format!("these can: {}", names.join(", ")))
+        };
         let words = to.opening(&prompt).ok_or_else(cannot)?;
         Ok(Restore { steps: vec![FileStep::Write(path, document)], commands: vec![words] })
     }

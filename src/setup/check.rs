@@ -1,6 +1,6 @@
 //! Looking at a set-up: what is in place, what is not, and the command that mends it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::finding::{Finding, Verdict};
@@ -10,7 +10,7 @@ use super::{git_hooks, program};
 use crate::agent::{self, Agent};
 use crate::archive;
 use crate::capture::{State, pending};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::git::{REMOTES_PREFIX, Repository};
 use crate::managed::place::Places;
 use crate::managed::{HOOK_PROGRAM, Plan, file, hook};
@@ -65,11 +65,17 @@ fn with_program(mut findings: Vec<Finding>) -> Vec<Finding> {
 fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding>) -> Result<Vec<Finding>> {
     let init = "git shiftlog init";
     let mut findings = Vec::new();
-    let hooks = git_hooks::directory(repo)?;
-    let has_git_hooks = git_hooks::are_wanted(repo);
+    let mut has_git_hooks = git_hooks::are_wanted(repo);
     if !has_git_hooks {
         findings.push(Finding::new("Git hooks are left alone: shiftlog.gitHooks is false", None));
     }
+    let hooks = git_hooks::directory(repo);
+    let are_known = hooks.is_ok();
+    has_git_hooks &= are_known;
+    let hooks = hooks.unwrap_or_else(|error| {
+        findings.push(refused_config(&error));
+        PathBuf::new()
+    });
     let places = Places::of(repo);
     let (mut has_rewrite_hook, mut has_push_hook) = (false, false);
     for event in git_hooks::EVENTS.iter().filter(|_| has_git_hooks) {
@@ -107,21 +113,40 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
         findings.push(Finding::new("no agent is on this machine", None));
     }
     let is_copied = are_copied_by_git(repo);
-    findings.push(Finding::new(
-        "notes follow rewritten commits",
-        (!has_rewrite_hook && !is_copied)
-            .then_some(("the hook post-rewrite does not run, and notes.rewriteRef is not set", init)),
-    ));
+    if are_known {
+        findings.push(Finding::new(
+            "notes follow rewritten commits",
+            (!has_rewrite_hook && !is_copied)
+                .then_some(("the hook post-rewrite does not run, and notes.rewriteRef is not set", init)),
+        ));
+    }
     if is_copied && repo.config_string("notes.rewriteMode").is_some_and(|mode| mode == "overwrite") {
         let fix = "git config notes.rewriteMode concatenate";
         findings.push(Finding::new("notes.rewriteMode", Some(("'overwrite' loses notes on amend", fix))));
     }
     findings.extend(forced_fetches(repo));
-    findings.extend(mirrors(repo, has_push_hook));
-    findings.extend(sharing(repo, has_push_hook));
+    if are_known {
+        findings.extend(mirrors(repo, has_push_hook));
+        findings.extend(sharing(repo, has_push_hook));
+    }
     findings.extend(renamed_remotes(repo));
     findings.extend(leftovers(repo));
     Ok(findings)
+}
+
+/// Returns what is wrong if no command of Git works here, as with a value of the config that it refuses: then none of its hooks
+/// can be found.
+fn refused_config(error: &Error) -> Finding {
+    let what = error.to_string();
+    let what = what.strip_prefix("'git rev-parse' failed: ").unwrap_or(&what);
+    let key = what.rsplit('\'').find(|word| word.contains('.') && !word.contains(char::is_whitespace));
+    let fix = match key {
+        Some(key) => {
+            format!("git config --show-origin --get-all {}    # says where to correct it", outside::shell(key))
+        }
+        None => "git config --show-origin --list    # says where to correct it".to_owned(),
+    };
+    Finding::problem("Git, which does not run here", what, &fix)
 }
 
 /// Says whether Git itself copies our notes to rewritten commits.
@@ -315,8 +340,9 @@ fn leftovers(repo: &Repository) -> Vec<Finding> {
     let stale = std::fs::read_dir(common.join("objects")).into_iter().flatten().flatten().filter(is_stale).count();
     if stale > 0 {
         let fix = format!("find '{}' -maxdepth 1 -name '.tmp*' -mtime +0 -delete", common.join("objects").display());
-        findings
-            .push(Finding::new(format!("{stale} unfinished objects"), Some(("'git gc' does not remove them", &fix))));
+        let (objects, them) = if stale == 1 { ("object", "it") } else { ("objects", "them") };
+        let what = format!("'git gc' does not remove {them}");
+        findings.push(Finding::new(format!("{stale} unfinished {objects}"), Some((&what, &fix))));
     }
     for live in State::new(&common).sessions() {
         findings

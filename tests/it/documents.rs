@@ -86,8 +86,7 @@ fn every_page_is_listed_and_every_command_has_one() {
 
 #[test]
 fn completions_are_those_of_the_option_definitions() {
-    let files = [(Shell::Bash, "git-shiftlog.bash"), (Shell::Zsh, "_git-shiftlog"), (Shell::Fish, "git-shiftlog.fish")];
-    for (shell, file) in files {
+    for (shell, file) in [(Shell::Zsh, "_git-shiftlog"), (Shell::Fish, "git-shiftlog.fish")] {
         let path = root().join("completions").join(file);
         let text = fs::read_to_string(&path).unwrap();
         let (glue, there) = text.split_once(GENERATED).expect("the mark is there");
@@ -106,11 +105,6 @@ fn completions_are_those_of_the_option_definitions() {
                 assert!(glue.contains(&format!("'{}:", listed.name)), "{file}: {}", listed.name);
             }
         }
-        for agent in shiftlog::agent::ALL {
-            let line = glue.lines().find(|line| line.contains("claude codex gemini")).unwrap_or_default();
-            let names: Vec<&str> = line.split([' ', '"']).collect();
-            assert!(names.contains(&agent.name()), "{file}: {}", agent.name());
-        }
         if shell == Shell::Fish {
             for listed in command::ALL {
                 assert!(
@@ -123,10 +117,55 @@ fn completions_are_those_of_the_option_definitions() {
     }
 }
 
+#[test]
+fn completions_know_all_agents_and_those_that_can_be_started() {
+    for file in ["git-shiftlog.bash", "_git-shiftlog", "git-shiftlog.fish"] {
+        let text = fs::read_to_string(root().join("completions").join(file)).unwrap();
+        let lists = text.lines().filter_map(|line| line.split("claude codex gemini").nth(1));
+        let lists: Vec<Vec<&str>> = lists
+            .map(|rest| ["claude", "codex", "gemini"].into_iter().chain(rest.split([' ', '"'])).collect())
+            .map(|names: Vec<&str>| names.into_iter().filter(|name| !name.is_empty()).collect())
+            .collect();
+        let names = |is_wanted: &dyn Fn(&dyn shiftlog::agent::Agent) -> bool| -> Vec<&str> {
+            shiftlog::agent::ALL.iter().filter(|agent| is_wanted(**agent)).map(|agent| agent.name()).collect()
+        };
+        let [all, starters] = lists.as_slice() else { panic!("{file}: {lists:?}") };
+        let sorted = |names: &[&str]| {
+            let mut names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(sorted(all), sorted(&names(&|_| true)), "{file}");
+        assert_eq!(sorted(starters), sorted(&names(&|agent| agent.opening("").is_some())), "{file}");
+    }
+}
+
+#[test]
+fn the_completion_of_bash_serves_every_program() {
+    let text = fs::read_to_string(root().join("completions/git-shiftlog.bash")).unwrap();
+    let (_, programs) = text.rsplit_once("-F __git_shiftlog_main").unwrap();
+    let programs: Vec<&str> = programs.split_whitespace().filter(|word| *word != "\\").collect();
+    let own = command::ALL.iter().map(|listed| format!("git-shiftlog-{}", listed.name));
+    assert_eq!(programs, std::iter::once("git-shiftlog".to_owned()).chain(own).collect::<Vec<_>>());
+    // The value behind a letter is no revision.
+    for listed in command::ALL {
+        let command = (listed.options)();
+        let takes_word = |arg: &&clap::Arg| arg.get_action().takes_values() && !arg.is_require_equals_set();
+        for letter in command.get_arguments().filter(takes_word).filter_map(clap::Arg::get_short) {
+            let start = format!("{},-", listed.name);
+            let has_it = |pattern: &str| {
+                pattern.trim_end_matches(')').strip_prefix(&start).is_some_and(|letters| letters.contains(letter))
+            };
+            let cases = text.lines().filter(|line| line.starts_with('\t') && line.ends_with(')'));
+            assert!(cases.flat_map(|line| line.trim().split('|')).any(has_it), "{} -{letter}", listed.name);
+        }
+    }
+}
+
 /// What the functions of the glue complete: values of options.
 const OPTION_VALUES: &[(&str, &str)] = &[
     ("agent", "agents"),
-    ("as", "agents"),
+    ("as", "starters"),
     ("session", "sessions"),
     ("ref", "notes_refs"),
     ("date", "dates"),
@@ -157,20 +196,14 @@ const WORDS: &[(&[&str], &str)] = &[
 /// Has the glue complete what clap knows nothing of.
 fn with_values(shell: Shell, listed: &command::Listed, text: &str) -> String {
     let words = WORDS.iter().find(|(names, _)| names.contains(&listed.name)).map(|(_, function)| *function);
-    let mut option = "";
     let mut lines = Vec::new();
     for line in text.lines() {
         let of_option = |(name, _): &&(&str, &str)| match shell {
-            Shell::Bash => option == *name,
             Shell::Zsh => line.contains(&format!("--{name}=[")),
             _ => line.contains(&format!(" -l {name} ")),
         };
         let function = OPTION_VALUES.iter().find(of_option).map(|(_, function)| *function);
         lines.push(match (shell, function) {
-            (Shell::Bash, Some(function)) if line.trim().starts_with("COMPREPLY=") => line.replace(
-                "compgen -f \"${cur}\"",
-                &format!("compgen -W \"$(__git_shiftlog_{function})\" -- \"${{cur}}\""),
-            ),
             (Shell::Zsh, Some(function)) => {
                 line.replace(":_default'", &format!(":_git-shiftlog-{}'", function.replace('_', "-")))
             }
@@ -183,12 +216,6 @@ fn with_values(shell: Shell, listed: &command::Listed, text: &str) -> String {
             }
             _ => line.to_owned(),
         });
-        if shell == Shell::Bash {
-            option = line.trim().strip_prefix("--").and_then(|rest| rest.strip_suffix(')')).unwrap_or(option);
-            if line.trim() == ";;" {
-                option = "";
-            }
-        }
     }
     lines.join("\n")
 }
@@ -217,7 +244,7 @@ fn completion(shell: Shell, listed: &command::Listed) -> String {
 #[test]
 fn the_glue_for_git_offers_every_option() {
     let text = fs::read_to_string(root().join("completions/git-shiftlog.bash")).unwrap();
-    let glue = text.split_once(GENERATED).unwrap().0;
+    let glue = &text;
     for listed in command::ALL {
         let start =
             glue.find(&format!("\t{},--*", listed.name)).unwrap_or_else(|| panic!("{} is in the glue", listed.name));

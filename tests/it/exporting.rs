@@ -438,7 +438,8 @@ fn options_leave_out_what_they_say() {
     assert_eq!(documents, scratch.shiftlog("show", ["--format=markdown", "HEAD~2"]).ok());
     let missing = scratch.shiftlog("export", ["--html", "HEAD~4"]);
     assert_eq!((missing.code, missing.stdout.as_str()), (1, ""));
-    assert_eq!(missing.stderr, "error: no conversation recorded for HEAD~4\n");
+    let hint = "hint: 'git shiftlog log' lists the commits that have a conversation\n";
+    assert_eq!(missing.stderr, format!("error: no conversation recorded for HEAD~4\n{hint}"));
     let formless = scratch.shiftlog("export", ["HEAD"]);
     assert_eq!(formless.code, 129, "{}", formless.stderr);
 }

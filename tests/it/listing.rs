@@ -272,3 +272,73 @@ fn a_table_of_costs_fits_the_terminal_and_keeps_the_cost() {
         assert!(shown >= heads.len() - left_out, "{columns}: {table}");
     }
 }
+
+#[test]
+fn tables_of_numbers_fit_the_terminal() {
+    let mut scratch = Scratch::set_up();
+    for number in 0..2 {
+        let session = scratch.session(&format!("{number}f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e"));
+        session.prompt("make it");
+        session.edits(&format!("source/of/the/project/with/a/long/name-{number}.txt"), "1\n2\n3\n");
+        session.commits(&format!("commit {number}"));
+        session.hook("Stop");
+    }
+    scratch.env.insert("GIT_PAGER_IN_USE".into(), "true".into());
+    for columns in [40, 60, 80] {
+        scratch.env.insert("COLUMNS".into(), columns.to_string());
+        for args in [
+            &[][..],
+            &["--by=session"],
+            &["--by=session,model,agent"],
+            &["--by=path"],
+            &["--by=session", "--chart"],
+            &["--lines"],
+            &["--lines", "--survival", "--by=session"],
+            &["--lines", "--by=path"],
+            &["--tools"],
+            &["--tools", "--by=session"],
+            &["--words", "--by=session,commit"],
+        ] {
+            let told = scratch.shiftlog("stats", [&["--color=never"], args].concat()).ok();
+            let wide: Vec<&str> = told.lines().filter(|line| line.chars().count() > columns).collect();
+            assert_eq!(wide, [""; 0], "{args:?} at {columns}:\n{told}");
+        }
+    }
+    scratch.env.remove("COLUMNS");
+    scratch.env.remove("GIT_PAGER_IN_USE");
+    let told = scratch.shiftlog("stats", ["--lines", "--by=session"]).ok();
+    assert!(told.contains("\n0f6b1c9e-52d4-4b8a-9d0e-7a1f2c3b4d5e "), "where nobody looks, nothing is cut: {told}");
+}
+
+#[test]
+fn z_ends_each_entry_with_nul_for_people_too() {
+    let scratch = Scratch::set_up();
+    for number in [1, 2] {
+        let session = scratch.session(&format!("s{number}"));
+        session.prompt("make it");
+        session.edits("a.txt", &format!("{number}\n"));
+        session.commits(&format!("commit {number}"));
+    }
+    for number in [3, 4] {
+        scratch.session(&format!("s{number}")).prompt("go on");
+    }
+    let run = |name: &str, args: &[&str]| scratch.shiftlog(name, args).ok();
+    for (name, args) in [
+        ("log", &[][..]),
+        ("log", &["--porcelain"]),
+        ("log", &["--json"]),
+        ("log", &["--format=tformat:%h"]),
+        ("branches", &[]),
+        ("stats", &[]),
+        ("grep", &["make"]),
+        ("search", &["make"]),
+        ("status", &[]),
+        ("status", &["--porcelain"]),
+        ("blame", &["a.txt"]),
+    ] {
+        let with = run(name, &[&["-z"], args].concat());
+        let without = run(name, args);
+        assert!(with.ends_with('\0') && !with.ends_with("\n\0"), "{name} {args:?}: {with:?}");
+        assert_eq!(with.replace('\0', "\n"), without, "{name} {args:?}");
+    }
+}

@@ -95,7 +95,6 @@ const WAYS: &[(&str, &str, &[&str])] = &[
         "cli::print takes out what a terminal would act on",
         &[
             "cli/output.rs", // It is the function; a `Screen` gets text from `pretty`, and `show --raw` says exactly what is stored.
-            "cli/options.rs", // The usage of a command that was typed.
             "lsp/mod.rs",    // Messages of the protocol, which are JSON of what `pretty` has cleaned.
             "mcp/mod.rs",    // Lines of the protocol, which is JSON of what `mcp` has cleaned.
         ],

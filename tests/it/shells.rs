@@ -94,10 +94,60 @@ const CASES: &[(&str, &str)] = &[
     ("git slog --rev", "git slog --reverse "),
     ("git slog v1", "git slog v1.0 "),
     ("git bang show --show", "git bang show --show-signature "),
+    // Programs by their own names complete as the commands do.
+    ("git-shiftlog-show --session=0b", "git-shiftlog-show --session=0b5e55-1 "),
+    ("git-shiftlog-log --agent=dro", "git-shiftlog-log --agent=droid "),
+    ("git-shiftlog-log --agent dro", "git-shiftlog-log --agent droid "),
+    ("git-shiftlog-stats --by=branch,ses", "git-shiftlog-stats --by=branch,session "),
+    ("git-shiftlog-log v1.0..feat", "git-shiftlog-log v1.0..feature-one "),
+    ("git-shiftlog-why feat", "git-shiftlog-why feature-one "),
+    ("git-shiftlog-sync push ups", "git-shiftlog-sync push upstream "),
+    ("git-shiftlog-rules add", "git-shiftlog-rules add-rule "),
+    ("git-shiftlog-install-docs --uni", "git-shiftlog-install-docs --uninstall "),
+    ("git-shiftlog-doctor --session=0b", "git-shiftlog-doctor --session=0b"),
+    // A revision that is called like a command.
+    ("git shiftlog show v1.0 --full --show", "git shiftlog show v1.0 --full --show-signature "),
+    ("git shiftlog resume --as=dro", "git shiftlog resume --as=droid "),
+    ("git shiftlog resume --as=amp", "git shiftlog resume --as=amp"),
+    // Behind '--' are paths alone.
+    ("git shiftlog log -- feat", "git shiftlog log -- feat"),
+    ("git shiftlog show -- v1", "git shiftlog show -- v1"),
+    ("git shiftlog log -- --rev", "git shiftlog log -- --rev"),
+    ("git shiftlog rules diff -- feat", "git shiftlog rules diff -- feat"),
+    ("git-shiftlog-grep x -- v1", "git-shiftlog-grep x -- v1"),
+    ("git-shiftlog-log -- --rev", "git-shiftlog-log -- --rev"),
     // Revisions of ours are none for the user.
     ("git shiftlog show refs/sh", "git shiftlog show refs/sh"),
     ("git shiftlog show refs/no", "git shiftlog show refs/no"),
     ("git shiftlog log shiftl", "git shiftlog log shiftl"),
+];
+
+/// The same where a file is completed. Shells differ in whether a space follows.
+const FILES: &[(&str, &str)] = &[
+    ("git shiftlog log -- lonely", "git shiftlog log -- lonely.txt"),
+    ("git shiftlog show v1.0 -- lonely", "git shiftlog show v1.0 -- lonely.txt"),
+    ("git shiftlog grep x -- lonely", "git shiftlog grep x -- lonely.txt"),
+    ("git-shiftlog-show -- lonely", "git-shiftlog-show -- lonely.txt"),
+    ("git shiftlog why lonely", "git shiftlog why lonely.txt"),
+    ("git shiftlog blame lonely", "git shiftlog blame lonely.txt"),
+    ("git-shiftlog-why lonely", "git-shiftlog-why lonely.txt"),
+    ("git-shiftlog-blame v1.0 lonely", "git-shiftlog-blame v1.0 lonely.txt"),
+    // There is 'same.txt' and 'same-branch'.
+    ("git shiftlog why same.", "git shiftlog why same.txt"),
+    ("git shiftlog why same-", "git shiftlog why same-branch"),
+    ("git shiftlog why sam", "git shiftlog why same"),
+    ("git-shiftlog-blame sam", "git-shiftlog-blame same"),
+    ("git shiftlog export -o lonely", "git shiftlog export -o lonely.txt"),
+    ("git shiftlog export --output=lonely", "git shiftlog export --output=lonely.txt"),
+    ("git shiftlog export --output lonely", "git shiftlog export --output lonely.txt"),
+    ("git shiftlog add --transcript=lonely", "git shiftlog add --transcript=lonely.txt"),
+    ("git shiftlog add --transcript lonely", "git shiftlog add --transcript lonely.txt"),
+    ("git-shiftlog-export -o lonely", "git-shiftlog-export -o lonely.txt"),
+    ("git-shiftlog-add --transcript=lonely", "git-shiftlog-add --transcript=lonely.txt"),
+    ("git shiftlog why --contents lonely", "git shiftlog why --contents lonely.txt"),
+    ("git shiftlog prices --prices=lonely", "git shiftlog prices --prices=lonely.txt"),
+    ("git shiftlog export -o same-", "git shiftlog export -o same-"),
+    ("git shiftlog export --output=same-", "git shiftlog export --output=same-"),
 ];
 
 fn complete(shell: &str, line_for_zsh: bool) {
@@ -115,7 +165,12 @@ fn complete(shell: &str, line_for_zsh: bool) {
     session.prompt("make it");
     session.edits("a.txt", "a\n");
     session.commits("one");
-    scratch.git(["branch", "feature-one"]).ok();
+    for name in ["lonely.txt", "same.txt"] {
+        scratch.write(name, "1\n");
+    }
+    for name in ["feature-one", "same-branch"] {
+        scratch.git(["branch", name]).ok();
+    }
     scratch.git(["tag", "v1.0"]).ok();
     scratch.git(["remote", "add", "upstream", "/nowhere"]).ok();
     for (alias, value) in [("sl", "shiftlog"), ("slog", "shiftlog log"), ("bang", "!git shiftlog")] {
@@ -140,7 +195,7 @@ fn complete(shell: &str, line_for_zsh: bool) {
     fs::write(home.join(".config/fish/config.fish"), FISH_CONFIG).unwrap();
     let lines_file = home.join("lines");
     scratch.env.insert("LINES_FILE".into(), lines_file.to_str().unwrap().into());
-    let typed: Vec<String> = CASES.iter().map(|(typed, _)| format!("{typed}\t")).collect();
+    let typed: Vec<String> = CASES.iter().chain(FILES).map(|(typed, _)| format!("{typed}\t")).collect();
     let driver = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/complete.py");
     let mut command = scratch.command("python3", &scratch.top);
     let ran = feed(command.arg(driver).arg(shell).arg(&lines_file), serde_json::to_string(&typed).unwrap().as_bytes());
@@ -148,7 +203,10 @@ fn complete(shell: &str, line_for_zsh: bool) {
     for ((typed, expected), line) in CASES.iter().zip(&lines) {
         assert_eq!(line, expected, "{shell}: {typed}<TAB>");
     }
-    assert_eq!(lines.len(), CASES.len());
+    for ((typed, expected), line) in FILES.iter().zip(lines.iter().skip(CASES.len())) {
+        assert_eq!(line.trim_end(), *expected, "{shell}: {typed}<TAB>");
+    }
+    assert_eq!(lines.len(), CASES.len() + FILES.len());
 }
 
 #[test]

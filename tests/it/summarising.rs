@@ -358,7 +358,7 @@ fn a_time_limit_ends_an_agent_and_its_children() {
     install(&scratch, "claude", &script);
     let alive = std::thread::spawn(move || fs::read_to_string(fifo).unwrap());
     let ran = summarise(&scratch, &["--timeout=1"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (1, "error: cannot ask claude: no answer within 1 seconds\n"));
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, "error: cannot ask claude: no answer within 1 second\n"));
     assert_eq!(alive.join().unwrap(), "here\n");
 }
 

@@ -85,7 +85,8 @@ fn wait(mut child: Child, guard: Guard, limit: Duration, stdout: &File, stderr: 
             Err(error) => break error.to_string(),
             Ok(None) if Instant::now() >= deadline => {
                 grace = child::GRACE;
-                break format!("no answer within {} seconds", limit.as_secs());
+                let seconds = limit.as_secs();
+                break format!("no answer within {seconds} second{}", if seconds == 1 { "" } else { "s" });
             }
             Ok(None) if is_over(stdout, MAX_ANSWER_BYTES) || is_over(stderr, MAX_STDERR_BYTES) => {
                 break "it says too much".to_owned();

@@ -19,7 +19,8 @@ pub fn permission(worktree: &Path, file: &str, count: usize, config: &Path) -> P
     match approved {
         0 => Permission::Missing { what: "nobody has approved its hooks".into(), fix },
         some if some < count => {
-            Permission::Missing { what: format!("only {some} of its {count} hooks are approved"), fix }
+            let are = if some == 1 { "is" } else { "are" };
+            Permission::Missing { what: format!("only {some} of its {count} hooks {are} approved"), fix }
         }
         _ => Permission::Given(format!("by approvals in '{}'", config.display())),
     }

@@ -109,7 +109,7 @@ fn wanted(repo: &Repository, options: &PullOptions) -> Result<LogQuery> {
         return Err(Error::new(Kind::Usage, format!("'{}' is not the name of a user", outside::line(user))));
     }
     if options.max_count == Some(0) {
-        return Err(Error::new(Kind::Usage, "'--max-count' must be at least 1"));
+        return Err(Error::new(Kind::Usage, "the number of logs must be at least 1"));
     }
     Ok(LogQuery {
         target: options.target.clone(),

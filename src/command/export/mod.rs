@@ -11,7 +11,7 @@ use bstr::ByteSlice as _;
 use clap::Parser;
 
 use self::target::Target;
-use super::target::{Named, nothing_recorded, targets};
+use super::target::{Named, nothing_on, nothing_recorded, targets};
 use crate::cli::{self, NotesSource, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
 use crate::export::{Pages, Selection, ShownConversation, Wanted};
@@ -173,7 +173,12 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             if options.markdown {
                 plan.observed.clear();
             }
-            let nothing = || nothing_recorded(options.session.as_deref(), &words.join(" "));
+            let nothing = || match (options.session.as_deref(), words.as_slice()) {
+                (None, [word]) => {
+                    nothing_on(&repo, word, if options.html { "export --html" } else { "export --markdown" })
+                }
+                (session, words) => nothing_recorded(session, &words.join(" ")),
+            };
             if plan.is_empty() { Err(nothing()) } else { Ok(plan) }
         });
         let plan = match plan {

@@ -253,7 +253,10 @@ fn facts(summaries: &[Summary], cost: Option<Cost>) -> Vec<String> {
         facts.push(outside::line(&models.join(", ")));
     }
     facts.push(count(turns.fold(0, u64::saturating_add), "turn"));
-    facts.extend(Some(tokens(summaries)).filter(|tokens| *tokens > 0).map(|n| format!("{} tokens", short(n))));
+    facts.extend(Some(tokens(summaries)).filter(|tokens| *tokens > 0).map(|n| match n {
+        1 => count(1, "token"),
+        n => format!("{} tokens", short(n)),
+    }));
     facts.extend(cost.filter(|cost| !cost.is_unknown()).map(|cost| format!("{} USD", cost.rounded())));
     facts
 }

@@ -342,7 +342,7 @@ fn a_hostile_thread_id_is_no_file_name() {
         .unwrap();
     for id in ["../../x", "-rf", "a/b", "a\u{1b}[31m"] {
         let file = file.to_str().unwrap();
-        scratch.shiftlog("add", ["-q", "--agent=codex", "--transcript", file, &format!("--session={id}")]).ok();
+        scratch.shiftlog("add", ["-qf", "--agent=codex", "--transcript", file, &format!("--session={id}")]).ok();
         let ran = scratch.shiftlog("resume", [format!("--session={id}")]);
         assert!(ran.code != 0 && ran.stdout.is_empty(), "{id}: {ran:?}");
         assert_eq!(files_below(&scratch.home().join(".codex")), Vec::<PathBuf>::new(), "{id}");

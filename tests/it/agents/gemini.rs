@@ -437,7 +437,7 @@ fn hostile_names_get_nowhere() {
     fs::write(root.join("projects.json"), projects.to_string()).unwrap();
     let file = scratch.root().join("said");
     fs::write(&file, json!({ "sessionId": ID, "startTime": "2026-01-02T03:04:20.000Z" }).to_string()).unwrap();
-    scratch.shiftlog("add", ["-q", "--agent=gemini", "--transcript", file.to_str().unwrap()]).ok();
+    scratch.shiftlog("add", ["-qf", "--agent=gemini", "--transcript", file.to_str().unwrap()]).ok();
     let ran = scratch.shiftlog("resume", Vec::<&str>::new());
     assert!(ran.code == 128 && ran.stderr.contains("no proper name"), "{ran:?}");
     for odd in ["no JSON", "{\"projects\":[]}"] {

@@ -60,7 +60,8 @@ fn a_commit_that_has_evidence_alone_gets_a_page() {
     }
     assert!(!export(&["--html", "-o-", "--no-patch"]).ok().contains("a.txt"));
     let none = export(&["--markdown"]);
-    assert_eq!((none.code, none.stderr.as_str()), (1, "error: no conversation recorded for HEAD\n"));
+    let hint = "hint: 'git shiftlog log' lists the commits that have a conversation\n";
+    assert_eq!((none.code, none.stderr), (1, format!("error: no conversation recorded for HEAD\n{hint}")));
     assert_eq!(export(&["--html", "-o-", "--session=s1"]).code, 1);
     assert_eq!(export(&["--html", "-o-", "HEAD~1"]).code, 1, "it has nothing");
     // Beside a commit with a conversation.

@@ -109,7 +109,7 @@ impl<'a> Shown<'a> {
             if self.options.wants_sub_agents() { reader.sub_agents_until(commit_id)? } else { SubAgents::new() };
         self.session_count = 0;
         self.wanted = self.paths.wanted(self.repo, commit_id)?;
-        let note = reader.note(commit_id)?.ok_or_else(|| target::nothing_on(self.repo, revision))?;
+        let note = reader.note(commit_id)?.ok_or_else(|| target::nothing_on(self.repo, revision, "show"))?;
         for problem in note.problems() {
             cli::warning(problem);
             self.has_problems = true;

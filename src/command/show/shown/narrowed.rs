@@ -37,7 +37,7 @@ impl Shown<'_> {
         let missing = |message: String| Error::new(Kind::Missing, message);
         let path = self.paths.first().map(|path| path.to_string_lossy().into_owned());
         if self.options.turn.is_none() && path.is_none() {
-            return target::nothing_on(self.repo, revision);
+            return target::nothing_on(self.repo, revision, "show");
         }
         if let Some(problem) = self.words_problem.take() {
             return missing(format!("cannot show turns of {revision}")).because(problem);

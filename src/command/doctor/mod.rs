@@ -1,5 +1,7 @@
 //! `git shiftlog doctor`: what is set up and what is not, and a proof that recording works.
 
+mod values;
+
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -15,17 +17,6 @@ use crate::git::Repository;
 use crate::outside;
 use crate::record::redaction;
 use crate::setup::{self, Declared, Finding, Verdict};
-use crate::share::sync::Level;
-
-/// Config values that are true or false, with what they are where nothing is said.
-const SWITCHES: [(&str, &str); 4] = [
-    ("shiftlog.gitHooks", "true"),
-    ("shiftlog.fetch", "true"),
-    ("shiftlog.carryOnRead", "true"),
-    ("shiftlog.allowMirror", "false"),
-];
-/// How long a hook may take, in seconds.
-const TIMEOUT_KEY: &str = "shiftlog.hookTimeout";
 
 /// Check the set-up and test recording
 #[derive(Debug, Parser)]
@@ -45,7 +36,7 @@ pub struct Options {
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
-        let repo = cli::repository()?;
+        let repo = cli::repository_as_it_is()?;
         let findings = match options.agent.as_slice() {
             [] => whole(&repo, options.no_rehearsal)?,
             names => setup::check_agents(&repo, names)?,
@@ -81,7 +72,7 @@ fn whole(repo: &Repository, no_rehearsal: bool) -> Result<Vec<Finding>> {
         Ok(_) => Finding::ok(redaction),
         Err(error) => Finding::problem(redaction, &error.to_string(), "git config --edit"),
     });
-    findings.extend(bad_values(repo));
+    findings.extend(values::bad(repo));
     if let Some(error) = unusable_state(&state) {
         let root = outside::shell(&state.root().to_string_lossy());
         let fix = match state.root().is_dir() {
@@ -104,27 +95,6 @@ fn whole(repo: &Repository, no_rehearsal: bool) -> Result<Vec<Finding>> {
         findings.push(tried(subject, rehearse(), "git shiftlog doctor --help"));
     }
     Ok(findings)
-}
-
-/// Looks for values of the config that mean nothing: whoever wrote them wanted something else than the default.
-fn bad_values(repo: &Repository) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let mut check = |key: &str, is_good: bool, fix: &str| {
-        if let Some(value) = repo.config_string(key).filter(|_| !is_good) {
-            let what = format!("'{}' is not a value for it", outside::line(&value));
-            findings.push(Finding::problem(key, &what, &format!("git config {key} {fix}")));
-        }
-    };
-    let remotes = repo.remotes();
-    for key in remotes.iter().map(|remote| format!("shiftlog.{remote}.push")).chain(["shiftlog.push".into()]) {
-        let is_good = repo.config_string(&key).is_none_or(|value| Level::parse(&value).is_some());
-        check(&key, is_good, "none    # or notes, or all");
-    }
-    for (key, default) in SWITCHES {
-        check(key, repo.config_bool(key).is_some(), default);
-    }
-    check(TIMEOUT_KEY, repo.config_integer(TIMEOUT_KEY).is_some(), "5    # seconds");
-    findings
 }
 
 /// Returns why hooks can keep nothing in our own directory, if that is so: as after one commit by another user.
