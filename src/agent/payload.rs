@@ -235,15 +235,27 @@ impl Payload {
 
     /// Says whether what the tool answered mentions `word`.
     pub fn response_mentions(&self, word: &str) -> bool {
-        all(|keys| keys.response).filter_map(|key| self.get(key)).any(|response| mentions(response, word, 16))
+        self.response_has(|text| text.contains(word))
+    }
+
+    /// Says whether the tool answered, as `git commit` does, that it made the commit whose id begins with `id`:
+    /// `[main 4e1c2aa] subject`.
+    pub fn response_reports_commit(&self, id: &str) -> bool {
+        let is_rest = |rest: &str| rest.trim_start_matches(|c: char| c.is_ascii_hexdigit()).starts_with("] ");
+        self.response_has(|text| text.match_indices(id).any(|(at, _)| is_rest(&text[at + id.len()..])))
+    }
+
+    fn response_has(&self, is_it: impl Fn(&str) -> bool) -> bool {
+        all(|keys| keys.response).filter_map(|key| self.get(key)).any(|response| has_text(response, &is_it, 16))
     }
 }
 
-fn mentions(value: &Value, word: &str, depth: u32) -> bool {
+/// Says whether a value has a text that is wanted.
+fn has_text(value: &Value, is_it: &impl Fn(&str) -> bool, depth: u32) -> bool {
     match value {
-        Value::String(text) => text.contains(word),
-        Value::Array(values) if depth > 0 => values.iter().any(|value| mentions(value, word, depth - 1)),
-        Value::Object(map) if depth > 0 => map.values().any(|value| mentions(value, word, depth - 1)),
+        Value::String(text) => is_it(text),
+        Value::Array(values) if depth > 0 => values.iter().any(|value| has_text(value, is_it, depth - 1)),
+        Value::Object(map) if depth > 0 => map.values().any(|value| has_text(value, is_it, depth - 1)),
         _ => false,
     }
 }

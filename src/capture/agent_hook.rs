@@ -207,11 +207,18 @@ impl ToolCall<'_> {
         self.payload.response_mentions(&commit_id.to_hex_with_len(7).to_string())
     }
 
+    /// Says whether the result of the call tells of making a commit. A result that only names it may be that of `git log`.
+    fn tells_of_making(&self, commit_id: ObjectId) -> bool {
+        let id = commit_id.to_hex_with_len(7).to_string();
+        let may_commit = || self.payload.may_commit() || !self.payload.tells_input();
+        self.payload.response_reports_commit(&id) || (may_commit() && self.payload.response_mentions(&id))
+    }
+
     /// Says whether the call may have made a commit, as far as its input and its result show.
     fn may_have_made(&self, commit: &CallCommit) -> bool {
         match commit.stop {
             Some(_) => self.has_made(commit),
-            None => self.names(commit.commit_id) || self.payload.may_commit() || !self.payload.tells_input(),
+            None => self.tells_of_making(commit.commit_id) || self.payload.may_commit() || !self.payload.tells_input(),
         }
     }
 
@@ -231,7 +238,9 @@ impl ToolCall<'_> {
     }
 
     fn has_made_outside_of_rebase(&self, commit: &CallCommit) -> bool {
-        commit.pending.is_some() || self.names(commit.commit_id) || (self.is_alone && self.payload.may_commit())
+        commit.pending.is_some()
+            || self.tells_of_making(commit.commit_id)
+            || (self.is_alone && self.payload.may_commit())
     }
 
     /// Says whether the call itself has undone a commit: HEAD of the same worktree no longer reaches it.
@@ -291,11 +300,11 @@ fn after_tool(
             // Made by another call that is still running.
             Some(_) if last.is_none_or(|last| index > last) => continue,
             // `post-commit` runs here and left this commit to no session, so no session of ours made it.
-            None if has_pending && !call.names(commit.commit_id) => continue,
+            None if has_pending && !call.tells_of_making(commit.commit_id) => continue,
             // `post-commit` gave this commit to no session. Somebody may have made it between two calls, whatever words the
             // command has, if `post-commit` knows the calls of this agent.
             None if recorder.state.is_examined(commit.commit_id)
-                && !call.names(commit.commit_id)
+                && !call.tells_of_making(commit.commit_id)
                 && (is_known_to_git_hooks || !call.has_made(&commit)) =>
             {
                 continue;

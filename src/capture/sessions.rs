@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +14,7 @@ use crate::agent::{self, Agent, FoundTranscript};
 use crate::error::Result;
 use crate::git::date::Time;
 use crate::git::git;
-use crate::git::private::modified_secs;
+use crate::git::private::{self, modified_secs};
 use crate::transcript::SessionKey;
 
 /// A session without a hook for this long counts as ended.
@@ -53,7 +52,7 @@ pub fn is_checked_out(transcript: &Path, worktree: &Path) -> bool {
 /// Says whether a session ran in another repository that is below the top of a worktree.
 fn ran_in_nested(transcript: &Path, worktree: &Path) -> bool {
     let mut head = Vec::new();
-    let read = File::open(transcript).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    let read = private::open(transcript).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
     let Some(directory) = read.ok().and_then(|_| agent::directory(&head)) else { return false };
     let mut between = Path::new(&directory).ancestors().take_while(|folder| *folder != worktree);
     Path::new(&directory).starts_with(worktree) && between.any(|folder| folder.join(".git").exists())

@@ -2,7 +2,6 @@
 //! started in a directory above the repository, or write a session after its answer.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -129,7 +128,7 @@ fn written_since(state: &State, worktree: &Path, seconds: i64) -> Vec<TrackedSes
 /// Says whether a transcript has one of some words in it.
 fn names_one(agent: &dyn Agent, transcript: &Path, words: &[String]) -> bool {
     let has_one = |text: &[u8]| words.iter().any(|word| text.contains_str(word));
-    let Some(mut file) = transcript.is_file().then(|| File::open(transcript).ok()).flatten() else {
+    let Some(mut file) = transcript.is_file().then(|| private::open(transcript).ok()).flatten() else {
         return agent.read_until(transcript, Some(Instant::now() + TIME_LIMIT)).is_ok_and(|text| has_one(&text));
     };
     let (mut block, mut kept) = (vec![0; BLOCK_BYTES], 0);

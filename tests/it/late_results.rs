@@ -172,3 +172,28 @@ fn the_hook_of_another_session_leaves_a_commit_to_the_call_that_undoes_it() {
     assert_ne!(wrong, right);
     assert_eq!(said(&scratch, &right, &["WORD", "DONE"]), ["WORD", "DONE"], "{}", scratch.log());
 }
+
+#[test]
+fn a_call_that_only_shows_a_commit_of_a_person_did_not_make_it() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    speaks_and_commits(&session, "one");
+    session.prompt("WORD");
+    session.edits("later.txt", "later");
+    session.hook("PostToolUse");
+    scratch.write("mine.txt", "mine");
+    scratch.git(["add", "mine.txt"]).ok();
+    scratch.git(["commit", "-q", "-m", "mine"]).ok();
+    let shown = scratch.git(["log", "-1", "--oneline"]).ok();
+    session.calls("c", "Bash", &json!({ "command": "git log -1 --oneline" }));
+    session.answers("c", &shown);
+    let payload = json!({ "session_id": session.id, "transcript_path": session.transcript, "cwd": session.dir,
+        "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_use_id": "c",
+        "tool_input": { "command": "git log -1 --oneline" }, "tool_response": { "stdout": shown } });
+    let ran = scratch.run_with_input("git-shiftlog--hook", ["claude", "PostToolUse"], payload.to_string().as_bytes());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    session.hook("Stop");
+    assert!(scratch.records("HEAD").is_empty(), "{}", scratch.log());
+    speaks_and_commits(&session, "next");
+    assert_eq!(said(&scratch, "HEAD", &["WORD"]), ["WORD"]);
+}

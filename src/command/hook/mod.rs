@@ -119,7 +119,8 @@ fn run_post_rewrite(here: &Path, command: &str) -> Result<()> {
     let repo = open(here)?;
     let pairs: Vec<_> = String::from_utf8_lossy(&input.bytes)
         .lines()
-        .filter_map(|line| {
+        // Git names two commits in each line; what does not is not from Git, and may go on for long.
+        .map_while(|line| {
             let mut ids = line.split_whitespace().map(|hex| repo.parse_id(hex));
             Some((ids.next()??, ids.next()??))
         })
