@@ -76,18 +76,26 @@ pub fn why() -> bool {
     let mut is_quick = pairs.report("the same", "git blame -w -L", Bar::Extra(15.0)) && is_quick;
     let found = stage.output(stage.command(&program("git-shiftlog-blame"), &["--format=%(evidence)", "file.rs"]));
     assert_eq!(found.matches("replay").count(), COMMITS * 10, "all lines are found");
-    let words = stage.output(stage.git(&["rev-parse", "refs/shiftlog/sessions"]));
     let ours = || stage.command(&program("git-shiftlog-blame"), &["file.rs"]);
     let pairs = compare(ROUNDS / 6, ours, || stage.git(&["blame", "-w", "file.rs"]));
     let what = format!("git-shiftlog-blame of {LINES} lines, {COMMITS} recorded commits");
     is_quick &= pairs.report(&what, "git blame -w", Bar::Ratio(2.0));
     // No call can be named where the notes came without the words, so that this goes to the session.
-    stage.run(stage.git(&["update-ref", "-d", "refs/shiftlog/sessions"]));
-    let found = stage.output(stage.command(&program("git-shiftlog-blame"), &["--format=%(session)", "file.rs"]));
-    assert!(found.lines().filter(|line| !line.is_empty()).count() >= COMMITS * 10, "all sessions are found");
-    let pairs = compare(ROUNDS / 6, ours, || stage.git(&["blame", "-w", "file.rs"]));
+    let clone = stage.home().join("clone");
+    let in_clone = |mut command: Command| {
+        command.current_dir(&clone);
+        command
+    };
+    stage.run(stage.git(&["clone", "-q", "--no-local", ".", "../clone"]));
+    stage.run(in_clone(stage.git(&["fetch", "-q", "origin", "refs/notes/shiftlog:refs/notes/shiftlog"])));
+    let to_turn = in_clone(stage.command(&program("git-shiftlog-blame"), &["--format=%(session) %(turn)", "file.rs"]));
+    let found = stage.output(to_turn);
+    let sessions = found.lines().filter(|line| line.starts_with('s')).collect::<Vec<_>>();
+    assert_eq!(sessions.len(), COMMITS * 10, "all sessions are found");
+    assert!(sessions.iter().all(|line| line.ends_with(' ')), "no turn is known without the words");
+    let ours = || in_clone(stage.command(&program("git-shiftlog-blame"), &["file.rs"]));
+    let pairs = compare(ROUNDS / 6, ours, || in_clone(stage.git(&["blame", "-w", "file.rs"])));
     is_quick &= pairs.report("the same, to the session", "git blame -w", Bar::Ratio(1.3));
-    stage.run(stage.git(&["update-ref", "refs/shiftlog/sessions", words.trim()]));
     let mut pairs = Pairs::default();
     for _ in 0..ROUNDS / 6 {
         let ours = stage.command(&program("git-shiftlog-blame"), &["--incremental", "file.rs"]);
