@@ -3,7 +3,9 @@
 pub(crate) mod damage;
 pub mod fsck;
 mod lost;
+mod nowhere;
 mod origin;
+mod rebuild;
 mod recount;
 pub mod repair;
 pub mod verify;
