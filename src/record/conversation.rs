@@ -40,6 +40,8 @@ pub struct Conversation {
     pub problems: Vec<String>,
     /// Why there are no words although nothing is damaged; the problem says the same.
     pub lack: Option<MissingWords>,
+    /// Whether all bytes of the transcript are here that belong to it.
+    pub is_whole: bool,
 }
 
 /// The documents of earlier tools in the note of a commit, which have the words themselves. A note can have thousands of
@@ -57,7 +59,7 @@ impl Conversation {
     /// Returns the conversation that is shown in place of a hidden record.
     pub(super) fn hidden(summary: Summary, hidden: &Hidden) -> Self {
         let problems = vec![hidden.removed_by.clone()];
-        Conversation { summary, bytes: Vec::new(), messages: Vec::new(), problems, lack: None }
+        Conversation { summary, bytes: Vec::new(), messages: Vec::new(), problems, lack: None, is_whole: false }
     }
 
     /// Returns the length of the transcript's lines with messages. Some agents also write their own prompts and settings into
@@ -225,6 +227,7 @@ impl Reader<'_> {
         if let Some(lack) = lack {
             problems = vec![lack.sentence().to_owned()];
         }
+        let is_whole = problems.is_empty();
         let readable = bounds::readable(&bytes, stored_bytes);
         if readable < bytes.len() {
             problems.push(format!(
@@ -244,7 +247,7 @@ impl Reader<'_> {
         if is_full && problems.is_empty() && !messages.is_empty() {
             summary.count(&messages);
         }
-        Conversation { summary, bytes, messages, problems, lack }
+        Conversation { summary, bytes, messages, problems, lack, is_whole }
     }
 
     /// Takes the words of a record. Returns them, the stored size of their segments, and the problems.
