@@ -8,7 +8,7 @@ use super::fsck::{Checked, Flaw, Problem, check};
 use super::lost::lost_records;
 use super::nowhere::{lost_entries, take_out};
 use super::rebuild::{deadline, lacks_words, rebuild};
-use crate::archive::Archive;
+use crate::archive::{Archive, MAX_FILE_BYTES};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, ObjectId, Repository};
 use crate::notes;
@@ -161,6 +161,7 @@ impl Repair<'_> {
         if lost.is_empty() {
             return Ok(());
         }
+        self.damaged_files(&lost)?;
         self.done.extend(match self.is_dry_run {
             true => repo.remotes().into_iter().map(|remote| format!("would fetch again what {remote} has")).collect(),
             false => ask_remotes(repo, notes_ref),
@@ -177,6 +178,20 @@ impl Repair<'_> {
             }
         }
         self.lost_entries(replaced)
+    }
+
+    /// Moves files of segments that Git cannot unpack out of its objects: it fails at them also where nothing names them, and
+    /// writes no object in their place.
+    fn damaged_files(&mut self, lost: &[&Problem]) -> Result<()> {
+        for id in lost.iter().filter_map(|problem| self.repo.parse_id(&problem.subject)) {
+            let Some(file) = self.repo.damaged_file(id, MAX_FILE_BYTES) else { continue };
+            let aside = self.repo.common_dir().join("shiftlog").join(format!("damaged-{id}"));
+            if !self.is_dry_run {
+                std::fs::rename(&file, &aside).map_err(|error| Error::io("rename", &file, error))?;
+            }
+            self.tell("moved", "move", &format!("the damaged file of object {id} to '{}'", aside.display()));
+        }
+        Ok(())
     }
 
     /// Removes segments from the archive's tree and its history: those that were `replaced`, and those that are nowhere.

@@ -43,6 +43,7 @@ mod kinds;
 mod left_out;
 mod links;
 mod listing;
+mod lost_segments;
 mod made;
 mod manners;
 mod manual;
