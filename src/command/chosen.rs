@@ -178,10 +178,10 @@ impl Chosen {
     }
 }
 
-/// What went wrong while conversations were searched.
+/// What went wrong while the words of records were read.
 #[derive(Debug, Default)]
 pub(super) struct Problems {
-    /// How many increments lack words.
+    /// How many records lack words.
     missing: u64,
     others: Vec<String>,
 }
@@ -207,7 +207,7 @@ impl Problems {
             cli::warning(&format!("and {more} more; 'git shiftlog fsck' lists all"));
         }
         if self.missing > 0 {
-            cli::warning(&format!("words of {} are not here", pretty::count(self.missing, "session")));
+            cli::warning(&format!("words of {} are not here", pretty::count(self.missing, "record")));
             // Where no remote may have more, there is nothing to fetch.
             if may_be_fetched(repo) || repo.is_partial() {
                 cli::hint(repo, "'git shiftlog sync pull --all' fetches transcripts that others share");

@@ -50,9 +50,8 @@ pub struct Options {
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
-        let alone = [(options.dry_run, "--dry-run"), (options.recount, "--recount")];
-        if let Some((_, name)) = alone.iter().find(|(is_set, _)| *is_set && !options.repair) {
-            return Err(Error::new(Kind::Usage, format!("option '{name}' needs '--repair'")));
+        if options.recount && !options.repair {
+            return Err(Error::new(Kind::Usage, "option '--recount' needs '--repair'"));
         }
         let repo = cli::repository()?;
         let is_repairing = options.repair && !options.dry_run;

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use super::chosen::Problems;
 use super::removal::{self, Refusal, RemovalRequest};
 use crate::archive::{self, Archive};
 use crate::cli::{self, Json, Outcome, Printing, Screen, Silent};
@@ -64,6 +65,8 @@ struct Scanner<'a> {
     /// How often each segment of an instruction file or of evidence may still be read: the notes of many commits name the
     /// same. With a wrong digest it cannot be read, and another note may have the right one.
     texts: HashMap<String, u8>,
+    /// What could not be looked at.
+    problems: Problems,
 }
 
 /// Runs the command.
@@ -84,8 +87,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             repo => repo?,
         };
         let screen = options.printing.screen(&repo, options.printing.dates(&repo, date::Format::default())?);
-        let (redactor, texts) = (redaction::scanner(&repo)?, HashMap::new());
-        let mut scanner = Scanner { redactor, options: &options, screen, count: 0, texts };
+        let mut scanner = Scanner::new(redaction::scanner(&repo)?, &options, screen);
         let words = cli::split_words(&repo, &options.words)?;
         if options.archive && !words.revisions.is_empty() {
             return Err(Error::new(Kind::Usage, "'--archive' looks at every segment: it takes no revisions"));
@@ -102,6 +104,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         let count = scanner.count;
         scanner.screen.out.finish()?;
+        scanner.problems.tell(&repo);
         if options.fix && count > 0 {
             let finished = if options.dry_run { None } else { removal::finish_interrupted(&repo)? };
             let outcome = removal::remove(
@@ -131,14 +134,18 @@ impl Options {
     /// Looks at files outside a repository.
     fn scan_files(&self) -> Result<Outcome> {
         let redactor = redaction::scanner_outside()?;
-        let mut scanner = Scanner { redactor, options: self, screen: Screen::plain(), count: 0, texts: HashMap::new() };
+        let mut scanner = Scanner::new(redactor, self, Screen::plain());
         self.words.iter().try_for_each(|word| scanner.file(Path::new(word)))?;
         scanner.screen.out.finish()?;
         Ok(if scanner.count > 0 { Outcome::No } else { Outcome::Done })
     }
 }
 
-impl Scanner<'_> {
+impl<'a> Scanner<'a> {
+    fn new(redactor: Redactor, options: &'a Options, screen: Screen) -> Self {
+        Scanner { redactor, options, screen, count: 0, texts: HashMap::new(), problems: Problems::default() }
+    }
+
     fn commits(&mut self, repo: &Repository, revisions: &[String]) -> Result<()> {
         let mut range = Range::default();
         for revision in revisions {
@@ -179,6 +186,12 @@ impl Scanner<'_> {
             }
             reader.each_conversation(&note, None, false, Words::All, |conversation| {
                 let key = conversation.summary.key.to_string();
+                if !conversation.is_whole {
+                    let kind = if conversation.lack.is_some() { Kind::Missing } else { Kind::Corrupt };
+                    let why = conversation.problems.first().map(String::as_str).unwrap_or_default();
+                    self.problems
+                        .add(Some(Error::new(kind, format!("not all words of {key} on {short} are here: {why}"))));
+                }
                 for (line, finding) in self.redactor.scan(&conversation.bytes) {
                     let fields = [("commit", commit_id.to_string()), ("session", key.clone())];
                     self.print(&fields, &format!("{short} {key}"), line, &finding)?;

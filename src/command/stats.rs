@@ -91,6 +91,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let repo = crate::command::open::repository(&options.source)?;
         let reader = options.source.reader(&repo);
         let query = options.chosen.query(&repo, &options.operands)?;
+        if options.depth.is_some() && !options.by.contains(&Key::Path) {
+            return Err(Error::new(Kind::Usage, "option '--depth' needs '--by=path'"));
+        }
         if options.lines {
             return options.count_lines(&reader, &query);
         }

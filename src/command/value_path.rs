@@ -1,6 +1,7 @@
 //! The path to a recorded value that `get` and `keys` take, and what is said if nothing is there.
 
 use crate::error::{Error, Kind, Result};
+use crate::record::MissingWords;
 use crate::{outside, path};
 
 /// Returns the error for a path at which nothing was found; if it is no path, the error says how paths are written.
@@ -12,6 +13,9 @@ pub(super) fn about(path: &str, error: Error) -> Error {
     if is_path {
         // What a client of the server calls, somebody at a shell types.
         let text = error.to_string();
+        if text.ends_with(MissingWords::NotFetched.sentence()) {
+            return error.hint("'git shiftlog sync pull --all' fetches transcripts that others share");
+        }
         return match text.split_once("; call shiftlog_") {
             Some((what, _)) => {
                 Error::new(error.kind(), what).hint("'git shiftlog log' lists the commits that have a conversation")

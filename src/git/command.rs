@@ -306,7 +306,12 @@ fn show_progress(mut stderr: ChildStderr) -> Vec<u8> {
 
 /// Returns the error of a command that ran, and ended with a failure.
 fn ended(name: &str, stderr: &[u8]) -> Error {
-    Error::other(format!("'git {name}' failed")).because(reason(stderr))
+    let why = reason(stderr);
+    // Of a path that was typed, Git's own words say all.
+    match why.contains("' is outside repository at '") {
+        true => Error::other(why),
+        false => Error::other(format!("'git {name}' failed")).because(why),
+    }
 }
 
 /// Returns the line of Git's messages that says why it failed.

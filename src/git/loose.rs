@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use gix::objs::Kind as ObjectKind;
@@ -28,6 +28,23 @@ impl Repository {
             .map_err(|error| gix_error("cannot write an object", &error))?;
         self.write_loose(id, ObjectKind::Blob, bytes)?;
         Ok(id)
+    }
+
+    /// Returns the file of a loose object of at most `max_bytes` if the object cannot be unpacked; Git fails at such a file.
+    pub fn damaged_file(&self, id: ObjectId, max_bytes: u64) -> Option<PathBuf> {
+        let is_whole = match self.gix().try_find_header(id) {
+            Ok(Some(header)) => header.size() > max_bytes || self.gix().find_object(id).is_ok(),
+            Ok(None) => true,
+            Err(_) => false,
+        };
+        let file = self.loose_file(id);
+        (!is_whole && file.is_file()).then_some(file)
+    }
+
+    /// Returns where the file of an object is if it is loose.
+    fn loose_file(&self, id: ObjectId) -> PathBuf {
+        let hex = id.to_string();
+        self.gix().objects.store_ref().path().join(&hex[..2]).join(&hex[2..])
     }
 
     /// Drops the objects that were collected in memory.

@@ -152,6 +152,17 @@ impl Repository {
         self.promisor().is_some()
     }
 
+    /// Returns an object that a commit or its history names and this repository lacks, if there is one. In a partial clone, a
+    /// missing object is none of them.
+    pub fn missing_object(&self, commit_id: ObjectId) -> Option<ObjectId> {
+        if self.is_partial() {
+            return None;
+        }
+        let list = ["rev-list", "--objects", "--missing=print", &commit_id.to_string()];
+        let listed = git(list).repository(self).capture().ok()?;
+        listed.lines().find_map(|line| self.parse_id(&line.strip_prefix(b"?")?.to_str_lossy()))
+    }
+
     /// Returns the remote that has what a partial clone lacks.
     fn promisor(&self) -> Option<String> {
         let is_promisor = |remote: &String| self.config_bool(&format!("remote.{remote}.promisor")) == Some(true);

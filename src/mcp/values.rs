@@ -134,6 +134,10 @@ fn recorded<'p>(
         return Ok((cleaned(value), rest, 1));
     }
     let mut read = conversations::read(context, &repo, id, None, true)?;
+    if let (Some(_), Some(segment)) = (read.conversation.lack, rest.first().filter(|part| part.text == "messages")) {
+        let why = read.conversation.problems.first().map(String::as_str).unwrap_or_default();
+        return Err(format!("the {} of {} are not here: {why}", segment.text, revision.text));
+    }
     // From here on, only their number is needed.
     let bytes = std::mem::take(&mut read.conversation.bytes).len();
     let messages = messages(&read.conversation.messages, bytes, rest, is_whole)?;
@@ -145,6 +149,8 @@ fn recorded<'p>(
     });
     if let Some(notice) = read.conversation.summary.newer_notice() {
         value["note"] = json!(notice);
+    } else if let Some(lack) = read.conversation.lack {
+        value["note"] = json!(lack.sentence());
     }
     Ok((value, rest, 1))
 }

@@ -140,7 +140,12 @@ pub fn size(bytes: u64) -> String {
 
 /// Returns a count with its noun, which gets an `s` unless there is one of it.
 pub fn count(number: u64, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+    let ending = match number {
+        1 => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{number} {noun}{ending}")
 }
 
 /// The origin of a commit's records, if they were made for other commits.

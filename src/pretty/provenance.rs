@@ -19,6 +19,9 @@ pub fn provenance(each: &Verified) -> String {
     if each.signature.state != SignatureState::Good && !each.writer.is_empty() {
         line += &format!(", written in the name of {}", each.writer);
     }
+    if let Some(what) = each.lost_writer {
+        line += &format!(", writer not known since {what}");
+    }
     if let Some(carrier) = &each.carried_by {
         line += &format!(", carried here by {carrier}");
     }

@@ -42,6 +42,8 @@ pub struct Conversation {
     pub lack: Option<MissingWords>,
     /// Whether words are left out because there are too many to read here. Nothing is damaged; a problem tells the limit.
     pub is_too_large: bool,
+    /// Whether all bytes of the transcript are here that belong to it.
+    pub is_whole: bool,
 }
 
 /// The documents of earlier tools in the note of a commit, which have the words themselves. A note can have thousands of
@@ -60,7 +62,7 @@ impl Conversation {
     pub(super) fn hidden(summary: Summary, hidden: &Hidden) -> Self {
         let problems = vec![hidden.removed_by.clone()];
         let (bytes, messages) = (Vec::new(), Vec::new());
-        Conversation { summary, bytes, messages, problems, lack: None, is_too_large: false }
+        Conversation { summary, bytes, messages, problems, lack: None, is_too_large: false, is_whole: false }
     }
 
     /// Says whether words are missing or damaged: not those that a mark of others hides, those that were not shared, and those
@@ -235,6 +237,7 @@ impl Reader<'_> {
         if let Some(lack) = lack {
             problems = vec![lack.sentence().to_owned()];
         }
+        let is_whole = problems.is_empty();
         let readable = bounds::readable(&bytes, stored_bytes);
         if readable < bytes.len() {
             is_too_large = true;
@@ -255,7 +258,7 @@ impl Reader<'_> {
         if is_full && problems.is_empty() && !messages.is_empty() {
             summary.count(&messages);
         }
-        Conversation { summary, bytes, messages, problems, lack, is_too_large }
+        Conversation { summary, bytes, messages, problems, lack, is_too_large, is_whole }
     }
 
     /// Takes the words of a record. Returns them, the stored size of their segments, and the problems.

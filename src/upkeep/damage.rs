@@ -1,5 +1,6 @@
 //! Finding damaged refs of ours and resetting them to the newest state that can be read.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use crate::archive::{self, Archive};
@@ -73,7 +74,7 @@ pub(super) fn mend(repo: &Repository, notes_ref: &str, ref_names: &[&str], deadl
     let joined = kept::rejoin(repo, notes_ref, deadline)?;
     done.extend(joined.iter().map(|name| format!("joined again what '{name}' had")));
     sync::join_fetched(repo, notes_ref)?;
-    forget_lost_segments(repo)?;
+    forget_lost_segments(repo, &BTreeSet::new())?;
     Ok(done)
 }
 
@@ -107,13 +108,17 @@ fn left_of(repo: &Repository, name: &str) -> Left {
     Left::Nothing
 }
 
-/// Resets the progress of sessions whose last segments are missing, so that the next capture stores them again.
-fn forget_lost_segments(repo: &Repository) -> Result<()> {
+/// Resets the progress of sessions whose last segments are missing or in `gone`, so that the next capture builds on what is there.
+///
+/// # Errors
+///
+/// If a file of the state cannot be written.
+pub(super) fn forget_lost_segments(repo: &Repository, gone: &BTreeSet<ObjectId>) -> Result<()> {
     let archive = Archive::new(repo);
     let state = State::new(&repo.common_dir());
     let is_lost = |progress: &Progress| {
         let segment_id = progress.stored.segment.as_deref().and_then(|hex| repo.parse_id(hex));
-        segment_id.is_some_and(|id| archive.chain(id, None).1.is_some())
+        segment_id.is_some_and(|id| gone.contains(&id) || archive.chain(id, None).1.is_some())
     };
     for mut live in state.all_sessions() {
         let TrackedSession { progress, sub_agents, .. } = &mut live;

@@ -6,7 +6,9 @@
 mod damage;
 pub mod fsck;
 mod lost;
+mod nowhere;
 mod origin;
+mod rebuild;
 mod recount;
 pub mod repair;
 pub mod verify;

@@ -1,30 +1,25 @@
 //! Repairing what `fsck` found, from the history of our refs, from remotes and from the agents' own files.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
-
-use sha2::{Digest as _, Sha256};
+use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::damage;
 use super::fsck::{Checked, Flaw, Problem, check};
 use super::lost::lost_records;
-use crate::archive::{Archive, Header, hex};
-use crate::capture::State;
-use crate::error::{Kind, Result};
-use crate::git::date::Time;
+use super::nowhere::{lost_entries, take_out};
+use super::rebuild::{deadline, lacks_words, rebuild};
+use crate::archive::{Archive, MAX_FILE_BYTES};
+use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, ObjectId, Repository};
+use crate::notes;
 use crate::progress::silent;
 use crate::record::tombstone::Tombstones;
-use crate::record::{Note, Reader, Record, add_proven, redaction};
+use crate::record::{Note, Reader, add_proven};
 use crate::share::sync::{self, Level, Syncer};
-use crate::transcript::{SessionKey, complete_lines};
-use crate::{agent, notes};
+use crate::transcript::SessionKey;
 
-/// How long one write may wait for other processes.
-const TIMEOUT: Duration = Duration::from_secs(20);
-
-/// Repairs what it can and returns what it did, one line each; with `is_dry_run`, returns what it would do. Removes
-/// nothing but wrong paths of segments.
+/// Repairs what it can and returns what it did, one line each; with `is_dry_run`, returns what it would do. Removes nothing but
+/// wrong paths of segments, and the names of segments that are nowhere.
 ///
 /// Fetches missing segments from every remote, then looks in the agents' own stores. An agent's transcript is used only if
 /// its digest is that of the record.
@@ -40,6 +35,7 @@ pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked, is_dry_run:
     let purged = Tombstones::read(repo)?;
     let mut repair = Repair { repo, notes_ref, checked, purged, is_dry_run, done: Vec::new() };
     repair.bad_entries()?;
+    repair.junk()?;
     repair.wrong_paths()?;
     repair.unarchived_segments()?;
     repair.lost_segments()?;
@@ -103,6 +99,26 @@ impl Repair<'_> {
         Ok(())
     }
 
+    /// Moves pending files aside that no version can have written: what is pending is a line of JSON.
+    fn junk(&mut self) -> Result<()> {
+        for path in of(self.checked, Flaw::Pending).map(|problem| Path::new(&problem.subject)) {
+            let Ok(bytes) = std::fs::read(path) else { continue };
+            let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+            let is_json = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(line).is_ok();
+            let Some(name) = path.file_name().filter(|_| !is_json) else { continue };
+            let root = self.repo.common_dir().join("shiftlog");
+            let aside = |number: usize| root.join(format!("junk-{number}-{}", name.to_string_lossy()));
+            let free = (1..).map(aside).find(|file| !file.exists());
+            let Some(aside) = free else { continue };
+            if !self.is_dry_run {
+                std::fs::rename(path, &aside).map_err(|error| Error::io("rename", path, error))?;
+            }
+            let rest = format!("'{}' to '{}': it has no words of a session", path.display(), aside.display());
+            self.tell("moved", "move", &rest);
+        }
+        Ok(())
+    }
+
     fn wrong_paths(&mut self) -> Result<()> {
         for (problem, session, id) in segments(self.repo, self.checked, Flaw::WrongPath) {
             if self.is_barred(id, session) {
@@ -136,26 +152,66 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// Fetches missing and damaged segments again. Of a session that still lacks some, the whole is stored again.
+    /// Fetches missing and damaged segments again. Sessions that still lack some are stored again, and the archive no longer
+    /// names segments that are nowhere: 'git gc' fails at a missing object.
     fn lost_segments(&mut self) -> Result<()> {
         let (repo, notes_ref) = (self.repo, self.notes_ref);
-        let lost = of(self.checked, Flaw::MissingSegment).chain(of(self.checked, Flaw::DamagedSegment));
-        let sessions: BTreeSet<&SessionKey> = lost.filter_map(|problem| problem.session.as_ref()).collect();
-        if sessions.is_empty() {
+        let is_lost = |problem: &&Problem| matches!(problem.flaw, Flaw::MissingSegment | Flaw::DamagedSegment);
+        let lost: Vec<&Problem> = self.checked.problems.iter().filter(is_lost).collect();
+        if lost.is_empty() {
             return Ok(());
         }
+        self.damaged_files(&lost)?;
         self.done.extend(match self.is_dry_run {
             true => repo.remotes().into_iter().map(|remote| format!("would fetch again what {remote} has")).collect(),
             false => ask_remotes(repo, notes_ref),
         });
+        let sessions: BTreeSet<&SessionKey> = lost.iter().filter_map(|problem| problem.session.as_ref()).collect();
+        let mut replaced = BTreeSet::new();
         for session in sessions {
-            if lacks_words(repo, notes_ref, session)?
-                && rebuild(repo, notes_ref, session, &self.purged, self.is_dry_run)?
-            {
+            if !lacks_words(repo, notes_ref, session)? {
+                continue;
+            }
+            if let Some(gone) = rebuild(repo, notes_ref, session, &self.purged, self.is_dry_run)? {
                 self.tell("stored", "store", &format!("session {session} anew from the agent's own file"));
+                replaced.extend(gone);
             }
         }
+        self.lost_entries(replaced)
+    }
+
+    /// Moves files of segments that Git cannot unpack out of its objects: it fails at them also where nothing names them, and
+    /// writes no object in their place.
+    fn damaged_files(&mut self, lost: &[&Problem]) -> Result<()> {
+        for id in lost.iter().filter_map(|problem| self.repo.parse_id(&problem.subject)) {
+            let Some(file) = self.repo.damaged_file(id, MAX_FILE_BYTES) else { continue };
+            let aside = self.repo.common_dir().join("shiftlog").join(format!("damaged-{id}"));
+            if !self.is_dry_run {
+                std::fs::rename(&file, &aside).map_err(|error| Error::io("rename", &file, error))?;
+            }
+            self.tell("moved", "move", &format!("the damaged file of object {id} to '{}'", aside.display()));
+        }
         Ok(())
+    }
+
+    /// Removes segments from the archive's tree and its history: those that were `replaced`, and those that are nowhere.
+    fn lost_entries(&mut self, replaced: BTreeSet<ObjectId>) -> Result<()> {
+        let lost = lost_entries(self.repo)?;
+        // What a remote has is not known before it is asked.
+        if self.is_dry_run && !self.repo.remotes().is_empty() {
+            return Ok(());
+        }
+        for (id, session) in lost.iter().filter(|(id, _)| !replaced.contains(*id)) {
+            let rest = format!("segment {id} of {session} out of the archive, because it is nowhere");
+            self.tell("took", "take", &rest);
+        }
+        let gone: BTreeSet<ObjectId> = lost.keys().copied().chain(replaced).collect();
+        if self.is_dry_run || gone.is_empty() {
+            return Ok(());
+        }
+        let removed = take_out(self.repo, &gone, deadline())?;
+        self.done.extend(removed.iter().map(|name| format!("removed '{name}', a damaged copy of what a remote has")));
+        damage::forget_lost_segments(self.repo, &gone)
     }
 
     fn overwritten_records(&mut self) -> Result<()> {
@@ -205,10 +261,6 @@ fn segments<'c>(
     })
 }
 
-fn deadline() -> Instant {
-    Instant::now() + TIMEOUT
-}
-
 /// Fetches the segments of all remotes again and merges them.
 fn ask_remotes(repo: &Repository, notes_ref: &str) -> Vec<String> {
     let plan = sync::Exchange { pull: Level::All, push: Level::None, is_dry_run: false };
@@ -218,122 +270,4 @@ fn ask_remotes(repo: &Repository, notes_ref: &str) -> Vec<String> {
         Err(error) => format!("asked {remote} in vain: {error}"),
     };
     repo.remotes().into_iter().map(ask).collect()
-}
-
-/// Returns the records of a session with their commits.
-fn records_of(repo: &Repository, notes_ref: &str, session: &SessionKey) -> Result<Vec<(ObjectId, Record)>> {
-    let mut found = Vec::new();
-    for entry in notes::list(repo, notes_ref)? {
-        let note = Note::parse(&notes::read(repo, entry.note_blob_id)?);
-        let records = note.records().filter(|record| record.key() == *session);
-        found.extend(records.map(|record| (entry.annotated_id, record.clone())));
-    }
-    Ok(found)
-}
-
-fn lacks_words(repo: &Repository, notes_ref: &str, session: &SessionKey) -> Result<bool> {
-    let archive = Archive::new(repo).only(session);
-    let is_whole = |record: &Record| {
-        repo.parse_id(&record.through).is_some_and(|through| archive.transcript(through).problems.is_empty())
-    };
-    Ok(records_of(repo, notes_ref, session)?.iter().any(|(_, record)| !is_whole(record)))
-}
-
-/// Stores a transcript as segments that end at `ends`, and returns them by these ends.
-fn store(
-    archive: &Archive<'_>,
-    session: &SessionKey,
-    stored: &[u8],
-    ends: BTreeSet<u64>,
-) -> Result<BTreeMap<u64, ObjectId>> {
-    let mut segments: BTreeMap<u64, ObjectId> = BTreeMap::new();
-    let (mut parent, mut from) = (None, 0);
-    for end in ends {
-        let range = |from: u64, to: u64| &stored[from as usize..to as usize];
-        let header = Header {
-            shiftlog: 1,
-            agent: session.agent.clone(),
-            session: session.id.clone(),
-            parent: parent.map(|id: ObjectId| id.to_string()),
-            keep: from,
-            bytes: end - from,
-            sha256: hex(&Sha256::digest(range(0, end))),
-            time: Time::now().to_rfc3339(),
-        };
-        let segment_id = archive.write(&header, range(from, end))?;
-        segments.insert(end, segment_id);
-        (parent, from) = (Some(segment_id), end);
-    }
-    let new: Vec<ObjectId> = segments.values().copied().collect();
-    archive.add(session, &new, deadline())?;
-    Ok(segments)
-}
-
-/// Stores a session again from the agent's own transcript, if its digest still matches the records, and updates the records
-/// to the new segments. Returns whether it did; with `is_dry_run`, whether it would.
-///
-/// Does nothing if words of the session were purged: the agent's file still has them.
-fn rebuild(
-    repo: &Repository,
-    notes_ref: &str,
-    session: &SessionKey,
-    purged: &Tombstones,
-    is_dry_run: bool,
-) -> Result<bool> {
-    let records = records_of(repo, notes_ref, session)?;
-    let ids = records.iter().flat_map(|(_, record)| [Some(&*record.through), record.since.as_deref()]).flatten();
-    let named: Vec<ObjectId> = ids.filter_map(|hex| repo.parse_id(hex)).collect();
-    if State::new(&repo.common_dir()).is_purged(session) || purged.concern(repo, session, &named)? {
-        return Ok(false);
-    }
-    let Some(agent) = agent::find(&session.agent) else { return Ok(false) };
-    let here = repo.worktree().unwrap_or(repo.git_dir());
-    let Some(path) = agent.transcript(&session.id, here) else { return Ok(false) };
-    let bytes = agent.read(&path)?;
-    let redactor = redaction::redactor(repo)?;
-    let (stored, _) = redactor.redact(&bytes[..complete_lines(&bytes)]);
-    let has = |bytes: u64, sha256: &str| {
-        let length = usize::try_from(bytes).unwrap_or(usize::MAX);
-        stored.get(..length).is_some_and(|text| hex(&Sha256::digest(text)) == sha256)
-    };
-    let is_proven = |record: &Record| has(record.bytes, &record.sha256);
-    // The lengths of the transcript at the segments that records name.
-    let mut lengths: BTreeMap<String, u64> = BTreeMap::new();
-    let archive = Archive::new(repo);
-    for (_, record) in records.iter().filter(|(_, record)| is_proven(record)) {
-        lengths.insert(record.through.clone(), record.bytes);
-    }
-    let Some(longest) = lengths.values().copied().max() else { return Ok(false) };
-    if is_dry_run {
-        return Ok(true);
-    }
-    for hex in records.iter().filter_map(|(_, record)| record.since.as_deref()) {
-        let Some(header) = repo.parse_id(hex).and_then(|id| archive.header(id).ok()) else { continue };
-        // A length in another transcript says nothing about this one.
-        if header.total_bytes() <= longest && has(header.total_bytes(), &header.sha256) {
-            lengths.insert(hex.to_owned(), header.total_bytes());
-        }
-    }
-    let ends = lengths.values().copied().filter(|end| *end > 0).collect();
-    let segments = store(&archive, session, &stored, ends)?;
-    let renamed = |hex: &str| lengths.get(hex).and_then(|end| segments.get(end)).map(ToString::to_string);
-    let message = format!("shiftlog: {session} stored anew\n");
-    notes::carry(repo, notes_ref, &message, deadline(), |editor| {
-        for (commit_id, _) in &records {
-            let old = editor.get(*commit_id)?.unwrap_or_default();
-            let mut note = Note::parse_unjoined(&old);
-            note.map_records(|mut record| {
-                if record.key() == *session && is_proven(&record) {
-                    record.through = renamed(&record.through).unwrap_or(record.through);
-                    record.since = record.since.map(|since| renamed(&since).unwrap_or(since));
-                }
-                Some(record)
-            });
-            if note.to_bytes() != old {
-                editor.replace(*commit_id, &note.to_bytes())?;
-            }
-        }
-        Ok(())
-    })?;
-    Ok(true)
 }

@@ -37,6 +37,8 @@ pub struct Verified {
     pub written_by: Option<ObjectId>,
     /// The author of that commit, as `Name <address>`. Without a good signature, anyone can have written it.
     pub writer: String,
+    /// What dropped the history that named the writer, such as "a purge"; then the writer is not known.
+    pub lost_writer: Option<&'static str>,
     /// Its signature.
     pub signature: Signature,
     /// The author of the notes commit that brought the record here, if it is not the writer; as `Name <address>`.
@@ -82,6 +84,8 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
                 parts.map(|line| search.origin(&history.brought, &history.signatures, line)).collect::<Vec<_>>();
             let origin = origins.into_iter().flatten().min_by_key(|origin| origin.signature.state);
             let carried_by = origin.as_ref().and_then(|origin| history.carrier(*commit_id, &record.key(), origin));
+            let lost_writer = origin.as_ref().and_then(|origin| history.lost_writer(origin.commit_id));
+            let origin = origin.filter(|_| lost_writer.is_none());
             verified.push(Verified {
                 commit_id: *commit_id,
                 key: record.key(),
@@ -91,6 +95,7 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
                 is_own_tree: record.tree.as_ref().and_then(|made_for| Some(made_for == tree.as_ref()?)),
                 written_by: origin.as_ref().map(|origin| origin.commit_id),
                 writer: origin.as_ref().map_or_else(String::new, |origin| author(repo, origin.commit_id)),
+                lost_writer,
                 signature: origin.map_or_else(Signature::none, |origin| origin.signature),
                 carried_by: carried_by.map(|id| author(repo, id)),
             });
@@ -168,6 +173,19 @@ impl Writing {
     }
 }
 
+/// Returns what made a commit that has records of others without the history that names their writers; `None` for other
+/// commits.
+fn dropped_history(commit: &Commit) -> Option<&'static str> {
+    let begins = |beginning: &str| commit.message.starts_with(beginning.as_bytes());
+    match commit.parent_ids.is_empty() {
+        true if begins("shiftlog: purge\n") => Some("a purge"),
+        true if begins("shiftlog: remove entries that do not belong here\n") => Some("a repair"),
+        _ if begins("shiftlog: without what was removed\n") => Some("a purge"),
+        _ if begins("shiftlog: the tree of ") || begins("shiftlog: join what was lost\n") => Some("a repair"),
+        _ => None,
+    }
+}
+
 /// Returns the session that a commit of the notes ref says it records: `shiftlog: <session> on <commit>`.
 fn session_of(message: &BStr) -> Option<String> {
     let subject = message.lines().next()?.to_str().ok()?.strip_prefix("shiftlog: ")?;
@@ -182,14 +200,16 @@ struct History<'r> {
     /// For each commit and session, the commits of the notes ref that brought a line, newest first.
     bringers: HashMap<(ObjectId, SessionKey), Vec<ObjectId>>,
     signatures: HashMap<ObjectId, Signature>,
+    /// Commits that brought records of others, with what made them.
+    without_writers: HashMap<ObjectId, &'static str>,
 }
 
 impl<'r> History<'r> {
     /// Reads the history of the notes of the wanted commits: first back to where none of them had a note, which is
     /// enough if the writers' signatures are good. The writers of other lines are looked for in the whole history.
     fn read(repo: &'r Repository, tip: &Tip, wanted: &BTreeSet<ObjectId>) -> Result<Self> {
-        let (brought, bringers, signatures) = Default::default();
-        let mut history = History { repo, brought, bringers, signatures };
+        let (brought, bringers, signatures, without_writers) = Default::default();
+        let mut history = History { repo, brought, bringers, signatures, without_writers };
         let mut seen = HashSet::new();
         let mut next = BinaryHeap::from([(i64::MAX, tip.commit_id)]);
         while let Some((_, commit_id)) = next.pop() {
@@ -198,6 +218,7 @@ impl<'r> History<'r> {
             }
             let commit = repo.commit(commit_id)?;
             let writing = Writing::of(repo, &commit)?;
+            history.without_writers.extend(dropped_history(&commit).map(|what| (commit_id, what)));
             for annotated_id in writing.changed(repo, Some(wanted))? {
                 history.add(&writing, annotated_id)?;
             }
@@ -210,6 +231,7 @@ impl<'r> History<'r> {
         history.sign()?;
         let unsettled = history.unsettled();
         if unsettled.is_empty() {
+            history.prefer_writers();
             return Ok(history);
         }
         // These lines may have been written earlier, or for other commits. Commits that recorded other sessions are
@@ -221,6 +243,7 @@ impl<'r> History<'r> {
                 continue;
             }
             let writing = Writing::of(repo, &commit)?;
+            history.without_writers.extend(dropped_history(&commit).map(|what| (commit.commit_id, what)));
             for annotated_id in writing.changed(repo, None)? {
                 if !seen.contains(&commit.commit_id) || !wanted.contains(&annotated_id) {
                     history.add(&writing, annotated_id)?;
@@ -228,7 +251,25 @@ impl<'r> History<'r> {
             }
         }
         history.sign()?;
+        history.prefer_writers();
         Ok(history)
+    }
+
+    /// Says what dropped the history of the records that a commit brought.
+    fn lost_writer(&self, commit_id: ObjectId) -> Option<&'static str> {
+        let is_signed = self.signatures.get(&commit_id).is_some_and(|signature| signature.state != State::None);
+        self.without_writers.get(&commit_id).copied().filter(|_| !is_signed)
+    }
+
+    /// Forgets commits that brought records of others, where another commit brought the same record.
+    fn prefer_writers(&mut self) {
+        let mut lists = std::mem::take(&mut self.brought);
+        for list in lists.values_mut() {
+            if list.iter().any(|brought| self.lost_writer(brought.commit_id).is_none()) {
+                list.retain(|brought| self.lost_writer(brought.commit_id).is_none());
+            }
+        }
+        self.brought = lists;
     }
 
     /// Returns the sessions of lines without a good signature: the commit they were carried from may have one.

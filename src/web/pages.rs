@@ -387,7 +387,7 @@ pub fn search(visit: &Visit<'_>, query: &str) -> Result<Vec<u8>> {
                 let (missing, others): (Vec<Error>, Vec<Error>) =
                     found.problems.into_iter().partition(|problem| problem.kind() == Kind::Missing);
                 if !missing.is_empty() {
-                    problems.push(format!("words of {} are not here", count(missing.len() as u64, "session")));
+                    problems.push(format!("words of {} are not here", count(missing.len() as u64, "record")));
                 }
                 let mut others: Vec<String> = others.iter().map(ToString::to_string).collect();
                 others.sort();

@@ -7,13 +7,13 @@ use crate::sharing::{Team, line};
 use crate::support::{Scratch, feed};
 
 /// Removes an object from a repository, as a damaged disk does.
-fn lose(team: &Team, clone: &Path, id: &str) {
+pub fn lose(team: &Team, clone: &Path, id: &str) {
     team.git(clone, &["unpack-objects", "-q"]);
     let file = clone.join(".git/objects").join(&id[..2]).join(&id[2..]);
     fs::remove_file(file).unwrap();
 }
 
-fn segment(team: &Team, clone: &Path) -> String {
+pub fn segment(team: &Team, clone: &Path) -> String {
     let listed = team.git(clone, &["ls-tree", "-r", "--object-only", "refs/shiftlog/sessions"]).ok();
     listed.lines().next().unwrap().to_owned()
 }
@@ -277,7 +277,7 @@ fn a_parent_that_was_put_back_behind_its_child_is_found_there() {
 }
 
 /// Makes a repository with four commits that have a conversation, and nothing of our refs in packs.
-fn four_commits() -> Scratch {
+pub fn four_commits() -> Scratch {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");
     for word in ["one", "two", "three", "four"] {
@@ -288,7 +288,7 @@ fn four_commits() -> Scratch {
     scratch
 }
 
-fn remove_object(scratch: &Scratch, id: &str) {
+pub fn remove_object(scratch: &Scratch, id: &str) {
     fs::remove_file(scratch.top.join(".git/objects").join(&id[..2]).join(&id[2..])).unwrap();
 }
 
@@ -375,4 +375,23 @@ fn only_a_ref_of_which_nothing_can_be_read_is_removed_and_its_reflog_is_kept() {
     let log = fs::read_to_string(&file).unwrap();
     assert!(ids.lines().all(|id| log.contains(id)), "{log}");
     scratch.assert_sound();
+}
+
+#[test]
+fn a_pending_file_that_is_junk_is_moved_out_of_the_way() {
+    let scratch = four_commits();
+    let pending = scratch.state().join("pending");
+    fs::create_dir_all(&pending).unwrap();
+    fs::write(pending.join("junk"), "no words of ours\n").unwrap();
+    // A newer version may know what to do with this.
+    fs::write(pending.join("newer"), "{\"shiftlog\":2}\n").unwrap();
+    scratch.shiftlog("log", [""; 0]);
+    let (file, aside) = (pending.join("junk.told"), scratch.state().join("junk-1-junk.told"));
+    let would = format!("would move '{}' to '{}': it has no words of a session\n", file.display(), aside.display());
+    assert!(scratch.shiftlog("fsck", ["--repair", "-nq"]).stdout.starts_with(&would));
+    assert!(file.exists() && !aside.exists());
+    let ran = scratch.shiftlog("fsck", ["--repair", "-q"]);
+    let left = format!("pending {}\n", pending.join("newer.told").display());
+    assert_eq!((ran.code, ran.stdout), (1, would.replace("would move", "moved") + &left));
+    assert_eq!(fs::read(aside).unwrap(), b"no words of ours\n");
 }

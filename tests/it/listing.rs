@@ -1,6 +1,9 @@
 //! What `log` looks like to somebody who reads it: at the widths that terminals have, and with words of all kinds.
 
+use std::fs;
+
 use crate::reading::{Talk, show};
+use crate::sharing::line;
 use crate::support::Scratch;
 
 /// Runs `log` as on a terminal of this width.
@@ -341,4 +344,14 @@ fn z_ends_each_entry_with_nul_for_people_too() {
         assert!(with.ends_with('\0') && !with.ends_with("\n\0"), "{name} {args:?}: {with:?}");
         assert_eq!(with.replace('\0', "\n"), without, "{name} {args:?}");
     }
+}
+
+#[test]
+fn tokens_that_nobody_counted_are_not_told_as_none() {
+    let scratch = Scratch::new();
+    let file = scratch.root().join("said");
+    fs::write(&file, line("no answer, so no tokens")).unwrap();
+    scratch.shiftlog("add", ["--session=s1", "-q", "--transcript", file.to_str().unwrap()]).ok();
+    let listed = scratch.shiftlog("log", ["--format=%(turns)|%(tokens:input)|%(tokens:output)|%(cost)"]).ok();
+    assert_eq!(listed, "1|||\n");
 }

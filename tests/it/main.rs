@@ -45,6 +45,7 @@ mod late_results;
 mod left_out;
 mod links;
 mod listing;
+mod lost_segments;
 mod made;
 mod manners;
 mod manual;

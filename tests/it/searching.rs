@@ -400,7 +400,7 @@ fn words_that_are_missing_are_told_and_the_rest_is_searched() {
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
     assert_eq!(
         ran.stderr,
-        "warning: words of 3 sessions are not here\nhint: 'git shiftlog sync pull --all' fetches transcripts that others share\n"
+        "warning: words of 3 records are not here\nhint: 'git shiftlog sync pull --all' fetches transcripts that others share\n"
     );
     scratch.git_in(&clone, ["fetch", "-q", "origin", "refs/shiftlog/sessions:refs/shiftlog/sessions"]).ok();
     let expected = scratch.shiftlog("grep", ["back"]).ok();

@@ -285,3 +285,45 @@ fn a_forged_note_with_an_older_date_is_not_taken_for_the_signers() {
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(!ran.stdout.contains("claude/forged intact, good"), "{ran:?}");
 }
+
+#[test]
+fn whoever_purges_is_not_told_as_the_writer_of_what_passed_through() {
+    let mut scratch = Scratch::set_up();
+    for (id, words) in [("s1", "the first"), ("s2", "hammers"), ("s3", "the last")] {
+        let session = scratch.session(id);
+        session.prompt(words);
+        session.edits("x", id);
+        session.commits(id);
+    }
+    let verify = |scratch: &Scratch| -> Vec<String> {
+        let lines = scratch.shiftlog("verify", ["HEAD~3..HEAD"]).ok();
+        lines.lines().map(|line| line.split_once(' ').unwrap().1.to_owned()).collect()
+    };
+    let of = |session: &str, writer: &str| format!("claude/{session} intact, unsigned, {writer}, made for this tree");
+    let named = "written in the name of C O Mitter <committer@example.com>";
+    assert_eq!(verify(&scratch), ["s3", "s2", "s1"].map(|session| of(session, named)));
+    let before = scratch.id("refs/notes/shiftlog");
+    for name in ["GIT_COMMITTER_NAME", "GIT_AUTHOR_NAME"] {
+        scratch.env.insert(name.into(), "Other".into());
+    }
+    // The old history stays with somebody else.
+    let other = scratch.root().join("other.git");
+    scratch.git(["clone", "-q", "--mirror", ".", other.to_str().unwrap()]).ok();
+    scratch.shiftlog("purge", ["--match=hammers", "--yes"]).ok();
+    let unknown = "writer not known since a purge";
+    assert_eq!(verify(&scratch), ["s3", "s2", "s1"].map(|session| of(session, unknown)));
+    let object: Value = serde_json::from_str(&scratch.shiftlog("verify", ["--json"]).ok()).unwrap();
+    assert_eq!((&object["writtenBy"], &object["writer"]), (&Value::Null, &"".into()));
+    // What is recorded later has its writer, and so has what the history of others still has.
+    let session = scratch.session("s4");
+    session.prompt("more");
+    session.edits("x", "s4");
+    session.commits("s4");
+    assert!(scratch.shiftlog("verify", [""; 0]).ok().contains("written in the name of Other <"));
+    scratch.git(["fetch", "-q", other.to_str().unwrap(), "refs/notes/shiftlog"]).ok();
+    let (tip, tree) = (scratch.id("refs/notes/shiftlog"), scratch.id("refs/notes/shiftlog^{tree}"));
+    let merge = scratch.git(["commit-tree", "-p", &tip, "-p", &before, "-m", "merge", &tree]).ok();
+    scratch.git(["update-ref", "refs/notes/shiftlog", merge.trim()]).ok();
+    scratch.git(["reset", "-q", "--hard", "HEAD~"]).ok();
+    assert_eq!(verify(&scratch), [of("s3", named), of("s2", unknown), of("s1", named)]);
+}

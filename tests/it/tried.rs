@@ -143,8 +143,9 @@ fn wrong_words_are_told_in_words_that_help() {
         ("web --port=99999", 129, "error: option '--port' expects a number from 0 to 65535\n"),
         ("purge HEAD --before=now", 129, "error: option '--before' cannot be used with <commit>\n"),
         ("scan --archive HEAD", 129, "error: '--archive' looks at every segment: it takes no revisions\n"),
-        ("fsck -n", 129, "error: option '-n' needs '--repair'\n"),
-        ("fsck --dry-run", 129, "error: option '--dry-run' needs '--repair'\n"),
+        ("stats --depth=1", 129, "error: option '--depth' needs '--by=path'\n"),
+        ("stats --lines --depth=1", 129, "error: option '--depth' needs '--by=path'\n"),
+        ("evidence show t.log", 128, "fatal: bad revision 't.log'\n"),
         ("fsck --recount", 129, "error: option '--recount' needs '--repair'\n"),
         ("mcp --repo=/nosuch", 128, "fatal: '/nosuch' is not a directory\n"),
         (
@@ -155,6 +156,14 @@ fn wrong_words_are_told_in_words_that_help() {
     ] {
         let ran = run(words);
         assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (code, "", stderr), "{words}");
+    }
+    let checked = run("fsck").ok();
+    assert_eq!(run("fsck -n").ok(), checked, "to change nothing is what 'fsck' does");
+    // Git's own words.
+    let outside = format!("fatal: /etc: '/etc' is outside repository at '{}'\n", scratch.top.display());
+    assert_eq!(scratch.git(["log", "--", "/etc"]).stderr, outside);
+    for words in ["log -- /etc", "log --graph -- /etc", "grep x -- /etc", "stats -- /etc"] {
+        told(&run(words), 128, &outside);
     }
     // As in Git, a negative number is no limit.
     let all = run("log --oneline").ok();

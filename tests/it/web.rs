@@ -358,6 +358,7 @@ fn forms_choose_as_log_does_and_say_what_is_wrong() {
     assert!(found.contains("<mark>remarkable</mark>"), "{found}");
     assert!(found.contains(&format!("/c/{}/claude/beta-2#t1", scratch.id("HEAD"))), "{found}");
     assert!(served.page("/search?q=nowhere").contains("no turn has these words"));
+    assert!(served.page("/branches").contains(" local branches"));
     // Without the archive, what cannot be searched is one line.
     scratch.git(["update-ref", "-d", "refs/shiftlog/sessions"]).ok();
     for object in
@@ -372,7 +373,7 @@ fn forms_choose_as_log_does_and_say_what_is_wrong() {
     }
     let lacking = served.page("/search?q=remarkable");
     assert_eq!(lacking.matches("<p class=\"problem\">").count(), 1, "{lacking}");
-    assert!(lacking.contains("words of 3 sessions are not here"), "{lacking}");
+    assert!(lacking.contains("words of 3 records are not here"), "{lacking}");
     let topic = Served::start(&scratch, &["main..topic/x"]);
     let page = topic.page("/commits");
     assert_eq!(subjects.map(|subject| page.contains(subject)), [false, false, true], "only what was named is listed");

@@ -233,7 +233,7 @@ fn chosen(repo: &Repository, options: &Options, words: &[String]) -> Result<(Obj
         }
         [_, _, word, ..] => return Err(too_many(word)),
     };
-    let commit_id = repo.resolve(revision)?;
+    let commit_id = super::target::commit_of(repo, revision)?;
     let evidence = evidence_of(repo, options, commit_id)?;
     let number = number.unwrap_or(1);
     let found = number.checked_sub(1).and_then(|at| evidence.get(at)).cloned();

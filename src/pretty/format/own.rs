@@ -35,8 +35,10 @@ pub(super) fn value(name: &str, summaries: &[Summary], authored: Time, prices: &
         values.join(",")
     };
     let sum = |get: fn(&Summary) -> u64| main_sessions(summaries).map(get).fold(0, u64::saturating_add).to_string();
-    let tokens =
-        |get: fn(&Summary) -> Option<u64>| summaries.iter().filter_map(get).fold(0, u64::saturating_add).to_string();
+    let tokens = |get: fn(&Summary) -> Option<u64>| {
+        let sum = summaries.iter().filter_map(get).reduce(u64::saturating_add);
+        sum.map_or_else(String::new, |sum| sum.to_string())
+    };
     let value = match name {
         "agent" => join(|summary| Some(summary.key.agent.clone())),
         "model" => join(|summary| summary.model.clone()),

@@ -220,6 +220,11 @@ impl<'r> Syncer<'r> {
                     self.repo.point_ref(&shared.tracking, push.commit_id)?;
                 } else if now(&push.ref_name) != push.expected {
                     is_contended = true;
+                } else if let (Err(_), Some(id)) = (&outcome, self.repo.missing_object(push.commit_id)) {
+                    let why = format!("object {id}, which it names, is missing here");
+                    let error = Error::other(format!("cannot push '{}' to '{remote}'", push.ref_name)).because(why);
+                    synced.refused.push(error.hint("'git shiftlog fsck --repair' repairs what can be repaired"));
+                    refused.push(push.ref_name.clone());
                 } else if let Err(error) = &outcome {
                     let reason =
                         std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);

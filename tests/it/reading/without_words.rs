@@ -1,6 +1,9 @@
 //! Notes whose words are not here.
 
+use std::fs;
+
 use super::*;
+use crate::sharing::line;
 
 #[test]
 fn a_note_without_words_says_that_its_author_kept_them() {
@@ -30,7 +33,7 @@ fn a_note_without_words_says_that_its_author_kept_them() {
     assert_eq!((about.code, about.stdout.as_str(), about.stderr.as_str()), (1, "", message));
     for command in ["grep", "search"] {
         let found = team.shiftlog(&b, command, &["words"]);
-        let warning = "warning: words of 1 session are not here\n";
+        let warning = "warning: words of 1 record are not here\n";
         assert_eq!((found.code, found.stderr.as_str()), (1, warning), "nobody has them: {command}");
     }
     let raw = team.shiftlog(&b, "show", &["--raw"]);
@@ -83,4 +86,71 @@ fn a_note_without_words_says_so_where_transcripts_come_from_a_url() {
     let shown = team.shiftlog(&c, "show", &[]);
     assert!(shown.stdout.contains("words of b"), "{shown:?}");
     assert!(shown.stdout.contains("\n[transcript not shared by its author]\n"), "the URL was asked: {shown:?}");
+}
+
+#[test]
+fn every_reader_says_how_many_records_lack_their_words() {
+    let team = Team::new();
+    let a = team.bare_clone("a", &[]);
+    team.shiftlog(&a, "init", &["--agent=claude", "--share", "-q"]).ok();
+    let mut said = String::new();
+    for words in ["one", "two", "three"] {
+        fs::write(a.join("x"), words).unwrap();
+        team.git(&a, &["add", "x"]).ok();
+        team.git(&a, &["commit", "-q", "-m", words]).ok();
+        said += &line(words);
+        fs::write(a.join(".git/said"), &said).unwrap();
+        team.shiftlog(&a, "add", &["--transcript=.git/said", "--session=s1", "-q"]).ok();
+    }
+    team.git(&a, &["push", "-q", "--no-verify"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    let b = team.bare_clone("b", &[]);
+    team.shiftlog(&b, "init", &["--agent=claude", "--share", "-q"]).ok();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    let hint = "hint: 'git shiftlog sync pull --all' fetches transcripts that others share\n";
+    for (why, hint) in [("transcript not shared by its author", ""), ("transcript not fetched", hint)] {
+        let warning = format!("warning: words of 3 records are not here\n{hint}");
+        for (command, code) in [("scan", 0), ("grep", 1), ("search", 1)] {
+            let args: &[&str] = if command == "scan" { &[] } else { &["nothing-like-it"] };
+            let ran = team.shiftlog(&b, command, args);
+            assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr), (code, "", warning.clone()), "{command}");
+        }
+        let shown = team.shiftlog(&b, "show", &["s1"]);
+        let earlier = "the words of 2 earlier records of this session are not here either";
+        assert!(shown.stdout.contains(&format!("\n[{why}; {earlier}]\n")), "{shown:?}");
+        assert!(!team.shiftlog(&b, "show", &["HEAD"]).stdout.contains(earlier), "a commit is shown alone");
+        for path in ["[conversation][HEAD][messages][0][text]", "[conversation][HEAD][messages]"] {
+            let got = team.shiftlog(&b, "get", &[path]);
+            let expected = format!("error: the messages of HEAD are not here: {why}\n{hint}");
+            assert_eq!((got.code, got.stdout.as_str(), got.stderr), (1, "", expected), "{path}");
+        }
+        let whole = team.shiftlog(&b, "get", &["[conversation][HEAD]"]).ok();
+        assert!(whole.contains(&format!("\"note\":\"{why}\"")), "{whole}");
+        // Now the author shares them.
+        team.shiftlog(&a, "init", &["--agent=claude", "--share=all", "-q"]).ok();
+        team.shiftlog(&a, "sync", &["-q"]).ok();
+        team.shiftlog(&b, "sync", &["-q"]).ok();
+    }
+    team.shiftlog(&b, "sync", &["pull", "--all", "-q"]).ok();
+    let ran = team.shiftlog(&b, "scan", &[]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn words_of_which_a_part_is_lost_are_not_called_clean() {
+    let scratch = Scratch::new();
+    let file = scratch.root().join("said");
+    let mut said = String::new();
+    for words in ["one", "two"] {
+        scratch.commit("x", words, words);
+        said += &line(words);
+        fs::write(&file, &said).unwrap();
+        scratch.shiftlog("add", ["--session=s1", "-q", "--transcript", file.to_str().unwrap()]).ok();
+    }
+    let segment = scratch.record("HEAD~")["through"].as_str().unwrap().to_owned();
+    fs::remove_file(scratch.top.join(".git/objects").join(&segment[..2]).join(&segment[2..])).unwrap();
+    let ran = scratch.shiftlog("scan", [""; 0]);
+    let short = &scratch.id("HEAD~")[..7];
+    let told = format!("warning: not all words of claude/s1 on {short} are here: ");
+    assert!(ran.code == 0 && ran.stderr.starts_with(&told) && ran.stderr.lines().count() == 1, "{ran:?}");
 }

@@ -11,10 +11,10 @@ use super::{Amount, Options, observed};
 use crate::cli::{self, Screen};
 use crate::command::{change, target};
 use crate::error::Result;
-use crate::git::{Commit, ObjectId, Repository, date};
+use crate::git::{Commit, ObjectId, Range, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Origin, SubAgent, Tasks};
-use crate::record::{Conversation, Evidence, MissingWords, Note, Reader, SubAgents, Words};
+use crate::record::{Conversation, Evidence, MissingWords, Note, Query, Reader, SubAgents, Summary, Words};
 use crate::told::Changes;
 use crate::transcript::{WantedPaths, about, turn_numbers};
 
@@ -144,6 +144,7 @@ impl<'a> Shown<'a> {
             let is_json = self.options.json.is_on;
             let numbers = if is_json { self.retain(&mut conversation, about.as_deref()) } else { Vec::new() };
             self.take_note_of_lack(&conversation);
+            self.tell_of_earlier_records(reader, commit.commit_id, &mut conversation)?;
             if let Some(group) = group.as_mut().filter(|group| group.has(&conversation)) {
                 group.sub_agents.push(SubAgent::new(conversation, self.options.depth().is_whole()));
                 return Ok(ControlFlow::Continue(()));
@@ -177,6 +178,33 @@ impl<'a> Shown<'a> {
         self.has_problems |= self.options.raw && lack.is_some();
         self.lacks_words |= lack == Some(MissingWords::NotFetched);
         self.has_words |= !is_removed;
+    }
+
+    /// Adds to a session that is shown whole and has no words here how many records of it are on earlier commits: what is
+    /// shown is the last one alone.
+    fn tell_of_earlier_records(
+        &self,
+        reader: &Reader<'_>,
+        commit_id: ObjectId,
+        conversation: &mut Conversation,
+    ) -> Result<()> {
+        if !self.options.full || conversation.lack.is_none() || conversation.summary.since.is_none() {
+            return Ok(());
+        }
+        let key = &conversation.summary.key;
+        let range = Range { tips: vec![commit_id], hidden: Vec::new() };
+        let query = Query { range, session: Some(key.id.clone()), ..Query::default() };
+        let mut earlier = 0;
+        reader.each(&query, |listed| {
+            let is_other = |summary: &&Summary| summary.key == *key && summary.through != conversation.summary.through;
+            earlier += listed.summaries.iter().filter(is_other).count();
+            Ok(ControlFlow::Continue(()))
+        })?;
+        if let Some(problem) = conversation.problems.first_mut().filter(|_| earlier > 0) {
+            let records = pretty::count(earlier as u64, "earlier record");
+            problem.push_str(&format!("; the words of {records} of this session are not here either"));
+        }
+        Ok(())
     }
 
     /// Begins to show a commit that has evidence and no conversation. Says whether it is one, and evidence is wanted.
