@@ -130,10 +130,25 @@ pub fn has_block(text: &[u8]) -> bool {
     text.contains_str(BEGIN)
 }
 
-/// Says whether a hook file has our block for this event.
+/// Says whether a hook file has our block for this event. A line that somebody has made a comment does nothing.
 pub fn has_block_of(text: &[u8], event: &str) -> bool {
     let block = text.find(BEGIN).map(|begin| &text[begin..text.find(END).unwrap_or(text.len()).max(begin)]);
-    block.is_some_and(|block| block.contains_str(format!(" git {event}")))
+    block.is_some_and(|block| line_with(block, &format!(" git {event}")).is_some())
+}
+
+/// Returns where the first line begins that has these words and is no comment.
+pub fn line_with(text: &[u8], words: &str) -> Option<usize> {
+    let mut end = 0;
+    text.lines_with_terminator().find_map(|line| {
+        let start = end;
+        end += line.len();
+        (line.contains_str(words) && !line.trim_start().starts_with(b"#")).then_some(start)
+    })
+}
+
+/// Returns the lines of a hook file above our block; `None` if it has no block.
+pub fn above_block(text: &[u8]) -> Option<&[u8]> {
+    text.find(BEGIN).map(|begin| &text[..begin])
 }
 
 /// Returns a line for a hook file that several hooks lead to, which does something for one of them alone.

@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::finding::{Finding, Verdict};
-use super::proof::{missing_program, proof, set_up};
+use super::proof::{proof, set_up};
 use super::sharing::remote_of;
-use super::{git_hooks, program};
+use super::{git_hooks, hook_check, program};
 use crate::agent::{self, Agent};
 use crate::archive;
 use crate::capture::{State, pending};
 use crate::error::{Error, Kind, Result};
 use crate::git::{REMOTES_PREFIX, Repository};
 use crate::managed::place::Places;
-use crate::managed::{HOOK_PROGRAM, Plan, file, hook};
+use crate::managed::{HOOK_PROGRAM, Plan};
 use crate::notes;
 use crate::outside;
 
@@ -79,31 +79,10 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
     let places = Places::of(repo);
     let (mut has_rewrite_hook, mut has_push_hook) = (false, false);
     for event in git_hooks::EVENTS.iter().filter(|_| has_git_hooks) {
-        // Without a directory, the name of a hook is none of a file.
-        let has_files = !hooks.as_os_str().is_empty();
-        let text = file::contents(&hooks.join(event)).filter(|_| has_files).unwrap_or_default();
-        let chmod = format!("chmod +x {}", outside::shell(&hooks.join(event).to_string_lossy()));
-        let has_block = hook::has_block_of(&text, event);
-        let obstacle = git_hooks::why_not_installed(repo, &hooks, event)?;
-        let others = git_hooks::others(&places, &hooks.join(event));
-        let problem = if git_hooks::are_in_config() {
-            let key = format!("hook.shiftlog-{event}.command");
-            repo.config_string(&key).is_none().then_some(("not declared", init))
-        } else if let Some((what, fix)) = obstacle.as_ref().filter(|_| !has_block) {
-            // A program or a script of another language can run ours itself.
-            (!git_hooks::runs_ours(&text, event)).then_some((what.as_str(), fix.as_str()))
-        } else if let Some(others) = others.as_deref().filter(|_| !has_block) {
-            Some((others, "git shiftlog init --yes"))
-        } else if !has_block {
-            Some(("not installed", init))
-        } else if git_hooks::is_disabled(&hooks.join(event)) {
-            Some(("not executable, so Git does not run it", &*chmod))
-        } else {
-            missing_program(&String::from_utf8_lossy(&text)).then_some(("names a program that is not there", init))
-        };
-        has_rewrite_hook |= *event == "post-rewrite" && problem.is_none();
-        has_push_hook |= *event == "pre-push" && problem.is_none();
-        findings.push(Finding::new(format!("Git hook {event}"), problem));
+        let found = hook_check::check(repo, &places, &hooks, event)?;
+        has_rewrite_hook |= *event == "post-rewrite" && !found.is_problem();
+        has_push_hook |= *event == "pre-push" && !found.is_problem();
+        findings.push(found);
     }
     let before = findings.len();
     for agent in agent::all() {

@@ -49,6 +49,11 @@ impl Finding {
         matches!(self.verdict, Verdict::Note)
     }
 
+    /// Says whether something is wrong with it.
+    pub fn is_problem(&self) -> bool {
+        matches!(self.verdict, Verdict::Problem { .. })
+    }
+
     /// Returns a finding about something that is unknown, or is worth knowing.
     pub fn note(subject: impl Into<String>) -> Self {
         Finding { subject: subject.into(), verdict: Verdict::Note }

@@ -58,8 +58,13 @@ pub fn are_wanted(repo: &Repository) -> bool {
 }
 
 /// Says whether a hook runs our program because somebody has put it there.
-pub(super) fn runs_ours(text: &[u8], event: &str) -> bool {
-    text.contains_str(format!("{HOOK_PROGRAM} git {event}"))
+fn runs_ours(text: &[u8], event: &str) -> bool {
+    line_of_ours(text, event).is_some()
+}
+
+/// Returns where the line of a hook begins that runs our program.
+pub(super) fn line_of_ours(text: &[u8], event: &str) -> Option<usize> {
+    hook::line_with(text, &format!("{HOOK_PROGRAM} git {event}"))
 }
 
 /// Says whether a hook file stops pushes that publish what is not shared, be it that our part is in it or that somebody has
@@ -128,11 +133,17 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
             continue;
         }
         match plan.current(&path)? {
-            Some(text) if !hook::is_shell_script(&text) => plan.remark(format!(
-                "'{}' is no shell script and is left alone; have it run: {}",
-                path.display(),
-                hook::line(event, &guard(program, is_committed))
-            )),
+            Some(text) if !hook::is_shell_script(&text) => {
+                // Somebody can have made it one of another language around our block, which that cannot run.
+                if plan.planned(&path)?.is_some_and(|text| hook::has_block(&text)) {
+                    plan.take_back(&path, FileKind::Hook)?;
+                }
+                plan.remark(format!(
+                    "'{}' is no shell script and is left alone; have it run: {}",
+                    path.display(),
+                    hook::line(event, &guard(program, is_committed))
+                ));
+            }
             _ if is_disabled(&path) => {
                 plan.remark(format!("'{}' is not executable and is left alone", path.display()));
             }

@@ -8,6 +8,7 @@ mod check;
 mod earlier;
 mod finding;
 mod git_hooks;
+mod hook_check;
 mod left;
 mod proof;
 mod sharing;

@@ -1,5 +1,7 @@
 //! What `doctor` says of agents: only what it has looked at is ok.
 
+mod hooks;
+
 use std::fs;
 
 use serde_json::{Value, json};

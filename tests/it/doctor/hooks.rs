@@ -1,0 +1,95 @@
+//! Hooks that do nothing though our part is in them: `doctor` names them, and what it advises mends them.
+
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::setup::uses_config_hooks;
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+/// What `doctor` says of the hook `post-commit`, and its advice.
+fn told_of_hook(scratch: &Scratch) -> (String, Option<String>) {
+    let told = scratch.shiftlog("doctor", ["--no-rehearsal"]).stdout;
+    let mut lines = told.lines().skip_while(|line| !line.contains("  Git hook post-commit"));
+    let found = lines.next().unwrap().to_owned();
+    (found, lines.next().and_then(|line| line.strip_prefix("         fix: ")).map(str::to_owned))
+}
+
+/// A repository that is set up, its hook `post-commit`, and the text of that; `None` where hooks are in the config.
+fn with_hook() -> Option<(Scratch, PathBuf, String)> {
+    let scratch = Scratch::set_up();
+    let hook = scratch.top.join(".git/hooks/post-commit");
+    let text = fs::read_to_string(&hook).ok().filter(|_| !uses_config_hooks(&scratch))?;
+    assert_eq!(told_of_hook(&scratch), ("ok       Git hook post-commit".to_owned(), None));
+    Some((scratch, hook, text))
+}
+
+#[test]
+fn a_hook_that_ends_before_our_part_is_a_problem_that_init_mends() {
+    let Some((scratch, hook, text)) = with_hook() else { return };
+    for line in ["exit 0", "exec true", "  exit", "exec other 2>&1"] {
+        write(&hook, &text.replacen('\n', &format!("\n# mine\necho one\n{line}\n"), 1));
+        let expected = format!("problem  Git hook post-commit: its line '{}' ends it before our part", line.trim());
+        assert_eq!(told_of_hook(&scratch), (expected, Some("git shiftlog init".to_owned())), "{line}");
+        let said = scratch.shiftlog("doctor", ["--quiet", "--no-rehearsal"]).stdout;
+        follow(&scratch, &said);
+        assert_eq!(told_of_hook(&scratch).0, "ok       Git hook post-commit", "{line}");
+        assert!(fs::read_to_string(&hook).unwrap().ends_with(&format!("# mine\necho one\n{line}\n")));
+    }
+    // Lines that end no script are none of that, and of others it is not known.
+    write(&hook, &text.replacen('\n', "\n# exit 0\necho \"${0##*/}\" >>ran\n", 1));
+    assert_eq!(told_of_hook(&scratch).0, "ok       Git hook post-commit");
+    for line in ["test -t 1 || exit 0", ". ./others", "if test -t 1; then exit 0; fi", "set -e"] {
+        write(&hook, &text.replacen('\n', &format!("\n{line}\n"), 1));
+        let expected = format!(
+            "note     Git hook post-commit: whether it gets to our part was not checked, since its line '{line}' can end it \
+             before that"
+        );
+        assert_eq!(told_of_hook(&scratch).0, expected);
+    }
+    // A line that is a comment now runs nothing.
+    write(&hook, &text.replace("\ntest", "\n# test"));
+    assert_eq!(told_of_hook(&scratch).0, "problem  Git hook post-commit: not installed");
+}
+
+#[test]
+fn a_hook_that_no_shell_runs_is_a_problem() {
+    let Some((scratch, hook, text)) = with_hook() else { return };
+    let with_first = |first: &str| write(&hook, &text.replacen("#!/bin/sh\n", first, 1));
+    for (first, what) in [
+        ("#!/nonexistent/bash\n", "its interpreter '/nonexistent/bash' is not there"),
+        ("#!/usr/bin/env nosuch-bash\n", "its interpreter 'nosuch-bash' is not there"),
+        ("#!/bin/sh\r\n", "its first line ends with a carriage return, so its interpreter is not found"),
+    ] {
+        with_first(first);
+        let expected = format!("problem  Git hook post-commit: {what}");
+        let fix = format!("correct the first line of '{}'", hook.display());
+        assert_eq!(told_of_hook(&scratch), (expected, Some(fix)), "{first}");
+    }
+    for first in ["#!/bin/sh -e\n", "#! /usr/bin/env sh\n", "#!/usr/bin/env -S FOO=1 sh -e\n"] {
+        with_first(first);
+        assert_eq!(told_of_hook(&scratch).0, "ok       Git hook post-commit", "{first}");
+    }
+    // One of another language: our lines go, and what is to be added to it is named.
+    write(&hook, &(text.replacen("#!/bin/sh\n", "#!/usr/bin/env cat\n", 1) + "mine\n"));
+    let expected = "problem  Git hook post-commit: it is no shell script, which our lines in it are for";
+    assert_eq!(told_of_hook(&scratch), (expected.to_owned(), Some("git shiftlog init".to_owned())));
+    let said = scratch.shiftlog("init", ["--agent=claude", "-q"]).stderr;
+    assert!(said.contains("post-commit' is no shell script and is left alone; have it run: "), "{said}");
+    assert_eq!(fs::read_to_string(&hook).unwrap(), "#!/usr/bin/env cat\nmine\n");
+    let (found, fix) = told_of_hook(&scratch);
+    assert_eq!(found, "problem  Git hook post-commit: it is no shell script, so init leaves it alone");
+    let line = fix.unwrap().strip_prefix("have it run: ").unwrap().to_owned();
+    write(&hook, &format!("#!/usr/bin/env cat\n{line}\n"));
+    let expected = "note     Git hook post-commit: it runs 'git-shiftlog--hook' itself, which was not checked";
+    assert_eq!(told_of_hook(&scratch).0, expected);
+    write(
+        &hook,
+        &format!("#!/usr/bin/env cat\n{}\n", line.replace("/git-shiftlog--hook", "/nonexistent/git-shiftlog--hook")),
+    );
+    assert_eq!(told_of_hook(&scratch).0, "problem  Git hook post-commit: names a program that is not there");
+}
