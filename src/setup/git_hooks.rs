@@ -40,11 +40,19 @@ pub fn files_directory(repo: &Repository) -> Result<PathBuf> {
 }
 
 /// Returns what turns all hooks off, if they are: Git then runs no hook file.
-fn turned_off(hooks: &Path) -> Option<String> {
+fn turned_off(repo: &Repository, hooks: &Path) -> Option<String> {
     if hooks.as_os_str().is_empty() {
         return Some("hooks are turned off: core.hooksPath is empty".into());
     }
+    if is_missing(repo, hooks) {
+        return Some(format!("hooks are turned off: core.hooksPath names '{}', which is not there", hooks.display()));
+    }
     (hooks.exists() && !hooks.is_dir()).then(|| format!("hooks are turned off: '{}' is no directory", hooks.display()))
+}
+
+/// Says whether `core.hooksPath` names a directory that is not there. The one that Git uses by default is made.
+fn is_missing(repo: &Repository, hooks: &Path) -> bool {
+    !hooks.exists() && repo.config_string("core.hooksPath").is_some_and(|path| !path.is_empty())
 }
 
 /// Says whether hooks are declared in config rather than in files: Git can since 2.54.
@@ -76,7 +84,7 @@ pub(super) fn line_of_ours(text: &[u8], event: &str) -> Option<usize> {
 pub fn stops_pushes(repo: &Repository) -> Result<bool> {
     let hooks = directory(repo)?;
     let path = hooks.join("pre-push");
-    Ok(turned_off(&hooks).is_none()
+    Ok(turned_off(repo, &hooks).is_none()
         && file::contents(&path).is_some_and(|text| runs_ours(&text, "pre-push"))
         && !is_disabled(&path))
 }
@@ -107,8 +115,14 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
         return Ok(());
     }
     let hooks = directory(repo)?;
-    if let Some(what) = turned_off(&hooks) {
+    if let Some(what) = turned_off(repo, &hooks) {
         plan.remark(what);
+        if is_missing(repo, &hooks) {
+            plan.hint(
+                "'git shiftlog init' adds ours once it is there; 'git config --show-origin --get core.hooksPath' says \
+                 where it is named",
+            );
+        }
         return Ok(());
     }
     // A directory in the working tree is one that a team commits; there a path of this machine has no business.
@@ -165,8 +179,12 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
 ///
 /// If the hook cannot be read.
 pub(super) fn why_not_installed(repo: &Repository, hooks: &Path, event: &str) -> Result<Option<(String, String)>> {
-    if let Some(what) = turned_off(hooks) {
-        return Ok(Some((what, "git config --show-origin --get core.hooksPath    # says where that is set".into())));
+    if let Some(what) = turned_off(repo, hooks) {
+        let fix = match is_missing(repo, hooks) {
+            true => format!("mkdir -p {} && git shiftlog init", outside::shell(&hooks.to_string_lossy())),
+            false => "git config --show-origin --get core.hooksPath    # says where that is set".into(),
+        };
+        return Ok(Some((what, fix)));
     }
     let path = hooks.join(event);
     let is_committed = below_top(repo, hooks).is_some();
@@ -221,7 +239,7 @@ pub fn will_run(repo: &Repository, plan: &mut Plan, event: &str) -> Result<bool>
     }
     let hooks = directory(repo)?;
     let path = hooks.join(event);
-    Ok(turned_off(&hooks).is_none()
+    Ok(turned_off(repo, &hooks).is_none()
         && !is_disabled(&path)
         && !plan.is_obstructed(&path)
         && shared_with(&hooks, event).is_none()

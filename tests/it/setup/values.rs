@@ -182,6 +182,38 @@ fn an_empty_path_of_hooks_turns_them_off() {
 }
 
 #[test]
+fn a_path_of_hooks_that_names_no_directory_turns_them_off_until_it_is_there() {
+    let scratch = Scratch::new();
+    if uses_config_hooks(&scratch) {
+        return;
+    }
+    scratch.git(["config", "core.hooksPath", "no such dir"]).ok();
+    let hooks = scratch.top.join("no such dir");
+    let off = format!("hooks are turned off: core.hooksPath names '{}', which is not there", hooks.display());
+    let told = format!(
+        "warning: {off}\nhint: 'git shiftlog init' adds ours once it is there; 'git config --show-origin --get \
+         core.hooksPath' says where it is named\n"
+    );
+    warned(&init(&scratch, &[]), &told);
+    assert!(!hooks.exists() && scratch.top.join(".claude/settings.local.json").is_file());
+    let doctor = || scratch.shiftlog("doctor", ["--quiet", "--no-rehearsal"]).stdout;
+    let fix = format!("mkdir -p '{}' && git shiftlog init", hooks.display());
+    let expected = ["post-commit", "post-rewrite", "post-merge", "pre-push"]
+        .map(|event| format!("problem  Git hook {event}: {off}\n         fix: {fix}\n"));
+    assert_eq!(doctor(), expected.concat());
+    scratch.run_in(&scratch.top, "sh", ["-c", &fix]).ok();
+    assert_eq!(doctor(), "");
+    assert!(hooks.join("post-commit").is_file());
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert_eq!(fs::read_dir(&hooks).unwrap().count(), 0, "the directory is not ours");
+    // The one that Git takes by default is made.
+    scratch.git(["config", "--unset", "core.hooksPath"]).ok();
+    let _ = fs::remove_dir_all(scratch.top.join(".git/hooks"));
+    warned(&init(&scratch, &[]), "");
+    assert!(scratch.top.join(".git/hooks/post-commit").is_file());
+}
+
+#[test]
 fn nothing_is_installed_while_the_config_is_locked() {
     let scratch = Scratch::new();
     let lock = scratch.top.join(".git/config.lock");
