@@ -198,12 +198,6 @@ impl Plan {
         planned.map_or_else(|| self.read(path), |after| Ok(Some(after)))
     }
 
-    /// Returns the text of a file after the edits so far, as [`Plan::planned`]; an empty one if there is no file.
-    pub fn planned_text(&mut self, path: &Path) -> Result<String> {
-        let bytes = self.planned(path)?.unwrap_or_default();
-        String::from_utf8(bytes).map_err(|_| Error::other(format!("cannot edit '{}': it is not UTF-8", path.display())))
-    }
-
     /// Reads a file that is to be edited. Nothing is done if it is then not as it was when it was first read.
     fn read(&mut self, path: &Path) -> Result<Option<Vec<u8>>> {
         let bytes = file::read(path)?;
@@ -288,8 +282,13 @@ impl Plan {
         let before = match self.installed.original(path, &bytes) {
             Some(original) => original,
             None => {
-                let stripped = stripped(kind, &bytes)
-                    .map_err(|error| Error::other(format!("cannot edit '{}'", path.display())).because(error))?;
+                let stripped = match stripped(kind, &bytes) {
+                    Ok(stripped) => stripped,
+                    Err(error) => {
+                        self.leave_unedited(path, error);
+                        return Ok(());
+                    }
+                };
                 let is_new = self.installed.file(path).is_none_or(|known| known.is_new);
                 if is_new && is_blank(kind, &stripped) { Original::Absent } else { Original::Bytes(stripped) }
             }

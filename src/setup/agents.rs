@@ -126,12 +126,16 @@ fn plan_hook_file(
     let there = plan.planned(&path)?;
     let after = match file.form {
         HookForm::Json(layout) => {
-            let cannot =
-                |error: Error| Error::new(error.kind(), format!("cannot edit '{}'", path.display())).because(error);
-            let text = std::str::from_utf8(there.as_deref().unwrap_or_default())
-                .map_err(|_| cannot(Error::other("it is not UTF-8")))?;
             let others = others_in(&path, file, directory);
-            agent::add_hooks(text, &layout, file.handlers, &others, shell).map_err(cannot)?
+            let text = std::str::from_utf8(there.as_deref().unwrap_or_default());
+            let text = text.map_err(|_| Error::other("it is not UTF-8"));
+            match text.and_then(|text| agent::add_hooks(text, &layout, file.handlers, &others, shell)) {
+                Ok(after) => after,
+                Err(error) => {
+                    plan.leave_unedited(&path, error);
+                    return Ok(());
+                }
+            }
         }
         HookForm::Own(..) if there.as_ref().is_some_and(|there| !there.contains_str(HOOK_PROGRAM)) => {
             plan.remark(format!("'{}' is not ours and is left alone", path.display()));

@@ -74,7 +74,8 @@ pub struct Wanted {
 ///
 /// # Errors
 ///
-/// If a file is not what it should be: the message names it, and nothing is replaced.
+/// If an agent or a client is unknown, or our own state cannot be read. A file that cannot be edited is one of
+/// [`Plan::failures`], and keeps nothing else from being set up.
 pub fn install(repo: &Repository, wanted: &Wanted) -> Result<Plan> {
     let mut plan = Plan::new(repo, false, wanted.is_for_all)?;
     let program = program()?;
@@ -243,12 +244,12 @@ fn plan_clients(repo: &Repository, plan: &mut Plan, names: &[String], is_portabl
         if plan.is_obstructed(&path) {
             continue;
         }
-        let text = plan.planned_text(&path)?;
         let words = client.words((!is_portable).then_some(program.as_path()));
-        let cannot =
-            |error: Error| Error::new(error.kind(), format!("cannot edit '{}'", path.display())).because(error);
-        match client.add(&text, &words).map_err(cannot)? {
-            Some(after) => {
+        let text = String::from_utf8(plan.planned(&path)?.unwrap_or_default());
+        let text = text.map_err(|_| Error::other("it is not UTF-8"));
+        match text.and_then(|text| client.add(&text, &words)) {
+            Err(error) => plan.leave_unedited(&path, error),
+            Ok(Some(after)) => {
                 // A file of the user's own is theirs to commit or to hide.
                 let is_new = !path.exists();
                 if !is_portable {
@@ -259,7 +260,7 @@ fn plan_clients(repo: &Repository, plan: &mut Plan, names: &[String], is_portabl
                     agents::plan_exclude(repo, plan, client.file)?;
                 }
             }
-            None => plan.remark(format!(
+            Ok(None) => plan.remark(format!(
                 "'{}' has a server called shiftlog that is not ours; {} is left alone",
                 path.display(),
                 client.title

@@ -89,14 +89,18 @@ pub(super) fn set_up(repo: &Repository, agent: &dyn Agent, is_asked_about: bool)
         (false, true) if hooks.files.is_empty() => {
             return Some(Finding::ok(format!("{title} has no hooks; each commit looks for its sessions")));
         }
-        (false, true) if !is_asked_about && has_chosen(repo) => {
-            return Some(Finding::note(format!("{title} is on this machine and not set up here; '{init}' does it")));
-        }
         (false, true) => {
-            // A file that cannot be edited keeps 'init' from setting them up.
-            return match plan_alone(repo, agent) {
-                Some(Err(error)) => problem(&error.to_string(), &format!("correct the file, then {init}")),
-                Some(Ok(plan)) if !plan.left().is_empty() => problem(
+            let plan = plan_alone(repo, agent);
+            return match &plan {
+                // A file that cannot be edited keeps 'init' from setting them up.
+                Some(plan) if !plan.failures().is_empty() => {
+                    let errors: Vec<String> = plan.failures().iter().map(ToString::to_string).collect();
+                    problem(&errors.join("; "), &format!("correct the file or move it away, then {init}"))
+                }
+                _ if !is_asked_about && has_chosen(repo) => {
+                    Some(Finding::note(format!("{title} is on this machine and not set up here; '{init}' does it")))
+                }
+                Some(plan) if !plan.left().is_empty() => problem(
                     "its hooks are not set up, since their file is outside this repository",
                     &format!("{init} --yes"),
                 ),
@@ -108,19 +112,21 @@ pub(super) fn set_up(repo: &Repository, agent: &dyn Agent, is_asked_about: bool)
     if hooks.texts.iter().any(|text| missing_program(text)) {
         return problem("its hooks name a program that is not there", &init);
     }
-    if let Some(obstacle) = hooks.texts.iter().find_map(|text| agent.obstacle(text)) {
-        return problem(&obstacle, "edit the file");
+    let obstacles = hooks.files.iter().zip(&hooks.texts).find_map(|(file, text)| Some((file, agent.obstacle(text)?)));
+    if let Some((file, obstacle)) = obstacles {
+        return problem(&obstacle, &format!("edit '{}'", hooks.top.join(file.path).display()));
     }
     let is_here = repo.worktree() == Some(&hooks.top);
     let place = if is_here { String::new() } else { format!(" of '{}'", hooks.top.display()) };
     Some(Finding::ok(format!("{title}: hooks in {}{place}", hooks.paths().collect::<Vec<_>>().join(", "))))
 }
 
-/// Returns what `init` would do to set up the hooks of an agent, or why it would fail; `None` if that is unknown.
-fn plan_alone(repo: &Repository, agent: &dyn Agent) -> Option<Result<Plan>> {
+/// Returns what `init` would do to set up the hooks of an agent; `None` if that is unknown.
+fn plan_alone(repo: &Repository, agent: &dyn Agent) -> Option<Plan> {
     let program = super::program().ok()?;
     let mut plan = Plan::new(repo, false, false).ok()?;
-    Some(agents::plan(repo, &mut plan, agent, &Wanted::default(), &program).map(|()| plan))
+    agents::plan(repo, &mut plan, agent, &Wanted::default(), &program).ok()?;
+    Some(plan)
 }
 
 /// Says whether agents were set up in this repository.

@@ -59,7 +59,8 @@ fn what_doctor_advises_mends_what_it_found() {
     let told = problems();
     assert!(told.starts_with("problem  Claude Code: cannot edit '"), "{told}");
     assert!(
-        told.contains("does not parse at line 1") && told.contains("fix: correct the file, then git shiftlog init")
+        told.contains("does not parse at line 1")
+            && told.contains("fix: correct the file or move it away, then git shiftlog init")
     );
     fs::write(&settings, good).unwrap();
     // A capture that cannot be read is not stored by the next command.

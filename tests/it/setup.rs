@@ -309,7 +309,7 @@ fn hooks_go_where_git_looks_for_them() {
 }
 
 #[test]
-fn settings_that_do_not_parse_are_refused_with_their_place() {
+fn settings_that_do_not_parse_are_named_with_their_place_and_stay() {
     for (text, place) in [
         ("{\n  \"hooks\": [\n}", "line"),
         ("{\"hooks\": 1}", "'hooks' is not an object"),
@@ -319,9 +319,12 @@ fn settings_that_do_not_parse_are_refused_with_their_place() {
         scratch.write(".claude/settings.local.json", text);
         let before = files(&scratch);
         let ran = scratch.shiftlog("init", ["--agent=claude"]);
-        assert_eq!(ran.code, 128);
-        assert!(ran.stderr.starts_with("fatal: cannot edit '") && ran.stderr.contains(place), "{}", ran.stderr);
-        assert_eq!(files(&scratch), before, "nothing is half done");
+        assert_eq!(ran.code, 1);
+        assert!(ran.stderr.starts_with("error: cannot edit '") && ran.stderr.contains(place), "{}", ran.stderr);
+        assert_eq!(fs::read_to_string(scratch.top.join(".claude/settings.local.json")).unwrap(), text);
+        scratch.git(["config", "notes.shiftlog.mergeStrategy"]).ok();
+        scratch.shiftlog("deinit", ["-q"]).ok();
+        assert_eq!(files(&scratch), before, "{text}");
     }
 }
 

@@ -1,4 +1,5 @@
-//! Hooks that do nothing though our part is in them: `doctor` names them, and what it advises mends them.
+//! Hooks that do nothing though our part is in them, and settings that cannot be edited: `doctor` names them, and what it
+//! advises mends them.
 
 use std::path::{Path, PathBuf};
 
@@ -92,4 +93,41 @@ fn a_hook_that_no_shell_runs_is_a_problem() {
         &format!("#!/usr/bin/env cat\n{}\n", line.replace("/git-shiftlog--hook", "/nonexistent/git-shiftlog--hook")),
     );
     assert_eq!(told_of_hook(&scratch).0, "problem  Git hook post-commit: names a program that is not there");
+}
+
+#[test]
+fn settings_of_one_agent_that_cannot_be_edited_are_a_problem_that_names_them() {
+    let scratch = Scratch::new();
+    scratch.shiftlog("init", ["--agent=claude", "--agent=cursor", "-q"]).ok();
+    let path = scratch.top.join(".claude/settings.local.json");
+    let of_claude = || {
+        let told = scratch.shiftlog("doctor", ["--no-rehearsal"]);
+        assert_eq!(told.code, 1, "{told:?}");
+        let lines: Vec<&str> = told.stdout.lines().skip_while(|line| !line.contains("  Claude Code")).take(2).collect();
+        lines.join("\n")
+    };
+    fs::write(&path, "{ \"hooks\": {").unwrap();
+    let told = of_claude();
+    assert!(
+        told.starts_with(&format!(
+            "problem  Claude Code: cannot edit '{}': it does not parse at line 1",
+            path.display()
+        )),
+        "{told}"
+    );
+    let fix = "\n         fix: correct the file or move it away, then git shiftlog init --agent=claude";
+    assert!(told.ends_with(fix), "{told}");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    let told = of_claude();
+    assert_eq!(told, format!("problem  Claude Code: cannot read '{}': it is not a regular file{fix}", path.display()));
+    fs::remove_dir(&path).unwrap();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("// mine\n{text}")).unwrap();
+    let expected = format!(
+        "problem  Claude Code: Claude Code reads no settings that have comments or are no JSON\n         fix: edit '{}'",
+        path.display()
+    );
+    assert_eq!(of_claude(), expected);
 }

@@ -85,6 +85,55 @@ fn what_is_no_file_keeps_init_and_deinit_from_nothing_else() {
     }
 }
 
+#[test]
+fn a_file_that_does_not_parse_keeps_init_and_deinit_from_nothing_else() {
+    let broken: [(&str, &[u8]); 4] = [
+        (".claude/settings.local.json", b"{ \"hooks\": {"),
+        (".cursor/hooks.json", b"{ \"hooks\": \xff }"),
+        (".vscode/mcp.json", b"{ \"servers\": ["),
+        (".gemini/settings.json", b"{ \"mcpServers\": {} }}"),
+    ];
+    let hook = ".git/hooks/post-commit";
+    for (name, text) in broken {
+        let scratch = Scratch::new();
+        let has_hooks = !uses_config_hooks(&scratch);
+        let is_ours = |name: &str| {
+            fs::read(scratch.top.join(name)).is_ok_and(|text| String::from_utf8_lossy(&text).contains("shiftlog"))
+        };
+        let others = || broken.iter().map(|(other, _)| *other).filter(|other| *other != name);
+        let path = scratch.top.join(name);
+        let told = |command: &str| {
+            let ran = in_time(&scratch, if command == "init" { INIT } else { &["deinit", "-q"] });
+            let hint = format!("\nhint: it stays as it is; correct it, then 'git shiftlog {command}' does the rest\n");
+            let error = format!("error: cannot edit '{}': it ", path.display());
+            assert!(ran.code == 1 && ran.stderr.contains(&error) && ran.stderr.ends_with(&hint), "{name}: {ran:?}");
+            assert_eq!(fs::read(&path).unwrap(), text, "{name}: it stays");
+        };
+        // Broken from the start.
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        let before = files(&scratch);
+        told("init");
+        assert!(others().all(is_ours) && (!has_hooks || is_ours(hook)), "{name}: all else is set up");
+        in_time(&scratch, &["deinit", "-q"]).ok();
+        assert_eq!(files(&scratch), before, "{name}: nothing of ours is in it");
+        // Broken later.
+        fs::remove_file(&path).unwrap();
+        let _ = fs::remove_dir(path.parent().unwrap());
+        let before = files(&scratch);
+        in_time(&scratch, INIT).ok();
+        let good = fs::read(&path).unwrap();
+        fs::write(&path, text).unwrap();
+        told("deinit");
+        told("deinit");
+        assert!(!others().any(is_ours) && !is_ours(hook) && !is_ours(".git/config"), "{name}: all else is taken back");
+        fs::write(&path, good).unwrap();
+        in_time(&scratch, &["deinit", "-q"]).ok();
+        assert_eq!(files(&scratch), before, "{name}");
+        assert!(!scratch.state().exists(), "{name}");
+    }
+}
+
 /// Returns the files of a tree and what kinds they are of.
 fn shapes(scratch: &Scratch) -> String {
     let script = "find . -path ./.git/objects -prune -o -path ./.git/shiftlog -prune -o -printf '%p %y %m\\n' | sort";
