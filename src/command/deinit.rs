@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -159,6 +160,15 @@ fn remove_lone_lock(repo: &Repository) {
     }
 }
 
+/// Removes a directory, and those in it, if no file is in any of them.
+fn remove_empty(directory: &Path) {
+    if directory.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        std::fs::read_dir(directory).into_iter().flatten().flatten().for_each(|entry| remove_empty(&entry.path()));
+        // Fails if something is in it.
+        let _ = std::fs::remove_dir(directory);
+    }
+}
+
 /// Deletes refs, and our files in the Git directory. `has_left` says that something is still installed, which the next
 /// run must know about.
 fn purge(repo: &Repository, refs: &[String], has_left: bool) -> Result<()> {
@@ -167,6 +177,8 @@ fn purge(repo: &Repository, refs: &[String], has_left: bool) -> Result<()> {
     let input: String = refs.iter().map(|name| format!("delete {name}\n")).collect();
     git(["update-ref", "--no-deref", "--stdin"]).repository(repo).input(input.into_bytes()).capture()?;
     drop(lock);
+    // Git leaves the topmost directories of refs that are gone.
+    ["refs/shiftlog", "logs/refs/shiftlog"].iter().for_each(|name| remove_empty(&repo.common_dir().join(name)));
     // They are the user's, and nowhere else.
     let keeps_originals = rules::has_originals(&repo.common_dir());
     if keeps_originals {

@@ -434,7 +434,9 @@ fn deinit_with_purge_refs_leaves_nothing_of_ours() {
     assert_eq!(after, before);
     assert_eq!(fs::read_to_string(b.join(".git/info/exclude")).unwrap(), "# mine\n*.o");
     assert_eq!(fs::read_to_string(b.join(".git/config")).unwrap(), before_config);
-    assert!(!b.join(".git/shiftlog").exists());
+    for path in [".git/shiftlog", ".git/refs/shiftlog", ".git/logs/refs/shiftlog"] {
+        assert!(!b.join(path).exists(), "{path}");
+    }
     let kept = |tree: Vec<(String, Vec<u8>)>| -> Vec<String> {
         let names = tree.into_iter().map(|(name, _)| name);
         names.filter(|name| !name.contains("refs") && !name.contains("logs") && !name.contains("FETCH_HEAD")).collect()
