@@ -150,7 +150,8 @@ fn texts(pieces: &[Passage], current: &[u8]) -> Option<Vec<String>> {
     // The lines that say who wrote it, and when, are no edit.
     let (old, new) = (whole(pieces), stable(current));
     let starts: Vec<_> = stable_lines(old.as_bytes()).collect();
-    let old_lines: Vec<&str> = starts.iter().filter_map(|line| old.get(line.clone())).collect();
+    let plain = stable(old.as_bytes());
+    let old_lines: Vec<&str> = plain.to_str().ok()?.split_inclusive('\n').collect();
     let new_lines: Vec<&str> = new.to_str().ok()?.split_inclusive('\n').collect();
     // Words directly behind the first line belong to no rule.
     let first = new_lines.iter().position(|line| line.trim_end() == MARK)?;

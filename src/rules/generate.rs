@@ -13,8 +13,10 @@ use super::manifest::Rule;
 use crate::git::date::Time;
 use crate::hex::hex;
 
-/// The line that tells that a file is generated.
+/// The line that tells that a file is generated. Earlier versions wrote it into the files of a repository, too.
 pub const MARK: &str = "# Generated from ~/.ai-agent/ -- do not edit directly";
+/// The same line in the files of a repository, whose store is its own.
+const REPOSITORY_MARK: &str = "# Generated from .ai-agent/ -- do not edit directly";
 const RUN: &str = "# Run: ";
 const SYNCED: &str = "# Last synced: ";
 const COMMAND: &str = "git shiftlog rules sync";
@@ -54,6 +56,14 @@ pub enum Source {
     List,
 }
 
+/// How both marks begin.
+const MARK_START: &[u8] = b"# Generated from ";
+
+/// Says whether a line tells that a file is generated.
+fn is_mark(line: &[u8]) -> bool {
+    [MARK, REPOSITORY_MARK].iter().any(|mark| line.trim_end() == mark.as_bytes())
+}
+
 /// Returns the whole text of pieces.
 pub fn whole(pieces: &[Passage]) -> String {
     pieces.iter().map(|piece| piece.text.as_str()).collect()
@@ -63,7 +73,7 @@ pub fn whole(pieces: &[Passage]) -> String {
 pub fn head(now: Time, scope: Scope) -> String {
     match scope {
         Scope::Home => format!("{MARK}\n{RUN}{COMMAND}\n{SYNCED}{}\n", now.to_rfc3339()),
-        Scope::Repository => format!("{MARK}\n{RUN}{COMMAND}{REPOSITORY}\n"),
+        Scope::Repository => format!("{REPOSITORY_MARK}\n{RUN}{COMMAND}{REPOSITORY}\n"),
     }
 }
 
@@ -172,8 +182,10 @@ fn summary(written: &Written) -> String {
 /// Says whether a text is generated. `has_front` says that the front matter in front of it does not count.
 pub fn is_generated(bytes: &[u8], has_front: bool) -> bool {
     let body = if has_front { without_front(bytes) } else { bytes };
-    body.trim_start()
-        .strip_prefix(MARK.as_bytes())
+    let text = body.trim_start();
+    [MARK, REPOSITORY_MARK]
+        .iter()
+        .find_map(|mark| text.strip_prefix(mark.as_bytes()))
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"\n") || rest.starts_with(b"\r"))
 }
 
@@ -227,8 +239,9 @@ fn without_front(bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// Returns a text without the two lines behind [`MARK`] that say which program wrote it, and when. Ends of lines that an
-/// editor has changed to CRLF are LF, as they were written.
+/// Returns a text without the two lines behind [`MARK`] that say which program wrote it, and when. The first line of a
+/// repository's files is [`MARK`] in it, so that one which an earlier version wrote is the same. Ends of lines that an editor has
+/// changed to CRLF are LF, as they were written.
 pub fn stable(bytes: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(bytes.len());
     parts(bytes).flatten().for_each(|part| kept.extend_from_slice(part));
@@ -251,10 +264,11 @@ pub fn stable_digest(bytes: &[u8]) -> String {
 fn parts(bytes: &[u8]) -> impl Iterator<Item = [&[u8]; 2]> {
     stable_lines(bytes).map(|line| {
         let line = &bytes[line];
-        match line.strip_suffix(b"\n") {
-            Some(words) => [words.strip_suffix(b"\r").unwrap_or(words), b"\n"],
-            None => [line, b""],
-        }
+        let (words, end): (&[u8], &[u8]) = match line.strip_suffix(b"\n") {
+            Some(words) => (words.strip_suffix(b"\r").unwrap_or(words), b"\n"),
+            None => (line, b""),
+        };
+        [if words == REPOSITORY_MARK.as_bytes() { MARK.as_bytes() } else { words }, end]
     })
 }
 
@@ -273,7 +287,7 @@ pub fn stable_lines(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
     bytes.lines_with_terminator().filter_map(move |line| {
         let start = end;
         end += line.len();
-        if line.starts_with_str(MARK) && line.trim_end() == MARK.as_bytes() {
+        if line.starts_with(MARK_START) && is_mark(line) {
             left = 2;
         } else if left > 0 && is_stamp(line) {
             left -= 1;

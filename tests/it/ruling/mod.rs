@@ -244,7 +244,7 @@ fn a_repository_has_rules_of_its_own_that_a_build_can_check() {
     scratch.write(".ai-agent/manifest.json", &manifest.to_string());
     home.rules(&["sync", "--scope=repo"]).ok();
     let text = fs::read_to_string(scratch.top.join("AGENTS.md")).unwrap();
-    let head = "# Generated from ~/.ai-agent/ -- do not edit directly\n# Run: git shiftlog rules sync --scope=repo\n";
+    let head = "# Generated from .ai-agent/ -- do not edit directly\n# Run: git shiftlog rules sync --scope=repo\n";
     assert!(text.starts_with(head) && text.contains("## Rule: build\n") && text.contains("make it"), "{text}");
     assert!(scratch.top.join("CLAUDE.md").is_file() && scratch.top.join(".cursor/rules/build.mdc").is_file());
     assert!(!home.is_there(".claude/CLAUDE.md"), "the home is not touched");
@@ -261,6 +261,50 @@ fn a_repository_has_rules_of_its_own_that_a_build_can_check() {
     assert!(found.stdout.contains("outdated: AGENTS.md\n"), "{found:?}");
     scratch.shiftlog_in(&clone, "rules", ["sync", "--scope=repo"]).ok();
     assert_eq!(check().ok(), "");
+}
+
+#[test]
+fn files_of_a_repository_that_name_the_store_of_the_home_are_still_ours() {
+    let home = Home::new();
+    let scratch = &home.scratch;
+    scratch.write(".ai-agent/rules/build.md", "# Build\n\nmake it\n");
+    let manifest = json!({ "version": "1.0", "rules": [{ "id": "build" }],
+        "active_targets": { "instructions": ["cursor", "claude"], "rules": ["cursor"], "skills": [] } });
+    scratch.write(".ai-agent/manifest.json", &manifest.to_string());
+    let before = scratch.git(["status", "--porcelain", "--untracked-files=all"]).ok();
+    scratch.write("CLAUDE.md", "mine\n");
+    home.rules(&["sync", "--scope=repo"]).ok();
+    // As earlier versions wrote them.
+    let names = ["AGENTS.md", "CLAUDE.md", ".cursor/rules/build.mdc"];
+    let read = |name: &str| fs::read_to_string(scratch.top.join(name)).unwrap();
+    let is_old = |name: &str| read(name).contains("# Generated from ~/.ai-agent/ -- do not edit directly\n");
+    for name in names {
+        let text = read(name);
+        let old = text.replace("# Generated from .ai-agent/", "# Generated from ~/.ai-agent/");
+        assert_ne!(old, text, "{name}");
+        scratch.write(name, &old);
+    }
+    // Where it is known that they were written, and in a clone, where it is not.
+    let registry = scratch.top.join(".git/shiftlog");
+    for is_known in [true, false] {
+        if !is_known {
+            fs::remove_dir_all(&registry).unwrap();
+        }
+        assert_eq!(home.rules(&["check", "--scope=repo"]).ok(), "", "{is_known}");
+        home.rules(&["sync", "--scope=repo"]).ok();
+        assert!(names.into_iter().all(is_old), "no file changes for that line alone");
+    }
+    scratch.write("AGENTS.md", &read("AGENTS.md").replace("make it", "make it well"));
+    assert_eq!(home.rules(&["sync", "--scope=repo"]).code, 3, "an edit in one is found");
+    home.rules(&["sync", "--scope=repo", "--adopt"]).ok();
+    assert!(read(".ai-agent/rules/build.md").contains("make it well"));
+    let old: Vec<&str> = names.into_iter().filter(|name| is_old(name)).collect();
+    assert_eq!(old, ["AGENTS.md"], "what changes anyway gets the line of today; this one has the new rule already");
+    assert_eq!(home.rules(&["check", "--scope=repo"]).ok(), "");
+    home.rules(&["clean", "--scope=repo", "--yes"]).ok();
+    assert_eq!(read("CLAUDE.md"), "mine\n");
+    fs::remove_file(scratch.top.join("CLAUDE.md")).unwrap();
+    assert_eq!(scratch.git(["status", "--porcelain", "--untracked-files=all"]).ok(), before);
 }
 
 #[test]
