@@ -64,7 +64,9 @@ impl Report {
     pub fn summary(&self) -> String {
         let [instructions, rules, skills] = self.counts;
         let dry_run = if self.is_dry_run { " (dry-run)" } else { "" };
-        format!("  {instructions} instruction targets, {rules} rule targets, {skills} skill targets synced.{dry_run}")
+        let count = |number: usize, kind: &str| format!("{number} {kind} target{}", if number == 1 { "" } else { "s" });
+        let counts = [count(instructions, "instruction"), count(rules, "rule"), count(skills, "skill")];
+        format!("  {} synced.{dry_run}", counts.join(", "))
     }
 
     /// Returns the line that says that there is nothing to clean, as far as anything is known.

@@ -125,8 +125,13 @@ pub fn report(options: &Options, work: &Work, report: &Report, is_sync: bool) ->
     for drift in &report.drift {
         cli::error(&Error::other(format!("'{}': {}", work.place.shown(&drift.path), drift.what)));
     }
-    let hint =
-        "nothing was written; --adopt takes the changes into the rules, --force replaces them and keeps a backup";
+    let hint = match options.command.as_str() {
+        "clean" => {
+            "nothing was removed; --force removes them and keeps a backup, 'git shiftlog rules sync --adopt' takes the changes \
+             into the rules first"
+        }
+        _ => "nothing was written; --adopt takes the changes into the rules, --force replaces them and keeps a backup",
+    };
     cli::error(&Error::other("generated files were changed").hint(hint));
     Ok(Outcome::Differs)
 }

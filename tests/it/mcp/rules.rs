@@ -119,7 +119,7 @@ fn an_agent_adds_a_rule_and_sees_it_everywhere() {
     assert!(!home.join(".claude/CLAUDE.md").exists());
     let added =
         call("sync_add_rule", json!({ "id": "tests", "content": "test first\n", "exclude": "gemini" })).unwrap();
-    assert_eq!(added["output"], "  2 instruction targets, 1 rule targets, 1 skill targets synced.");
+    assert_eq!(added["output"], "  2 instruction targets, 1 rule target, 1 skill target synced.");
     assert_eq!(added["counts"], json!({ "instructions": 2, "rules": 1, "skills": 1 }));
     let claude = home.join(".claude/CLAUDE.md");
     assert!(added["changed"].as_array().unwrap().contains(&json!({ "path": claude, "action": "create" })), "{added}");

@@ -308,6 +308,20 @@ fn files_of_a_repository_that_name_the_store_of_the_home_are_still_ours() {
 }
 
 #[test]
+fn clean_offers_what_helps_where_generated_files_were_changed() {
+    let home = Home::new();
+    home.rules(&["sync"]).ok();
+    home.write(".claude/CLAUDE.md", &home.read(".claude/CLAUDE.md").replace("four", "five"));
+    let told = home.rules(&["clean", "--yes"]);
+    let hint = "hint: nothing was removed; --force removes them and keeps a backup, 'git shiftlog rules sync --adopt' takes \
+                the changes into the rules first\n";
+    assert!(told.code == 3 && told.stderr.ends_with(hint), "{told:?}");
+    home.rules(&["sync", "--adopt"]).ok();
+    home.rules(&["clean", "--yes"]).ok();
+    assert!(!home.is_there(".claude/CLAUDE.md") && home.read(".ai-agent/rules/style.md").contains("five"));
+}
+
+#[test]
 fn a_copy_of_claude_md_has_the_rules_of_claude() {
     let home = Home::new();
     home.rules(&["add-rule", "no-claude", "--exclude=claude,agents-md"]).ok();
