@@ -108,6 +108,12 @@ pub fn find(name: &str) -> Option<&'static dyn Agent> {
     all().find(|agent| agent.name() == name)
 }
 
+/// Says whether nothing tells where an agent keeps its files: `HOME` is not set, nor a variable of the agent's that would take its
+/// place.
+pub fn has_no_place(agent: &dyn Agent) -> bool {
+    place::home().is_none() && agent.instructions().is_none_or(|instructions| instructions.home.is_empty())
+}
+
 /// Returns the agent called `name`, for a name that the user typed.
 ///
 /// # Errors

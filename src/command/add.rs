@@ -109,6 +109,10 @@ fn transcript(options: &Options, agent: &dyn Agent) -> Result<(Vec<u8>, Option<P
         (None, Some(session_id)) => {
             let here = std::env::current_dir().unwrap_or_default();
             let missing = || {
+                if agent::has_no_place(agent) {
+                    let title = agent.title();
+                    return Error::other(format!("cannot look for session '{session_id}' of {title}: HOME is not set"));
+                }
                 Error::other(format!("{} has no session '{session_id}'", agent.title()))
                     .hint("the whole id is needed; 'git shiftlog status' lists the sessions that are going on here")
             };

@@ -107,7 +107,11 @@ impl Restore {
         }
         let transcript = &chosen.conversation.bytes;
         let session = Recorded { session_id: &key.id, transcript, sub_agents: &chosen.sub_agents };
-        let Restoration { files, commands } = agent.restoration(session, directory)?.ok_or_else(cannot)?;
+        let Restoration { files, commands } =
+            agent.restoration(session, directory)?.ok_or_else(|| match agent::has_no_place(agent) {
+                true => cannot().because("HOME is not set"),
+                false => cannot(),
+            })?;
         let steps = files.into_iter().map(|(path, content)| step(reader, agent, path, content, is_forced));
         Ok(Restore { steps: steps.collect::<Result<_>>()?, commands })
     }

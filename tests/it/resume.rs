@@ -45,6 +45,22 @@ fn resume(scratch: &Scratch, args: &[&str]) -> Ran {
 }
 
 #[test]
+fn without_a_home_that_is_what_is_told() {
+    let mut scratch = Scratch::new();
+    add(&scratch, "s1", &text(&scratch, &scratch.top, &["one"]));
+    scratch.env.remove("HOME");
+    let told = |ran: Ran| (ran.code, ran.stderr.lines().next().unwrap_or_default().to_owned());
+    let expected = "fatal: cannot look for session 's2' of Claude Code: HOME is not set";
+    assert_eq!(told(scratch.shiftlog("add", ["--session=s2"])), (128, expected.to_owned()));
+    let expected = "fatal: cannot resume session claude/s1: HOME is not set";
+    assert_eq!(told(resume(&scratch, &["-n"])), (128, expected.to_owned()));
+    // A variable of the agent's takes its place.
+    scratch.env.insert("CLAUDE_CONFIG_DIR".to_owned(), scratch.root().join("elsewhere").to_str().unwrap().to_owned());
+    assert_eq!(told(scratch.shiftlog("add", ["--session=s2"])).1, "fatal: Claude Code has no session 's2'");
+    resume(&scratch, &["-n"]).ok();
+}
+
+#[test]
 fn a_session_goes_on_where_its_agent_finds_it() {
     let scratch = Scratch::new();
     let first = text(&scratch, &scratch.top, &["one"]);
