@@ -257,7 +257,8 @@ impl<'r> History<'r> {
 
     /// Says what dropped the history of the records that a commit brought.
     fn lost_writer(&self, commit_id: ObjectId) -> Option<&'static str> {
-        let is_signed = self.signatures.get(&commit_id).is_some_and(|signature| signature.state != SignatureState::None);
+        let is_signed =
+            self.signatures.get(&commit_id).is_some_and(|signature| signature.state != SignatureState::None);
         self.without_writers.get(&commit_id).copied().filter(|_| !is_signed)
     }
 
