@@ -84,9 +84,16 @@ pub fn main<O: CommandFactory + FromArgMatches>(
     if options::wants_page(&args) {
         return finish(show_page(command.get_name()).map(|()| Outcome::Done));
     }
-    match options::parse::<O>(command, args) {
-        Ok(options) => finish(run(options).map_err(|error| options::with_typed_names(&O::command(), error))),
-        Err(code) => code,
+    // The code that makes a command is long: it is here once for each command, and what can be shared is not.
+    let known = command.clone();
+    let mut read = None;
+    let outcome = options::parse(command, args, &mut |matches| {
+        read = Some(O::from_arg_matches(matches)?);
+        Ok(())
+    });
+    match (read, outcome) {
+        (Some(options), Ok(())) => finish(run(options).map_err(|error| options::with_typed_names(&known, error))),
+        (_, outcome) => outcome.err().unwrap_or(ExitCode::from(USAGE)),
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::builder::TypedValueParser as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, Command};
 
 use super::negation::take_back;
 use super::usage::{synopsis, usage, way};
@@ -15,8 +15,12 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, is_ref_name};
 use crate::notes;
 
-/// Parses the arguments of a program, or prints what is wrong and returns the exit code.
-pub(super) fn parse<O: CommandFactory + FromArgMatches>(command: Command, args: Vec<OsString>) -> Result<O, ExitCode> {
+/// Parses the arguments of a program and hands them to `read`, or prints what is wrong and returns the exit code.
+pub(super) fn parse(
+    command: Command,
+    args: Vec<OsString>,
+    read: &mut dyn FnMut(&ArgMatches) -> Result<(), clap::Error>,
+) -> Result<(), ExitCode> {
     let command = prepared(command);
     let is_lone_h = args.len() == 2 && args[1] == "-h" && has_own_h(&command);
     let args = take_back(&command, with_counts(&command, args));
@@ -24,10 +28,7 @@ pub(super) fn parse<O: CommandFactory + FromArgMatches>(command: Command, args: 
     if is_lone_h {
         return Err(print_usage(&usage(&mut shown)));
     }
-    let error = match command.try_get_matches_from(args).and_then(|matches| O::from_arg_matches(&matches)) {
-        Ok(options) => return Ok(options),
-        Err(error) => error,
-    };
+    let Err(error) = command.try_get_matches_from(args).and_then(|matches| read(&matches)) else { return Ok(()) };
     let usage = usage(&mut shown);
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return Err(print_usage(&usage));

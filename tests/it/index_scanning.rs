@@ -202,7 +202,7 @@ fn an_agent_that_answers_badly_dies_hangs_or_writes_elsewhere_changes_nothing() 
         ),
         ("echo no quota >&2; exit 3", "error: cannot ask codex: no quota\n", 1),
         ("kill -s KILL $$", "error: cannot ask codex: it gave no answer\n", 1),
-        ("exec sleep 60", "error: cannot ask codex: no answer within 1 seconds\n", 1),
+        ("exec sleep 60", "error: cannot ask codex: no answer within 1 second\n", 1),
         (":", "error: cannot ask codex: it gave no answer\n", 1),
     ];
     for (script, message, turns) in cases {
