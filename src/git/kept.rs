@@ -2,13 +2,15 @@
 //!
 //! What rewrites history (`git filter-repo`, BFG) rewrites or deletes every ref that names a commit, and a forced fetch
 //! replaces notes. Neither touches a ref that names a tree. So our data stays reachable, and [`Repository::lost_tree`]
-//! returns the tree that must be merged back.
+//! returns the tree that must be merged back. A forced fetch of all our refs replaces the second ones, too, where a remote has
+//! them; then the reflog tells what was there, as long as Git keeps it.
 
 use std::time::Instant;
 
 use bstr::ByteSlice as _;
 use gix::refs::transaction::{PreviousValue, RefEdit};
 
+use super::head::end_of;
 use super::ref_name::{Tip, full_name};
 use super::sign::ARCHIVE_REF;
 use super::walk::{Order, Range};
@@ -129,31 +131,36 @@ impl Repository {
     ) -> Result<Option<RefEdit>> {
         let Some(name) = kept_name(ref_name) else { return Ok(None) };
         let kept = self.kept_tree(ref_name);
-        let stays = match keep {
-            Keep::IfFollowed => self.lost_of(ref_name, tip).is_some(),
-            Keep::IfThere => kept.is_none(),
-            Keep::Always => false,
+        let wanted = match keep {
+            // After this write, the reflog no longer tells what was lost before.
+            Keep::IfFollowed => Some(self.lost_of(ref_name, tip).unwrap_or(tree_id)),
+            Keep::IfThere => kept.map(|_| tree_id),
+            Keep::Always => Some(tree_id),
         };
-        if stays || kept == Some(tree_id) {
-            return Ok(None);
-        }
-        Ok(Some(RefEdit::update(full_name(&name)?, tree_id, PreviousValue::Any, message)))
+        let Some(wanted) = wanted.filter(|wanted| kept != Some(*wanted)) else { return Ok(None) };
+        Ok(Some(RefEdit::update(full_name(&name)?, wanted, PreviousValue::Any, message)))
     }
 
     fn lost_of(&self, ref_name: &str, tip: Option<Tip>) -> Option<ObjectId> {
-        let written = self.kept_tree(ref_name).or_else(|| self.logged_tree(ref_name));
-        written.filter(|written| !self.follows(tip, *written))
+        let is_lost = |tree_id: &ObjectId| !self.follows(tip, *tree_id);
+        self.kept_tree(ref_name).filter(is_lost).or_else(|| self.logged_tree(ref_name, tip).filter(is_lost))
     }
 
-    /// Returns the tree after our last write as the reflog of the ref tells it, if there is no second ref: a fetch that prunes
-    /// deletes it where our refs are fetched onto themselves.
-    fn logged_tree(&self, ref_name: &str) -> Option<ObjectId> {
-        if self.gix().try_find_reference(kept_name(ref_name)?.as_str()).ok()?.is_some() {
+    /// Returns the tree after our last write as the reflog of the ref tells it, if somebody else has moved the ref since: where
+    /// our refs are fetched onto themselves, a fetch replaces the second ref, too, or prunes it. Reads the end of the reflog if
+    /// nobody has.
+    fn logged_tree(&self, ref_name: &str, tip: Option<Tip>) -> Option<ObjectId> {
+        kept_name(ref_name)?;
+        let path = self.common_dir().join("logs").join(ref_name);
+        let is_ours = |line: &[u8]| line.contains_str("\tshiftlog: ");
+        let new_id = |line: &[u8]| self.parse_id(&line.fields().nth(1)?.to_str_lossy());
+        let end = end_of(&path).ok()?;
+        let last = end.lines().next_back().filter(|last| is_ours(last));
+        if last.is_some_and(|last| new_id(last) == tip.map(|tip| tip.commit_id)) {
             return None;
         }
-        let log = std::fs::read(self.common_dir().join("logs").join(ref_name)).ok()?;
-        let is_ours = |line: &&[u8]| line.contains_str("\tshiftlog: ");
-        let commit_id = self.parse_id(&log.lines().rfind(is_ours)?.fields().nth(1)?.to_str_lossy())?;
+        let log = std::fs::read(path).ok()?;
+        let commit_id = new_id(log.lines().rfind(|line| is_ours(line))?)?;
         self.commit(commit_id).ok().map(|commit| commit.tree_id)
     }
 

@@ -6,6 +6,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::sharing::Team;
 use crate::support::Scratch;
 
 /// Returns the lines of `doctor` about one agent, and whether it found a problem.
@@ -443,4 +444,52 @@ fn a_mirror_can_be_made_a_remote_that_takes_no_conversations() {
     let there = scratch.git(["ls-remote", "origin"]).ok();
     let names: Vec<&str> = there.lines().filter_map(|line| line.split('\t').nth(1)).collect();
     assert_eq!(names, ["refs/heads/main", "refs/tags/v1"]);
+}
+
+#[test]
+fn a_fetch_onto_our_own_refs_is_a_problem_and_loses_no_words() {
+    let specs: [(&[&str], &[&str]); 5] = [
+        (&["+refs/shiftlog/*:refs/shiftlog/*"], &[]),
+        (&["+refs/shiftlog/*:refs/shiftlog/*"], &["--prune"]),
+        (&["+refs/shiftlog/*:refs/shiftlog/*", "+refs/notes/*:refs/notes/*"], &[]),
+        (&["+refs/shiftlog/*:refs/shiftlog/*", "+refs/notes/*:refs/notes/*"], &["--prune"]),
+        (&["+refs/*:refs/*"], &[]),
+    ];
+    for (specs, options) in specs {
+        for has_kept in [true, false] {
+            let told = format!("{specs:?} {options:?}, the remote has kept refs: {has_kept}");
+            let team = Team::new();
+            let (a, b) = (team.bare_clone("a", &[]), team.bare_clone("b", &[]));
+            for clone in [&a, &b] {
+                team.shiftlog(clone, "init", &["--agent=claude", "-q"]).ok();
+            }
+            team.commit(&a, "a", "1\n", "words of a");
+            let sessions = if has_kept { "refs/shiftlog/*" } else { "refs/shiftlog/sessions" };
+            let allowed = ["-c", "shiftlog.allowMirror=true", "push", "-q", "origin", "refs/notes/*:refs/notes/*"];
+            team.git(&a, &[&allowed[..], &[&format!("{sessions}:{sessions}")]].concat()).ok();
+            // Git fetches onto no branch that is checked out.
+            team.git(&b, &["switch", "-q", "-c", "mine"]).ok();
+            team.commit(&b, "b", "1\n", "words of b");
+            for spec in specs {
+                team.git(&b, &["config", "--add", "remote.origin.fetch", spec]).ok();
+            }
+            let doctor = team.shiftlog(&b, "doctor", &["--quiet", "--no-rehearsal"]).stdout;
+            for spec in specs {
+                let problem = format!("{spec}: a fetch replaces our notes or transcripts");
+                assert!(doctor.contains(&problem), "{told}: {doctor}");
+            }
+            team.git(&b, &[&["fetch", "-q"], options, &["origin"]].concat()).ok();
+            // What is written before anything else looks must not hide the loss.
+            team.git(&b, &["commit", "-q", "--allow-empty", "-m", "later"]).ok();
+            for _ in 0..2 {
+                let words = team.shiftlog(&b, "show", &["--raw", "HEAD~1"]).ok();
+                assert!(words.contains("words of b"), "{told}: {words}");
+            }
+            let archived = team.git(&b, &["ls-tree", "-r", "--name-only", "refs/shiftlog/sessions"]).ok();
+            assert_eq!(archived.lines().count(), 2, "{told}: those of both: {archived}");
+            team.git(&b, &["gc", "-q", "--prune=now"]).ok();
+            assert!(team.shiftlog(&b, "show", &["--raw", "HEAD~1"]).ok().contains("words of b"), "{told}");
+            assert_eq!(team.shiftlog(&b, "fsck", &[]).code, 0, "{told}");
+        }
+    }
 }
