@@ -274,16 +274,16 @@ impl<'r> Recorder<'r> {
     pub(super) fn take_over_records(&self, parent_id: ObjectId, sessions: &mut [TrackedSession]) -> Result<()> {
         let Some(note) = notes::get(self.repo, &self.notes_ref, parent_id)? else { return Ok(()) };
         for record in Note::parse_unjoined_for_showing(&note).records() {
-            // A record may have been joined with an earlier one that it goes on from.
-            let begins_by = |end: &SegmentEnd| match &record.since {
-                since if end.segment == *since => true,
-                None => end.segment.as_ref() != Some(&record.through),
-                Some(since) => {
-                    let since = self.repo.parse_id(since).and_then(|id| SegmentEnd::of(&self.archive, id).ok());
-                    end.segment.as_ref() != Some(&record.through) && since.is_some_and(|it| it.bytes <= end.bytes)
-                }
+            // A record may have been joined with the one of this session that it goes on from. One that goes on from other
+            // segments, such as those that took the place of purged ones, is not ours.
+            let has_it = |end: &SegmentEnd| {
+                let (since, through) = (record.since.as_deref(), self.repo.parse_id(&record.through));
+                through.is_some_and(|through| end.is_within(&self.archive, &record.key(), since, through))
             };
-            let goes_on = |live: &&mut TrackedSession| live.key() == record.key() && begins_by(&live.progress.recorded);
+            let goes_on = |live: &&mut TrackedSession| {
+                let recorded = &live.progress.recorded;
+                live.key() == record.key() && (recorded.segment == record.since || has_it(recorded))
+            };
             let Some(live) = sessions.iter_mut().find(goes_on) else { continue };
             let archived = Progress::archived(&self.archive, &record.key())?;
             // Anyone can write a record, but it ends where our archive ends.
