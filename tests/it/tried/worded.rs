@@ -18,7 +18,6 @@ fn an_option_is_named_as_it_was_typed() {
     let together = |one: &str, other: &str| format!("error: options '{one}' and '{other}' cannot be used together\n");
     told(&scratch.shiftlog("log", ["-z", "-p"]), 129, &together("-z", "-p"));
     told(&scratch.shiftlog("log", ["-z", "--patch"]), 129, &together("-z", "--patch"));
-    told(&scratch.shiftlog("fsck", ["-n"]), 129, "error: option '-n' needs '--repair'\n");
     told(&scratch.shiftlog("index", ["validate", "-y"]), 129, "error: option '-y' is not for 'validate'\n");
     told(&scratch.shiftlog("resume", ["--dry-run=x"]), 129, "error: option '--dry-run' takes no value\n");
     // Every letter, asked for a value that it does not get.
