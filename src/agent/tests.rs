@@ -42,7 +42,7 @@ const NAMED_ELSEWHERE: &[(&str, &str, &str)] = &[
     ("agent/cline/mod.rs", "windsurf", "another one"),
     ("agent/opencode/mod.rs", "kilo", "it is made from OpenCode"),
     ("command/add.rs", "claude", "whose transcript it is when nobody says so"),
-    ("command/doctor.rs", "claude", "the session that proves that recording works is this agent's"),
+    ("command/doctor/mod.rs", "claude", "the session that proves that recording works is this agent's"),
     ("mcp/transport.rs", "cursor", "a member of the protocol's messages"),
     ("record/earlier.rs", "claude", "whose the notes of the earlier tools are when they name no agent"),
     ("redact/table.rs", "cursor", "a service that a secret is for"),
