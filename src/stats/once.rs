@@ -30,7 +30,7 @@ pub struct Uncounted {
     pub missing: usize,
     /// The stretches that count nowhere because their words are too many to read.
     pub too_large: usize,
-    /// The stretches that count nowhere because the query has too many of them; see [`MAX_CUTS`] and [`MAX_CUT_BYTES`].
+    /// The stretches that count nowhere because the query has too many of them; see `MAX_CUTS` and `MAX_CUT_BYTES`.
     pub beyond: usize,
     /// The records that are not counted, although they may have words that no other record has. Their words are not here.
     pub doubtful: usize,
