@@ -56,11 +56,10 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
         recorder.state.forget_settled(Time::now().seconds - KEEP_SECS);
     }
     let moves = moves_of_head(recorder, &mut sessions[position]);
-    for awaited in sessions.iter_mut().filter_map(|live| live.awaited_result.as_mut()) {
-        awaited.follow(&rewritten::amends(&moves));
-    }
+    let amends = rewritten::amends(recorder.repo, &moves);
+    rewritten::follow(&mut sessions, &amends);
     // Before the call is recorded: an amend is carried only while its new commit has no note, and recording writes one.
-    let amends = rewritten::uncarried_amends(recorder, &moves);
+    let amends = rewritten::without_carried(recorder, amends);
     if event == Event::AfterTool
         && let Err(error) = after_tool(recorder, &mut sessions, position, &moves, payload)
     {
@@ -147,7 +146,7 @@ struct CallCommit {
     kind: CommitKind,
     /// The commit that it became, if the call itself went on with the rebase and another commit was melded with it.
     became: Option<ObjectId>,
-    /// How it was made, if that was where a rebase had stopped. `post-commit` does not run there.
+    /// The command that made it while a rebase was stopped; `None` if no rebase was. `post-commit` does not run meanwhile.
     stop: Option<AtStop>,
     /// The commit that was amended to this one, as far as moves of HEAD tell.
     amended: Option<ObjectId>,
@@ -165,7 +164,7 @@ impl CallCommit {
     }
 }
 
-/// How a commit was made where a rebase had stopped.
+/// The command that made a commit while a rebase was stopped.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum AtStop {
     /// By `git commit`.

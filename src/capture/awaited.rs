@@ -61,9 +61,11 @@ pub(super) fn extend_awaited_record<'r>(
     for commit_id in &commit_ids {
         has_record |= self::has_record(recorder, *commit_id, &live.key())?;
     }
-    // Nothing led to the commit: a person made it in a terminal that the agent had opened.
+    // No words led to the commit: a person made it in a terminal that the agent had opened. The words of a sub-agent are in
+    // another transcript.
     let first_time = increment.as_ref().and_then(|increment| increment.survey.tally.first_time);
-    if !has_record && awaited.time > 0 && first_time.is_some_and(|time| time > awaited.time) {
+    let is_later = awaited.time > 0 && first_time.is_some_and(|time| time > awaited.time);
+    if !has_record && is_later && !awaited.is_of_sub_agent {
         live.awaited_result = None;
         return Ok(increment);
     }

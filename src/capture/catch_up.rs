@@ -106,11 +106,13 @@ fn within<'r>(mut recorder: Recorder<'r>, pending_share: Duration, leave: Leave<
 ///
 /// [`Kind::Busy`] if only the sessions in `Recorder::waiting` are held up. [`Kind::Storage`] if nothing can be stored.
 fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
-    let running =
-        || recorder.state.sessions().iter().filter(|live| will_report(live)).map(TrackedSession::key).collect();
+    let pending_files = pending::list(&recorder.state);
+    // Usually nothing waits, and nobody needs to know who is running.
     let running: Vec<SessionKey> = match leave {
-        Leave::Nothing | Leave::Commits => Vec::new(),
-        Leave::CommitsOf(_) | Leave::CommitsOfOthers(_) => running(),
+        Leave::CommitsOf(_) | Leave::CommitsOfOthers(_) if !pending_files.is_empty() => {
+            recorder.state.sessions().iter().filter(|live| will_report(live)).map(TrackedSession::key).collect()
+        }
+        _ => Vec::new(),
     };
     let is_of = |commit: &PendingCommit, session: &SessionKey| commit.runners.contains(&session.to_string());
     let is_left = |commit: &PendingCommit| match leave {
@@ -120,7 +122,7 @@ fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
         Leave::Commits => true,
     };
     let mut unfinished = Ok(());
-    for path in pending::list(&recorder.state) {
+    for path in pending_files {
         let pending = match pending::read_head(&path) {
             Ok(Pending::Commit(commit)) if is_left(&commit) => continue,
             Ok(pending) => pending,

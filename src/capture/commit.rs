@@ -153,9 +153,12 @@ impl NewCommit {
         }
     }
 
-    /// Returns what the commit became, in hex.
-    fn rewritten(&self) -> Vec<String> {
-        self.commit_ids.iter().skip(1).map(ToString::to_string).collect()
+    /// Returns the result of the tool call `call` that made the commit; `None` if there is no commit.
+    fn awaited(&self, call: Option<String>, is_unsure: bool) -> Option<AwaitedResult> {
+        let mut hexes = self.commit_ids.iter().map(ToString::to_string);
+        let commit = hexes.next()?;
+        let is_of_sub_agent = self.is_of_sub_agent && !is_unsure;
+        Some(AwaitedResult { commit, call, is_of_sub_agent, is_unsure, rewritten: hexes.collect(), time: self.time })
     }
 
     /// Returns the description that [`keep_commit`] wrote.
@@ -295,14 +298,10 @@ pub(super) fn record_commit(
             // The next words follow this commit, not an earlier one.
             live.awaited_result = None;
             let is_answered = || increment.survey.results.iter().any(|result| result.tells_of_making(&hex));
-            if !live.is_reported_by_hooks() && !is_answered() {
-                let (commit, is_of_sub_agent) = (hex.clone(), false);
-                let call = increment.survey.committing_call().map(str::to_owned);
-                let (rewritten, time) = (new_commit.rewritten(), new_commit.time);
-                live.awaited_result =
-                    Some(AwaitedResult { commit, call, is_of_sub_agent, is_unsure: true, rewritten, time });
-            }
             committing_call = increment.survey.committing_call().map(str::to_owned);
+            if !live.is_reported_by_hooks() && !is_answered() {
+                live.awaited_result = new_commit.awaited(committing_call.clone(), true);
+            }
         }
         if has_result {
             live.answered_commit = Some(hex.clone());
@@ -312,11 +311,7 @@ pub(super) fn record_commit(
         // Of a session that must wait, the result is awaited once the commit is recorded.
         if new_commit.runners.contains(&live.key()) && !is_answered && !recorder.must_wait(&live.key()) {
             // Where no hook of the agent runs, the transcript may tell which call it is.
-            let (commit, call) = (hex.clone(), call_id.map(str::to_owned).or(committing_call));
-            let is_of_sub_agent = new_commit.is_of_sub_agent;
-            let (rewritten, time) = (new_commit.rewritten(), new_commit.time);
-            live.awaited_result =
-                Some(AwaitedResult { commit, call, is_of_sub_agent, is_unsure: false, rewritten, time });
+            live.awaited_result = new_commit.awaited(call_id.map(str::to_owned).or(committing_call), false);
         }
         warn_of_left_out(recorder, live);
     }

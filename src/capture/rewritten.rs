@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::recorder::Recorder;
 use super::sessions::save_changed;
+use super::tracked::TrackedSession;
 use super::{State, pending};
 use crate::error::{Error, Kind, Result};
 use crate::git::private;
@@ -175,7 +176,7 @@ impl Rewrite {
 ///
 /// If the pairs cannot be kept for the next command either.
 pub fn after_rewrite(recorder: &mut Recorder<'_>, command: &str, pairs: &[Pair]) -> Result<()> {
-    if recorder.repo.config_bool(&format!("notes.rewrite.{command}")) == Some(false) {
+    if is_off(recorder.repo, command) {
         return Ok(());
     }
     let rewrite = Rewrite::of(recorder.repo, command, pairs);
@@ -184,7 +185,7 @@ pub fn after_rewrite(recorder: &mut Recorder<'_>, command: &str, pairs: &[Pair])
         // A pending commit has no note to carry yet. The process that holds the lock may be storing one; its note is
         // carried afterwards.
         pending::follow_rewrites(&recorder.state, &rewrite.pairs)?;
-        follow_awaited(recorder, &rewrite.pairs)?;
+        follow_in_state(recorder, &rewrite.pairs)?;
     }
     if rewrite.pairs.is_empty() && rewrite.skipped.is_empty() {
         return Ok(());
@@ -207,7 +208,7 @@ pub(super) fn carry_or_keep(recorder: &mut Recorder<'_>, rewrite: &Rewrite) -> R
 ///
 /// If it cannot be kept.
 pub(super) fn keep_amended(recorder: &mut Recorder<'_>, old: ObjectId, new: ObjectId) -> Result<()> {
-    if recorder.repo.config_bool("notes.rewrite.amend") == Some(false) {
+    if is_off(recorder.repo, "amend") {
         return Ok(());
     }
     pending::follow_rewrites(&recorder.state, &[(old, new)])?;
@@ -220,16 +221,16 @@ pub(super) fn keep_amended(recorder: &mut Recorder<'_>, old: ObjectId, new: Obje
     keep_rewrite(recorder, &rewritten, Error::new(Kind::Busy, "cannot carry notes: a notes ref is locked"))
 }
 
-/// Returns the amends among moves of HEAD whose notes were not carried, because Git's hooks did not run or are hidden from
-/// the agent that amended.
+/// Returns those of some amends, oldest first, whose notes were not carried, because Git's hooks did not run or are hidden
+/// from the agent that amended.
 ///
 /// # Errors
 ///
 /// If the notes cannot be read.
-pub(super) fn uncarried_amends(recorder: &Recorder<'_>, moves: &[ReflogEntry]) -> Result<Vec<Pair>> {
+pub(super) fn without_carried(recorder: &Recorder<'_>, amends: Vec<Pair>) -> Result<Vec<Pair>> {
     let has_note = |id: ObjectId| Ok(notes::get(recorder.repo, &recorder.notes_ref, id)?.is_some());
     let mut pairs: Vec<Pair> = Vec::new();
-    for (old_id, new_id) in amends(moves) {
+    for (old_id, new_id) in amends {
         let follows = pairs.iter().any(|(_, new)| *new == old_id);
         if !has_note(new_id)? && (follows || has_note(old_id)?) {
             pairs.push((old_id, new_id));
@@ -238,19 +239,31 @@ pub(super) fn uncarried_amends(recorder: &Recorder<'_>, moves: &[ReflogEntry]) -
     Ok(pairs)
 }
 
-/// Returns the amends among moves of HEAD.
-pub(super) fn amends(moves: &[ReflogEntry]) -> Vec<Pair> {
+/// Returns the amends among moves of HEAD, in their order; none if `notes.rewrite.amend` is off.
+pub(super) fn amends(repo: &Repository, moves: &[ReflogEntry]) -> Vec<Pair> {
     let amends = moves.iter().filter(|entry| ReflogEntry::is_amend_message(entry.message.as_bstr()));
-    amends.map(|entry| (entry.old_id, entry.new_id)).collect()
+    let amends: Vec<Pair> = amends.map(|entry| (entry.old_id, entry.new_id)).collect();
+    if amends.is_empty() || is_off(repo, "amend") { Vec::new() } else { amends }
 }
 
-/// Makes results that sessions wait for follow commits to what they became.
-fn follow_awaited(recorder: &Recorder<'_>, pairs: &[Pair]) -> Result<()> {
+/// Says whether the user carries no notes over by a command that rewrites commits.
+fn is_off(repo: &Repository, command: &str) -> bool {
+    repo.config_bool(&format!("notes.rewrite.{command}")) == Some(false)
+}
+
+/// Adds the new commits to the results that sessions wait for.
+pub(super) fn follow(sessions: &mut [TrackedSession], pairs: &[Pair]) {
+    sessions.iter_mut().filter_map(|live| live.awaited_result.as_mut()).for_each(|awaited| awaited.follow(pairs));
+}
+
+/// Does the same in our state.
+fn follow_in_state(recorder: &Recorder<'_>, pairs: &[Pair]) -> Result<()> {
+    if pairs.is_empty() {
+        return Ok(());
+    }
     let mut sessions = recorder.state.sessions();
     let before = sessions.clone();
-    for awaited in sessions.iter_mut().filter_map(|live| live.awaited_result.as_mut()) {
-        awaited.follow(pairs);
-    }
+    follow(&mut sessions, pairs);
     save_changed(recorder, &before, &sessions)
 }
 
@@ -273,7 +286,7 @@ pub(super) fn carry_pending(recorder: &mut Recorder<'_>) -> Result<()> {
     for path in pending::list_rewritten(&recorder.state) {
         let outcome = Rewrite::read(recorder.repo, &path).and_then(|rewrite| {
             if !rewrite.is_copy {
-                follow_awaited(recorder, &rewrite.pairs)?;
+                follow_in_state(recorder, &rewrite.pairs)?;
             }
             carry_notes(recorder, &rewrite)
         });

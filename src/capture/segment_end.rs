@@ -51,9 +51,13 @@ impl SegmentEnd {
 
     /// Says whether the segments of an increment, from behind `since` up to `through`, have this end, and go on behind it.
     pub fn is_within(&self, archive: &Archive<'_>, key: &SessionKey, since: Option<&str>, through: ObjectId) -> bool {
+        // To know this, no segment needs to be read.
+        if self.segment.is_none() || self.segment == Some(through.to_string()) {
+            return false;
+        }
         let is_end = |id: &str| self.segment.as_deref() == Some(id) || since == Some(id);
         let found = on_chain(archive, key, through, is_end).ok().flatten();
-        found.is_some_and(|found| found.segment == self.segment && self.segment != Some(through.to_string()))
+        found.is_some_and(|found| found.segment == self.segment)
     }
 
     /// Returns how much of this end is left in the transcript that ends with the segment `newest`.

@@ -27,7 +27,7 @@ pub struct AwaitedResult {
     /// result that reports making this commit counts.
     #[serde(default, rename = "unsure", skip_serializing_if = "std::ops::Not::not")]
     pub is_unsure: bool,
-    /// What the commit became by amending or rebasing, in hex. The result belongs to these as well.
+    /// The commits, in hex, that amending or rebasing has made of it. They get the result, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rewritten: Vec<String>,
     /// When the commit was made, in seconds since the epoch, by this machine's clock; 0 if unknown.
@@ -36,13 +36,13 @@ pub struct AwaitedResult {
 }
 
 impl AwaitedResult {
-    /// Returns the commit and what it became, as far as they exist.
+    /// Returns the commit and those that amending or rebasing has made of it, as far as they exist.
     pub fn commit_ids(&self, repo: &Repository) -> Vec<ObjectId> {
         let ids = std::iter::once(&self.commit).chain(&self.rewritten).filter_map(|hex| repo.parse_id(hex));
         ids.filter(|id| repo.has_object(*id)).collect()
     }
 
-    /// Adds what the commit became, if it is among the old commits of `pairs` of an old and a new commit.
+    /// Adds the new commits of those `pairs` of an old and a new commit whose old one is this commit, or was made of it.
     pub fn follow(&mut self, pairs: &[(ObjectId, ObjectId)]) {
         for (old, new) in pairs {
             let (old, new) = (old.to_string(), new.to_string());

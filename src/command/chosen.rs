@@ -178,7 +178,7 @@ impl Chosen {
     }
 }
 
-/// What went wrong while the words of records were read.
+/// The failures of reading the words of records.
 #[derive(Debug, Default)]
 pub(super) struct Problems {
     /// How many records lack words.

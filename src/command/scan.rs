@@ -65,7 +65,7 @@ struct Scanner<'a> {
     /// How often each segment of an instruction file or of evidence may still be read: the notes of many commits name the
     /// same. With a wrong digest it cannot be read, and another note may have the right one.
     texts: HashMap<String, u8>,
-    /// What could not be looked at.
+    /// The records whose words could not be scanned.
     problems: Problems,
 }
 

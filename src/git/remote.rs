@@ -132,8 +132,8 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// What Git says: another clone was faster, the remote refuses, or it cannot be reached. Some of the refs may have
-    /// moved nevertheless; list the remote's refs again to see.
+    /// With Git's message if another clone has pushed meanwhile, if the remote refuses, or if it cannot be reached. Some of the
+    /// refs may have been pushed all the same: list the refs of the remote again.
     pub fn push_refs(&self, remote: &str, pushes: &[Push], asking: Asking) -> Result<()> {
         // Our own hook must not run, and settings for the user's branches do not apply.
         let mut args = vec!["push".to_owned(), asking.volume()];

@@ -12,9 +12,9 @@ use crate::error::{Error, Kind, Result};
 
 /// The lock of scans, in the history.
 pub const SCANNING: &str = "lock";
-/// How often a lock is tried for. Whoever asks who has it, has it for a moment.
+/// The number of attempts to take a lock. A process that only asks who holds the lock holds it for a moment.
 const TRIES: u32 = 5;
-/// How long to wait between two of these.
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// A lock that ends with the process.

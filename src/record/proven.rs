@@ -1,4 +1,4 @@
-//! What the archive proves about the words of two records of one session.
+//! Comparing the words of two records of one session by their segments in the archive.
 
 use std::collections::HashMap;
 

@@ -9,7 +9,7 @@ use crate::hex::hex;
 use crate::redact::{Redactor, Settings};
 use crate::transcript::SessionKey;
 
-/// What stands in front of the digest of a name that is not shown, and how much of the digest follows.
+/// The prefix of the digest that is shown instead of a name with a secret, and the length of the digest in digits.
 const HIDDEN: &str = "hidden-";
 const HIDDEN_BYTES: usize = 12;
 

@@ -56,7 +56,7 @@ pub enum Source {
     List,
 }
 
-/// How both marks begin.
+/// The beginning of the first line of a generated file, for the store of the home and for that of a repository.
 const MARK_START: &[u8] = b"# Generated from ";
 
 /// Says whether a line tells that a file is generated.

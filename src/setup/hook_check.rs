@@ -1,4 +1,4 @@
-//! What `doctor` says of one of Git's hooks: whether Git runs it, and whether a shell gets to our part of it.
+//! Checking one of Git's hooks for `doctor`: whether Git runs it, and whether a shell reaches our part of it.
 //!
 //! A hook is never run. Where its text does not say whether our part is reached, the finding says that this was not checked.
 
@@ -106,9 +106,9 @@ fn bad_interpreter(text: &[u8], directory: &Path) -> Option<String> {
 /// Whether a shell gets to the end of some lines.
 #[derive(Debug, Eq, PartialEq)]
 enum Passage {
-    /// It does.
+    /// The shell reaches our part.
     Free,
-    /// It does not: this line ends the script.
+    /// This line ends the script before our part.
     Closed(String),
     /// Their text does not say so: this line can end the script, or is a part of something longer.
     Unknown(String),

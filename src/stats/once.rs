@@ -95,7 +95,7 @@ pub struct Distinct<T> {
     pub records: Vec<(T, Summary)>,
     /// The records that have a stretch in [`Distinct::uncounted`], each with all its counts set to nothing.
     pub lacking: Vec<(T, Summary)>,
-    /// What could not be counted exactly.
+    /// The records that could not be counted exactly.
     pub uncounted: Uncounted,
 }
 

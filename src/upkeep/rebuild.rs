@@ -51,7 +51,7 @@ pub(super) fn lacks_words(repo: &Repository, notes_ref: &str, session: &SessionK
     Ok(archive.segments_of(session)?.into_iter().any(|id| archive.read(id).is_err()))
 }
 
-/// What the archive has of a transcript.
+/// The segments of a transcript that are in the archive.
 #[derive(Default)]
 struct Present {
     /// The segments whose chain is whole and whose words are those of the transcript, by the length of the transcript there.

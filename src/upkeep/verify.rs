@@ -37,7 +37,7 @@ pub struct Verified {
     pub written_by: Option<ObjectId>,
     /// The author of that commit, as `Name <address>`. Without a good signature, anyone can have written it.
     pub writer: String,
-    /// What dropped the history that named the writer, such as "a purge"; then the writer is not known.
+    /// The operation that dropped the history which named the writer, such as "a purge"; `None` if the writer is known.
     pub lost_writer: Option<&'static str>,
     /// Its signature.
     pub signature: Signature,

@@ -107,9 +107,7 @@ impl Survey {
         self.until = chunk.end();
         Ok(())
     }
-}
 
-impl Survey {
     /// Remembers a call that runs `git commit`, or a result whose line ends at `end`.
     fn add_call(&mut self, part: &Part, end: u64) {
         match part {

@@ -24,7 +24,7 @@ pub fn is_head(line: &str) -> bool {
 pub struct ApexLog {
     /// The code units that were entered and not left.
     units: Vec<String>,
-    /// How many were entered beyond these.
+    /// The number of code units that were entered and not left beyond those in the list.
     deeper: usize,
     /// The first exception, the code unit in which it happened, and where in that.
     error: Option<(String, Option<String>, String)>,

@@ -59,9 +59,9 @@ pub fn markdown(source: &str) -> Markup {
 /// The elements that can nest, as far as they are open.
 #[derive(Default)]
 struct Nesting {
-    /// How many are shown.
+    /// The number of open elements that are shown.
     shown: usize,
-    /// How many within them are left out.
+    /// The number of open elements within them that are left out.
     left_out: usize,
 }
 

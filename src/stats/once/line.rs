@@ -60,7 +60,7 @@ pub(super) struct LeftOver<'e> {
     pub through: Option<&'e str>,
 }
 
-/// What counts of the spans of a session.
+/// The parts of the records of a session that count, if its segments follow each other.
 pub(super) struct LineChoice<'e> {
     /// Of each span, whether all of it counts.
     pub whole: Vec<bool>,

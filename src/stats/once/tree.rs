@@ -37,7 +37,7 @@ pub(super) struct SessionLookup<'a> {
     pub common: &'a dyn Fn([&str; 2], u64) -> Option<u64>,
 }
 
-/// What counts of the spans of a session.
+/// The parts of the records of a session that count, if its segments branch.
 #[derive(Debug, Default)]
 pub(super) struct TreeChoice {
     /// Of each span, whether all of it counts.

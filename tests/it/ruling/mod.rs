@@ -234,14 +234,19 @@ fn a_file_with_text_of_the_users_gets_a_block_and_keeps_the_text() {
     assert_eq!(home.read(".claude/CLAUDE.md"), "mine, without an end\nand more\n");
 }
 
-#[test]
-fn a_repository_has_rules_of_its_own_that_a_build_can_check() {
-    let home = Home::new();
-    let scratch = &home.scratch;
+/// Writes a store with one rule, for two agents, into the repository.
+fn write_rule_of_repository(scratch: &Scratch) {
     scratch.write(".ai-agent/rules/build.md", "# Build\n\nmake it\n");
     let manifest = json!({ "version": "1.0", "rules": [{ "id": "build" }],
         "active_targets": { "instructions": ["cursor", "claude"], "rules": ["cursor"], "skills": [] } });
     scratch.write(".ai-agent/manifest.json", &manifest.to_string());
+}
+
+#[test]
+fn a_repository_has_rules_of_its_own_that_a_build_can_check() {
+    let home = Home::new();
+    let scratch = &home.scratch;
+    write_rule_of_repository(scratch);
     home.rules(&["sync", "--scope=repo"]).ok();
     let text = fs::read_to_string(scratch.top.join("AGENTS.md")).unwrap();
     let head = "# Generated from .ai-agent/ -- do not edit directly\n# Run: git shiftlog rules sync --scope=repo\n";
@@ -267,10 +272,7 @@ fn a_repository_has_rules_of_its_own_that_a_build_can_check() {
 fn files_of_a_repository_that_name_the_store_of_the_home_are_still_ours() {
     let home = Home::new();
     let scratch = &home.scratch;
-    scratch.write(".ai-agent/rules/build.md", "# Build\n\nmake it\n");
-    let manifest = json!({ "version": "1.0", "rules": [{ "id": "build" }],
-        "active_targets": { "instructions": ["cursor", "claude"], "rules": ["cursor"], "skills": [] } });
-    scratch.write(".ai-agent/manifest.json", &manifest.to_string());
+    write_rule_of_repository(scratch);
     let before = scratch.git(["status", "--porcelain", "--untracked-files=all"]).ok();
     scratch.write("CLAUDE.md", "mine\n");
     home.rules(&["sync", "--scope=repo"]).ok();
