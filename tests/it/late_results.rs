@@ -101,24 +101,33 @@ fn a_late_result_follows_its_commit_through_an_amend_by_hand() {
 }
 
 #[test]
-fn a_commit_in_another_worktree_adds_nothing_to_the_commit_here() {
-    let scratch = Scratch::set_up();
-    let session = scratch.session("s1");
-    speaks_and_commits(&session, "one");
-    let other = scratch.root().join("other");
-    scratch.git(["worktree", "add", "-q", "-b", "topic", other.to_str().unwrap()]).ok();
-    // The agent writes the prompt and the call late, too.
-    std::fs::write(other.join("two.txt"), "two").unwrap();
-    let there =
-        Session { scratch: &scratch, id: session.id.clone(), dir: other, transcript: session.transcript.clone() };
-    there.runs_commit(&["-m", "two"]);
-    session.record("user", &json!({ "role": "user", "content": "WORD" }));
-    session.calls("c", "Bash", &json!({ "command": "cd ../other && git commit" }));
-    session.hook_for("PostToolUse", "c");
-    session.answers("c", "DONE");
-    session.hook("Stop");
-    assert_eq!(said(&scratch, "topic", &["WORD", "DONE"]), ["WORD", "DONE"], "{}", scratch.log());
-    assert_eq!(said(&scratch, "HEAD", &["one", "WORD", "DONE"]), ["one"]);
+fn a_commit_elsewhere_whose_words_are_all_late_adds_nothing_to_the_commit_here() {
+    for is_in_worktree in [true, false] {
+        let scratch = Scratch::set_up();
+        let session = scratch.session("s1");
+        speaks_and_commits(&session, "one");
+        if is_in_worktree {
+            let other = scratch.root().join("other");
+            scratch.git(["worktree", "add", "-q", "-b", "topic", other.to_str().unwrap()]).ok();
+            std::fs::write(other.join("two.txt"), "two").unwrap();
+            let (id, transcript) = (session.id.clone(), session.transcript.clone());
+            Session { scratch: &scratch, id, dir: other, transcript }.runs_commit(&["-m", "two"]);
+        } else {
+            scratch.git(["checkout", "-q", "-b", "topic"]).ok();
+            scratch.write("two.txt", "two");
+            session.runs_commit(&["-m", "two"]);
+            scratch.git(["checkout", "-q", "-"]).ok();
+        }
+        // The agent writes the call and its result after the hook.
+        session.hook_for("PostToolUse", "c");
+        session.calls("c", "Bash", &json!({ "command": "git commit # WORD" }));
+        session.answers("c", "DONE");
+        session.hook("Stop");
+        session.hook("SessionEnd");
+        let words = ["one", "WORD", "DONE"];
+        assert_eq!(said(&scratch, "topic", &words), words[1..], "{is_in_worktree}: {}", scratch.log());
+        assert_eq!(said(&scratch, "HEAD", &words), words[..1], "{is_in_worktree}: {}", scratch.log());
+    }
 }
 
 #[test]
