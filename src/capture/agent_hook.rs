@@ -13,6 +13,7 @@ use super::process;
 use super::recorder::Recorder;
 use super::rewritten;
 use super::sessions::{KEEP_SECS, close_abandoned, new_live, save_changed};
+use super::taken_back::carry_taken_back;
 use super::tracked::{AwaitedResult, TrackedSession};
 use crate::agent::{self, Agent, Event, Payload};
 use crate::error::{Error, Kind, Result};
@@ -66,6 +67,10 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
         recorder.warn(error);
     }
     if let Err(error) = amends.and_then(|amends| rewritten::after_rewrite(recorder, "amend", &amends)) {
+        recorder.warn(error);
+    }
+    let made: Vec<ObjectId> = moves.iter().filter(|entry| entry.is_new_work()).map(|entry| entry.new_id).collect();
+    if let Err(error) = carry_taken_back(recorder, &made) {
         recorder.warn(error);
     }
     let live = &mut sessions[position];

@@ -17,6 +17,7 @@ use super::sessions::{
     KEEP_SECS, close_abandoned, find_runners, named_by_environment, recent_unreported, save_changed,
 };
 use super::state::State;
+use super::taken_back::carry_taken_back;
 use super::told;
 use super::tracked::{AwaitedResult, TrackedSession};
 use crate::agent;
@@ -191,13 +192,13 @@ pub fn after_commit(recorder: &mut Recorder<'_>) -> Result<()> {
         false
     });
     match kind_of_head(recorder.repo, &commit, last_move.as_ref()) {
-        Some(CommitKind::Plain) if is_squash => record_live_sessions(recorder, commit.commit_id, CommitKind::Squash),
-        Some(kind) => record_live_sessions(recorder, commit.commit_id, kind),
+        Some(CommitKind::Plain) if is_squash => record_live_sessions(recorder, commit.commit_id, CommitKind::Squash)?,
+        Some(kind) => record_live_sessions(recorder, commit.commit_id, kind)?,
         None => {
             recorder.state.log(&format!("no session recorded on {}: it rewrites older commits", commit.commit_id));
-            Ok(())
         }
     }
+    carry_taken_back(recorder, &[commit.commit_id])
 }
 
 /// Records the merge at HEAD, if Git has just made one without running `post-commit`.

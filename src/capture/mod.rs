@@ -37,6 +37,7 @@ pub(crate) mod sessions;
 mod spoken;
 mod stamp;
 pub(crate) mod state;
+mod taken_back;
 mod told;
 pub(crate) mod tracked;
 mod unseen;

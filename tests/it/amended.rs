@@ -139,7 +139,9 @@ fn a_session_that_amends_an_earlier_commit_of_its_own_is_recorded_there() {
                 false => &[&["reset", "-q", "--soft", "HEAD~1"]],
             };
             speaks_and_amends(&session, "three", back);
-            assert_eq!(prompts(&scratch, "HEAD"), ["one", "three"], "{told}: {}", scratch.log());
+            // What the reset took back is in the amended commit, so that one record goes through all three.
+            let expected: &[&str] = if is_on_branch { &["one", "three"] } else { &["one"] };
+            assert_eq!(prompts(&scratch, "HEAD"), expected, "{told}: {}", scratch.log());
             let result_count = scratch.raw("HEAD", &[]).matches("amended for three").count();
             assert_eq!(result_count, 1, "{told}: the result of the call belongs to it");
             speaks_and_commits(&session, "four");

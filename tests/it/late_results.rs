@@ -18,7 +18,7 @@ fn amends_with_a_late_result(session: &Session<'_>, word: &str) -> String {
 }
 
 /// Returns those of some words that the conversation of a revision has.
-fn said(scratch: &Scratch, revision: &str, words: &[&str]) -> Vec<String> {
+pub fn said(scratch: &Scratch, revision: &str, words: &[&str]) -> Vec<String> {
     let text = scratch.shiftlog("show", ["--raw", revision]).stdout;
     words.iter().filter(|word| text.contains(**word)).map(|word| (*word).to_owned()).collect()
 }

@@ -79,6 +79,7 @@ mod signing;
 mod storage;
 mod summarising;
 mod support;
+mod taken_back;
 mod taking_over;
 mod told;
 mod told_upkeep;

@@ -1,0 +1,118 @@
+//! Carrying records from commits that `git reset` took back to the commits that make their changes again: a squash, a split
+//! or a new order by hand.
+//!
+//! Read [`carry_taken_back`].
+
+use super::recorder::Recorder;
+use super::rewritten::{self, Rewrite};
+use crate::error::Result;
+use crate::git::{ObjectId, PathChange, ReflogEntry, Repository};
+use crate::record::Reader;
+
+/// How many moves of HEAD are read.
+const MAX_MOVES: usize = 50;
+/// How many commits a reset may have taken back.
+const MAX_TAKEN_BACK: usize = 200;
+
+/// Commits that a reset, or several in a row, took back.
+struct TakenBack {
+    /// Where HEAD was before.
+    tip: ObjectId,
+    /// Where HEAD was after: a first-parent ancestor of the tip.
+    base: ObjectId,
+    /// The commits from the tip to the base, oldest first.
+    commit_ids: Vec<ObjectId>,
+}
+
+/// Carries records to commits that were just made here, if HEAD was reset before them and they make changes of the commits
+/// that the reset took back. Only equal content of a path shows that: after `git reset --hard` the same path may be written
+/// anew.
+///
+/// # Errors
+///
+/// If the repository cannot be read.
+pub(super) fn carry_taken_back(recorder: &mut Recorder<'_>, commit_ids: &[ObjectId]) -> Result<()> {
+    let moves = recorder.repo.head_reflog(MAX_MOVES);
+    if recorder.repo.is_rebasing() || !moves.iter().any(is_reset) {
+        return Ok(());
+    }
+    for commit_id in commit_ids {
+        let Some(index) = moves.iter().position(|entry| entry.new_id == *commit_id && entry.is_new_work()) else {
+            continue;
+        };
+        let Some(taken_back) = taken_back_before(recorder.repo, &moves[index..]) else { continue };
+        let sources = sources(recorder, &taken_back, moves[index].old_id, *commit_id)?;
+        if !sources.is_empty() {
+            rewritten::carry_or_keep(recorder, &Rewrite::copied("reset", &sources, *commit_id))?;
+        }
+    }
+    Ok(())
+}
+
+fn is_reset(entry: &ReflogEntry) -> bool {
+    entry.message.starts_with(b"reset: ") && entry.old_id != entry.new_id
+}
+
+/// Returns what was taken back before a commit was made. `moves` are the moves of HEAD, newest first, that of the commit
+/// before all; between it and the reset there may be other new commits.
+fn taken_back_before(repo: &Repository, moves: &[ReflogEntry]) -> Option<TakenBack> {
+    let mut tip = moves.first()?.new_id;
+    let mut base = None;
+    // A change of branches that stays on the commit, and what `git stash` does, move nothing.
+    for entry in moves.iter().filter(|entry| entry.old_id != entry.new_id) {
+        if entry.new_id != tip {
+            break;
+        }
+        if is_reset(entry) {
+            base = base.or(Some(entry.new_id));
+        } else if base.is_some() || !entry.is_new_work() {
+            break;
+        }
+        tip = entry.old_id;
+    }
+    let base = base?;
+    let mut commit_ids = Vec::new();
+    let mut next = Some(tip);
+    while let Some(commit_id) = next.filter(|id| *id != base) {
+        if commit_ids.len() == MAX_TAKEN_BACK {
+            return None;
+        }
+        commit_ids.push(commit_id);
+        next = repo.commit(commit_id).ok()?.parent_ids.first().copied();
+    }
+    commit_ids.reverse();
+    next.map(|_| TakenBack { tip, base, commit_ids })
+}
+
+/// Returns those of the commits that were taken back which have records and whose changes a new commit has: all, if it has
+/// every change; otherwise those that change one of its paths. `before` is where HEAD was before the new commit.
+fn sources(
+    recorder: &Recorder<'_>,
+    taken_back: &TakenBack,
+    before: ObjectId,
+    commit_id: ObjectId,
+) -> Result<Vec<ObjectId>> {
+    let repo = recorder.repo;
+    let tree = |commit_id: ObjectId| repo.commit(commit_id).map(|commit| commit.tree_id);
+    let theirs = repo.tree_changes(Some(tree(taken_back.base)?), tree(taken_back.tip)?)?;
+    let made = match before.is_null() {
+        true => repo.tree_changes(None, tree(commit_id)?)?,
+        false => repo.tree_changes(Some(tree(before)?), tree(commit_id)?)?,
+    };
+    let again: Vec<&PathChange> = theirs.iter().filter(|change| made.contains(change)).collect();
+    let is_whole = again.len() == theirs.len();
+    let reader = Reader::beside(repo, &recorder.notes_ref);
+    let mut sources = Vec::new();
+    for source in taken_back.commit_ids.iter().copied().filter(|source| *source != commit_id) {
+        let has_again = |change: &PathChange| again.iter().any(|other| other.path == change.path);
+        let may_have = || {
+            let changes = repo.commit(source).and_then(|commit| repo.changes_of(&commit));
+            changes.is_ok_and(|changes| changes.iter().any(has_again))
+        };
+        let is_source = !again.is_empty() && (is_whole || may_have());
+        if is_source && reader.note(source)?.is_some_and(|note| note.is_carried()) {
+            sources.push(source);
+        }
+    }
+    Ok(sources)
+}

@@ -1,0 +1,93 @@
+//! Commits that `git reset` took back and whose changes other commits make again: their conversations go along.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::amended::speaks_and_commits;
+use crate::late_results::said;
+use crate::support::{Ran, Scratch, Session};
+
+const WORDS: [&str; 3] = ["FIRST", "SECOND", "THIRD"];
+
+/// Lets a session say something and run `git` with `steps` in one call.
+fn runs(session: &Session<'_>, word: &str, steps: &[&[&str]]) {
+    session.prompt(word);
+    session.calls(word, "Bash", &json!({ "command": "git reset --soft HEAD~2 && git commit" }));
+    let process = session.stays();
+    for step in steps {
+        let mut git = session.scratch.command("git", &session.dir);
+        Ran::of(git.env("CLAUDE_CODE_SESSION_ID", &session.id).args(*step).output().unwrap()).ok();
+    }
+    session.answers(word, "it is done");
+    session.hook_for("PostToolUse", word);
+    drop(process);
+    session.hook("Stop");
+}
+
+/// Returns a repository in which a session has made two commits, of `FIRST.txt` and `SECOND.txt`.
+fn two_commits() -> Scratch {
+    let scratch = Scratch::set_up();
+    scratch.commit("base.txt", "x", "base");
+    let session = scratch.session("s1");
+    speaks_and_commits(&session, "FIRST");
+    speaks_and_commits(&session, "SECOND");
+    scratch
+}
+
+#[test]
+fn a_session_that_squashes_its_commits_by_hand_takes_their_conversations_along() {
+    let ways: [&[&[&str]]; 4] = [
+        &[&["reset", "-q", "--soft", "HEAD~2"], &["commit", "-m", "squashed"]],
+        &[&["reset", "-q", "--soft", "HEAD~1"], &["commit", "--amend", "-m", "squashed"]],
+        &[&["reset", "-q", "HEAD~1"], &["reset", "-q", "HEAD~1"], &["add", "."], &["commit", "-m", "squashed"]],
+        &[&["reset", "-q", "--soft", "HEAD~2"], &["switch", "-q", "-c", "other"], &["commit", "-m", "squashed"]],
+    ];
+    for (number, steps) in ways.into_iter().enumerate() {
+        let scratch = two_commits();
+        runs(&scratch.session("s1"), "THIRD", steps);
+        assert_eq!(said(&scratch, "HEAD", &WORDS), WORDS, "way {number}: {}", scratch.log());
+        assert_eq!(scratch.records("HEAD")[0]["turns"], 3, "way {number}");
+    }
+}
+
+#[test]
+fn a_squash_by_hand_takes_conversations_along_where_no_hook_sees_the_tool_call() {
+    let scratch = two_commits();
+    scratch.session("s1").hook("SessionEnd");
+    let other = scratch.session("s2");
+    other.prompt("THIRD");
+    scratch.git(["reset", "-q", "--soft", "HEAD~2"]).ok();
+    other.edits("THIRD.txt", "3");
+    other.runs_commit(&["-m", "squashed"]);
+    assert_eq!(said(&scratch, "HEAD", &WORDS), WORDS, "{}", scratch.log());
+}
+
+#[test]
+fn a_commit_that_is_split_by_hand_gives_its_conversation_to_each_part() {
+    let scratch = two_commits();
+    let session = scratch.session("s1");
+    let one_and_one: &[&[&str]] = &[
+        &["reset", "-q", "HEAD~2"],
+        &["add", "SECOND.txt"],
+        &["commit", "-m", "second"],
+        &["add", "FIRST.txt"],
+        &["commit", "-m", "first"],
+    ];
+    runs(&session, "THIRD", one_and_one);
+    assert_eq!(said(&scratch, "HEAD~1", &WORDS[..2]), ["SECOND"], "{}", scratch.log());
+    assert_eq!(said(&scratch, "HEAD", &WORDS), ["FIRST", "THIRD"], "{}", scratch.log());
+}
+
+#[test]
+fn what_a_reset_threw_away_is_not_taken_along() {
+    let scratch = two_commits();
+    let session = scratch.session("s1");
+    scratch.git(["reset", "-q", "--hard", "HEAD~2"]).ok();
+    speaks_and_commits(&session, "THIRD");
+    fs::write(scratch.top.join("SECOND.txt"), "written anew").unwrap();
+    runs(&session, "FOURTH", &[&["add", "SECOND.txt"], &["commit", "-m", "anew"]]);
+    for revision in ["HEAD~1", "HEAD"] {
+        assert_eq!(said(&scratch, revision, &WORDS[..2]), [""; 0], "{revision}: {}", scratch.log());
+    }
+}
