@@ -141,7 +141,8 @@ impl Parser for Steps {
 impl Steps {
     fn read(&self, step: &Value<'_>, message: &mut Message) -> Option<()> {
         let kind = text(step, "type")?;
-        let inner = field(step, kind).unwrap_or(&Value::Null);
+        // A record with neither belongs to another agent.
+        let inner = field(step, kind).or_else(|| text(step, "status").map(|_| &Value::Null))?;
         let said = |key: &str| string(inner, key).filter(|words| !words.trim().is_empty()).map(Part::Text);
         match kind {
             "user_input" => {

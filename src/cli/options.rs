@@ -141,6 +141,9 @@ fn problem(command: &Command, error: &clap::Error) -> String {
                 None => not_a_value(error, &name_of(&option), &wrong),
             }
         }
+        (ErrorKind::MissingRequiredArgument, Some(missing)) if missing.starts_with('-') => {
+            format!("option '{}' must be given, too", name_of(&missing))
+        }
         (ErrorKind::MissingRequiredArgument, Some(missing)) => format!("{missing} is missing"),
         // What clap calls these three it says in many words; these are Git's.
         (ErrorKind::TooManyValues, Some(word)) if !word.starts_with('-') => {

@@ -15,7 +15,7 @@ use crate::cli::{self, Outcome, Writing};
 use crate::error::{Error, Kind, Result};
 use crate::pretty;
 use crate::record::tombstone::Tombstones;
-use crate::transcript::SessionKey;
+use crate::transcript::{Message, SessionKey};
 
 /// Attach a transcript to a commit by hand
 #[derive(Debug, Parser)]
@@ -129,24 +129,54 @@ fn transcript(options: &Options, agent: &dyn Agent) -> Result<(Vec<u8>, Option<P
     Ok((agent.read(&path)?, Some(path)))
 }
 
+/// How much of a transcript shows who wrote it.
+const ENOUGH_BYTES: usize = 1 << 20;
+
 /// Refuses a file that this agent has not written.
 fn require_messages(agent: &dyn Agent, file: &Path, transcript: &[u8]) -> Result<()> {
-    // An index of sessions names some, too.
-    let is_from = |agent: &dyn Agent, transcript: &[u8]| !agent.parse(transcript).is_empty();
-    if is_from(agent, transcript) {
-        return Ok(());
-    }
-    let name = if file == Path::new("-") { "standard input".to_owned() } else { format!("'{}'", file.display()) };
-    let error = Error::other(format!("{name} has no message of {} in it", agent.title()));
+    let found = read_by(agent, beginning(transcript));
     let others = agent::all().filter(|other| other.name() != agent.name());
-    Err(match others.into_iter().find(|other| is_from(*other, &other.lines(transcript.to_vec()))) {
-        Some(other) => error.hint(format!(
-            "--agent={} if {} wrote it; --force records it all the same",
-            other.name(),
-            other.title()
-        )),
-        None => error.hint("--agent=<name> says which agent wrote it; --force records it all the same"),
+    let others = others.map(|other| {
+        let transcript = match file == Path::new("-") {
+            true => other.lines(transcript.to_vec()),
+            false => other.read(file).unwrap_or_default(),
+        };
+        (read_by(other, beginning(&transcript)), other)
+    });
+    let best = others.max_by_key(|(found, _)| *found).filter(|(other, _)| *other > found);
+    let name = if file == Path::new("-") { "standard input".to_owned() } else { format!("'{}'", file.display()) };
+    Err(match best {
+        None if found.0 > 0 => return Ok(()),
+        // An index of sessions names some, too.
+        None => Error::other(format!("{name} has no message of {} in it", agent.title()))
+            .hint("--agent=<name> says which agent wrote it; --force records it all the same"),
+        Some((_, other)) => {
+            let problem = match found.0 {
+                0 => format!("{name} has no message of {} in it", agent.title()),
+                _ => format!("{name} is rather a session of {} than of {}", other.title(), agent.title()),
+            };
+            let (option, title) = (other.name(), other.title());
+            Error::other(problem).hint(format!("--agent={option} if {title} wrote it; --force records it all the same"))
+        }
     })
+}
+
+/// Returns as many whole lines at the beginning of a transcript as show who wrote it.
+fn beginning(transcript: &[u8]) -> &[u8] {
+    let enough = transcript.get(..ENOUGH_BYTES).unwrap_or(transcript);
+    enough.iter().rposition(|byte| *byte == b'\n').map_or(transcript, |end| &enough[..=end])
+}
+
+/// Returns how much an agent's parser finds in a transcript. In a format that is like the agent's own it finds less than the
+/// parser of the agent that wrote it.
+fn read_by(agent: &dyn Agent, transcript: &[u8]) -> (usize, bool) {
+    let found = |message: &Message| {
+        let facts =
+            [message.time.is_some(), message.model.is_some(), message.usage.is_some(), message.answer_id.is_some()];
+        message.parts.len() + facts.into_iter().filter(|is_known| *is_known).count()
+    };
+    let count: usize = agent.parse(transcript).iter().map(found).sum();
+    (count, count > 0 && agent.session_id(transcript).is_some())
 }
 
 fn session_id(options: &Options, agent: &dyn Agent, transcript: &[u8]) -> Result<String> {

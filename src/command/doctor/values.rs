@@ -36,7 +36,7 @@ const KEYS: &[Key] = &[
     },
     Key {
         name: "shiftlog.hookTimeout",
-        is_good: |repo, _| repo.config_integer("shiftlog.hookTimeout").is_some_and(|seconds| seconds >= 0),
+        is_good: |repo, _| repo.config_integer("shiftlog.hookTimeout").is_some_and(|seconds| seconds >= 1),
         good: "5    # seconds",
     },
     Key {

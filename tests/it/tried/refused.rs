@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::agents::files_below;
 
 /// Returns every file below a directory with its bytes, and every directory.
 fn everything_below(top: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
@@ -126,6 +127,37 @@ fn a_file_of_an_agent_that_is_no_session_is_refused() {
         assert!(!ran.stderr.contains("wrote it;") || ran.stderr.contains("--agent=<name>"), "{agent} {file}: {ran:?}");
     }
     assert_eq!(scratch.git(["for-each-ref", "refs/notes", "refs/shiftlog"]).ok(), "");
+}
+
+/// Agents that write sessions in one format: both kinds of Copilot, and Kilo, which is made of OpenCode.
+const WRITE_THE_SAME: [[&str; 2]; 2] = [["copilot", "vscode"], ["opencode", "kilo"]];
+
+#[test]
+fn a_session_is_not_taken_for_that_of_an_agent_whose_format_is_like_it() {
+    let scratch = Scratch::new();
+    let agents: Vec<&str> = shiftlog::agent::ALL.iter().map(|agent| agent.name()).collect();
+    let takes = |agent: &str, file: &Path| {
+        let options = [format!("--agent={agent}"), format!("--transcript={}", file.display())];
+        scratch.shiftlog("add", ["-n", "--session=s"].map(str::to_owned).into_iter().chain(options)).code == 0
+    };
+    let mut wrong = Vec::new();
+    let mut tried = 0;
+    for writer in &agents {
+        for file in files_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/agents").join(writer)) {
+            if file.components().any(|part| part.as_os_str() == "hooks") || !takes(writer, &file) {
+                continue;
+            }
+            tried += 1;
+            for other in agents.iter().filter(|other| *other != writer) {
+                let is_same = WRITE_THE_SAME.iter().any(|pair| pair.contains(writer) && pair.contains(other));
+                if !is_same && takes(other, &file) {
+                    wrong.push(format!("{other} takes {}", file.display()));
+                }
+            }
+        }
+    }
+    assert!(tried > 30, "{tried}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
