@@ -9,6 +9,7 @@ use super::carry;
 use super::choose::{self, Candidate, CommitFacts, CommitKind, kind_of_move};
 use super::increment::Increment;
 use super::late::record_late;
+use super::left_edits::{self, carry_left_edits};
 use super::new_words::record_sub_agents;
 use super::pending::{self, Pending, PendingCommit};
 use super::put_aside::with_pending_hint;
@@ -23,7 +24,7 @@ use super::tracked::{AwaitedResult, TrackedSession};
 use crate::agent;
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
-use crate::git::{Commit, Location, ObjectId, ReflogEntry, Repository, last_move};
+use crate::git::{Commit, Location, ObjectId, ReflogEntry, Repository, last_move, was_reset_lately};
 use crate::transcript::SessionKey;
 
 /// Says, without opening the repository, whether a commit has nothing to record.
@@ -31,6 +32,7 @@ pub fn is_idle(location: &Location) -> bool {
     let state = State::new(&location.common_dir);
     state.is_idle()
         && !carry::may_have_sources(location)
+        && !was_reset_lately(location)
         && !agent::all().any(|agent| agent.session_of_environment().is_some())
         && recent_unreported(&state, location.worktree.as_deref(), &[]).is_empty()
         && !crate::capture::agents::may_be_defined(location)
@@ -295,6 +297,8 @@ pub(super) fn record_commit(
             if recorder.waiting.contains(&live.key().to_string()) {
                 outcome = Err(Error::new(Kind::Busy, format!("{} could not be kept", live.key())));
             }
+            let edited = &increment.survey.tally.edited_paths;
+            left_edits::remember(recorder.repo, live, new_commit.worktree.as_deref(), commit_id, edited);
             record_sub_agents(recorder, Some(commit_id), live)?;
             // The next words follow this commit, not an earlier one.
             live.awaited_result = None;
@@ -315,6 +319,11 @@ pub(super) fn record_commit(
             live.awaited_result = new_commit.awaited(call_id.map(str::to_owned).or(committing_call), false);
         }
         warn_of_left_out(recorder, live);
+    }
+    if kind == CommitKind::Plain
+        && let Err(error) = carry_left_edits(recorder, &commit, new_commit.worktree.as_deref(), sessions)
+    {
+        recorder.warn(error);
     }
     outcome
 }

@@ -18,6 +18,7 @@ pub(crate) mod choose;
 pub mod commit;
 pub(crate) mod increment;
 mod late;
+mod left_edits;
 mod left_out;
 mod missed;
 mod new_words;

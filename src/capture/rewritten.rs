@@ -18,6 +18,7 @@ use crate::git::private;
 use crate::git::{Commit, ObjectId, Order, Range, Rebase, RebaseStep, ReflogEntry, Repository};
 use crate::notes;
 use crate::record::{Note, Reader, Unit, merge_proven};
+use crate::transcript::SessionKey;
 
 /// The beginning of the message of notes commits that Git makes for `notes.rewriteRef`.
 const COPIED_BY_GIT: &str = "Notes added by 'git ";
@@ -35,6 +36,8 @@ pub(super) struct Rewrite {
     /// Whether the old commits stay, as in a cherry-pick. Then only records are carried, not other lines, and they are
     /// read from all notes refs.
     is_copy: bool,
+    /// The only session (`agent/session`) whose records are copied; `None` for all.
+    only: Option<String>,
     /// The old and the new commits.
     pairs: Vec<Pair>,
     /// Pairs that Git named although the new commit does not have the change of the old one.
@@ -48,6 +51,8 @@ struct StoredRewrite {
     command: String,
     #[serde(default, rename = "copied", skip_serializing_if = "std::ops::Not::not")]
     is_copy: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    only: Option<String>,
     pairs: Vec<(String, String)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     skipped: Vec<(String, String)>,
@@ -57,7 +62,12 @@ impl Rewrite {
     /// Returns the rewrite of a commit that `command` made of `sources`, which stay.
     pub(super) fn copied(command: &str, sources: &[ObjectId], new: ObjectId) -> Self {
         let pairs = sources.iter().map(|source| (*source, new)).collect();
-        Rewrite { command: command.to_owned(), is_copy: true, pairs, skipped: Vec::new() }
+        Rewrite { command: command.to_owned(), is_copy: true, pairs, ..Rewrite::default() }
+    }
+
+    /// Makes a copy one of the records of this session alone.
+    pub(super) fn only_of(self, key: SessionKey) -> Self {
+        Rewrite { only: Some(key.to_string()), ..self }
     }
 
     /// Sorts the pairs that Git names into carried and skipped ones.
@@ -143,6 +153,7 @@ impl Rewrite {
             shiftlog: 1,
             command: self.command.clone(),
             is_copy: self.is_copy,
+            only: self.only.clone(),
             pairs: hex(&self.pairs),
             skipped: hex(&self.skipped),
         };
@@ -161,7 +172,7 @@ impl Rewrite {
             pairs.iter().map(|(old, new)| Some((repo.parse_id(old)?, repo.parse_id(new)?))).collect()
         };
         let (pairs, skipped) = (ids(kept.pairs).ok_or_else(corrupt)?, ids(kept.skipped).ok_or_else(corrupt)?);
-        Ok(Rewrite { command: kept.command, is_copy: kept.is_copy, pairs, skipped })
+        Ok(Rewrite { command: kept.command, is_copy: kept.is_copy, only: kept.only, pairs, skipped })
     }
 }
 
@@ -357,7 +368,7 @@ fn notes_to_carry(
     for (old, new) in &rewrite.pairs {
         let is_only_one = rewrite.pairs.iter().filter(|(_, other)| other == new).count() == 1;
         let note = match reader {
-            Some(reader) => reader.note(*old)?.map(records_of),
+            Some(reader) => reader.note(*old)?.map(|note| records_of(note, rewrite.only.as_deref())),
             None => match editor.get(*old) {
                 Ok(Some(note)) if is_only_one && !undone.contains_key(new) && editor.get(*new)?.is_none() => {
                     editor.replace(*new, &note)?;
@@ -446,8 +457,12 @@ fn lines(note: &[u8]) -> BTreeSet<&[u8]> {
     note.lines().map(|line| line.trim()).filter(|line| !line.is_empty()).collect()
 }
 
-/// Returns the records of a note, and its evidence: lines that people wrote are about the old commit and are not carried to a copy.
-pub(super) fn records_of(mut note: Note) -> Note {
-    note.retain(|unit| !unit.is_remark());
+/// Returns the records of a note, and its evidence: lines that people wrote are about the old commit and are not carried to a
+/// copy. With `only`, returns the records of that session alone.
+fn records_of(mut note: Note, only: Option<&str>) -> Note {
+    note.retain(|unit| match only {
+        Some(only) => unit.key().is_some_and(|key| key.to_string() == only),
+        None => !unit.is_remark(),
+    });
     note
 }

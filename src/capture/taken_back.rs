@@ -7,7 +7,7 @@ use super::recorder::Recorder;
 use super::rewritten::{self, Rewrite};
 use crate::error::Result;
 use crate::git::{ObjectId, PathChange, ReflogEntry, Repository};
-use crate::record::Reader;
+use crate::record::{Note, Reader, Record};
 
 /// How many moves of HEAD are read.
 const MAX_MOVES: usize = 50;
@@ -33,7 +33,7 @@ struct TakenBack {
 /// If the repository cannot be read.
 pub(super) fn carry_taken_back(recorder: &mut Recorder<'_>, commit_ids: &[ObjectId]) -> Result<()> {
     let moves = recorder.repo.head_reflog(MAX_MOVES);
-    if recorder.repo.is_rebasing() || !moves.iter().any(is_reset) {
+    if recorder.repo.is_rebasing() || !moves.iter().any(ReflogEntry::is_reset) {
         return Ok(());
     }
     for commit_id in commit_ids {
@@ -49,10 +49,6 @@ pub(super) fn carry_taken_back(recorder: &mut Recorder<'_>, commit_ids: &[Object
     Ok(())
 }
 
-fn is_reset(entry: &ReflogEntry) -> bool {
-    entry.message.starts_with(b"reset: ") && entry.old_id != entry.new_id
-}
-
 /// Returns what was taken back before a commit was made. `moves` are the moves of HEAD, newest first, that of the commit
 /// before all; between it and the reset there may be other new commits.
 fn taken_back_before(repo: &Repository, moves: &[ReflogEntry]) -> Option<TakenBack> {
@@ -63,7 +59,7 @@ fn taken_back_before(repo: &Repository, moves: &[ReflogEntry]) -> Option<TakenBa
         if entry.new_id != tip {
             break;
         }
-        if is_reset(entry) {
+        if entry.is_reset() {
             base = base.or(Some(entry.new_id));
         } else if base.is_some() || !entry.is_new_work() {
             break;
@@ -102,6 +98,14 @@ fn sources(
     let again: Vec<&PathChange> = theirs.iter().filter(|change| made.contains(change)).collect();
     let is_whole = again.len() == theirs.len();
     let reader = Reader::beside(repo, &recorder.notes_ref);
+    // Of a squash or a cherry-pick Git names the sources, and their records are there.
+    let present = reader.note(commit_id)?.unwrap_or_default();
+    let is_present = |record: &Record| {
+        present.records().filter(|other| other.key() == record.key()).any(|other| {
+            let joined = || record.tree.as_ref().is_some_and(|tree| other.joined_trees.contains(tree));
+            other.through == record.through || joined()
+        })
+    };
     let mut sources = Vec::new();
     for source in taken_back.commit_ids.iter().copied().filter(|source| *source != commit_id) {
         let has_again = |change: &PathChange| again.iter().any(|other| other.path == change.path);
@@ -110,7 +114,8 @@ fn sources(
             changes.is_ok_and(|changes| changes.iter().any(has_again))
         };
         let is_source = !again.is_empty() && (is_whole || may_have());
-        if is_source && reader.note(source)?.is_some_and(|note| note.is_carried()) {
+        let has_more = |note: Note| note.is_carried() && !(note.has_conversation() && note.records().all(is_present));
+        if is_source && reader.note(source)?.is_some_and(has_more) {
             sources.push(source);
         }
     }

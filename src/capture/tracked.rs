@@ -54,6 +54,17 @@ impl AwaitedResult {
     }
 }
 
+/// A file that a session has edited and that a commit with its words left out, wholly or in part.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct LeftEdit {
+    /// The commit that has the words, in hex.
+    pub commit: String,
+    /// The file's path from the top of the working tree.
+    pub path: String,
+    /// The id of a blob with the content that the file had then, in hex.
+    pub blob: String,
+}
+
 /// A session of an agent, running or over, as our state keeps it: its transcript, its process, and how much of it is stored.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct TrackedSession {
@@ -100,6 +111,9 @@ pub struct TrackedSession {
     /// The last commit, in hex, whose record has got the result of its tool call.
     #[serde(default, rename = "answered", skip_serializing_if = "Option::is_none")]
     pub answered_commit: Option<String>,
+    /// Its edits that no commit has yet, although its words about them are recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_edits: Vec<LeftEdit>,
 }
 
 impl TrackedSession {
@@ -120,10 +134,11 @@ impl TrackedSession {
         self.head.is_some()
     }
 
-    /// Says whether the session has ended and commits have all of it: a commit need not look at it.
+    /// Says whether the session has ended and commits have all of it and of its edits: a commit need not look at it.
     pub(super) fn is_settled(&self) -> bool {
         self.is_over
             && self.awaited_result.is_none()
+            && self.left_edits.is_empty()
             && self.is_recorded()
             && (self.has_nothing_new() || self.is_rendered())
     }

@@ -28,6 +28,9 @@ pub struct ReflogEntry {
     pub message: BString,
 }
 
+/// How the message of a move by `git reset` begins.
+const RESET: &[u8] = b"reset: ";
+
 /// How many bytes at the end of a reflog are read for its last line.
 const MAX_MESSAGE_BYTES: u64 = 4096;
 
@@ -61,6 +64,16 @@ pub fn last_move(location: &Location) -> Option<ReflogEntry> {
     (ObjectId::from_hex(head.trim()).ok()? == entry.new_id).then_some(entry)
 }
 
+/// Says, without opening the repository, whether one of the last moves of HEAD was a `git reset` to another commit.
+pub fn was_reset_lately(location: &Location) -> bool {
+    let end = end_of(&location.git_dir.join("logs/HEAD")).unwrap_or_default();
+    end.lines().any(|line| {
+        let Some((ids, message)) = line.split_once_str("\t") else { return false };
+        let mut ids = ids.split_str(" ");
+        message.starts_with(RESET) && ids.next() != ids.next()
+    })
+}
+
 /// Returns the last line of the reflog of HEAD, or the end of it if it is long; empty if there is none.
 fn last_line(location: &Location) -> BString {
     let end = end_of(&location.git_dir.join("logs/HEAD")).unwrap_or_default();
@@ -80,6 +93,11 @@ pub(super) fn end_of(log: &Path) -> std::io::Result<Vec<u8>> {
 impl ReflogEntry {
     fn action(&self) -> &[u8] {
         action(self.message.as_bstr())
+    }
+
+    /// Says whether `git reset` moved HEAD to another commit.
+    pub fn is_reset(&self) -> bool {
+        self.message.starts_with(RESET) && self.old_id != self.new_id
     }
 
     /// Says whether `git cherry-pick` made this entry, or the commit that ended one with conflicts.

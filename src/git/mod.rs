@@ -60,7 +60,7 @@ pub use self::command::{Asking, Output, git, version};
 pub use self::commit::{Commit, Person};
 pub use self::fault::{fault_point, has_fault};
 pub use self::graph::{GraphNode, GraphOptions};
-pub use self::head::{ReflogEntry, last_message, last_move};
+pub use self::head::{ReflogEntry, last_message, last_move, was_reset_lately};
 pub use self::kept::KEPT_PREFIX;
 pub use self::locate::{Location, locate};
 pub use self::lock::{backoff, has_locked_notes};

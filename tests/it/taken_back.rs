@@ -91,3 +91,40 @@ fn what_a_reset_threw_away_is_not_taken_along() {
         assert_eq!(said(&scratch, revision, &WORDS[..2]), [""; 0], "{revision}: {}", scratch.log());
     }
 }
+
+#[test]
+fn a_person_who_splits_a_commit_of_an_agent_keeps_its_conversation_at_each_part() {
+    let scratch = Scratch::set_up();
+    scratch.commit("base.txt", "x", "base");
+    let session = scratch.session("s1");
+    session.prompt("FIRST");
+    session.edits("f.txt", "f");
+    session.edits("g.txt", "g");
+    session.commits("both");
+    session.hook("SessionEnd");
+    scratch.git(["reset", "-q", "HEAD~1"]).ok();
+    for path in ["f.txt", "g.txt"] {
+        scratch.git(["add", path]).ok();
+        scratch.git(["commit", "-q", "-m", path]).ok();
+        assert_eq!(scratch.records("HEAD").len(), 1, "{path}: {}", scratch.log());
+    }
+}
+
+#[test]
+fn a_squash_of_a_branch_after_a_reset_has_each_record_once() {
+    let scratch = Scratch::set_up();
+    scratch.commit("base.txt", "x", "base");
+    scratch.git(["switch", "-q", "-c", "topic"]).ok();
+    let session = scratch.session("s1");
+    for word in WORDS {
+        speaks_and_commits(&session, word);
+    }
+    session.hook("SessionEnd");
+    scratch.git(["switch", "-q", "main"]).ok();
+    scratch.git(["cherry-pick", "topic~1"]).ok();
+    scratch.git(["reset", "-q", "--hard", "HEAD~1"]).ok();
+    scratch.git(["merge", "-q", "--squash", "topic"]).ok();
+    scratch.git(["commit", "-q", "-m", "all of topic"]).ok();
+    let records = scratch.records("HEAD");
+    assert_eq!((records.len(), &records[0]["turns"]), (1, &json!(3)), "{}", scratch.log());
+}
