@@ -65,10 +65,16 @@ pub(super) fn extend_awaited_record<'r>(
     // another transcript.
     let first_time = increment.as_ref().and_then(|increment| increment.survey.tally.first_time);
     let is_later = awaited.time > 0 && first_time.is_some_and(|time| time > awaited.time);
-    if !has_record && is_later && !awaited.is_of_sub_agent {
+    // The same shows a prompt that alone came later.
+    let survey = increment.as_ref().map(|increment| &increment.survey);
+    let is_prompt_alone = survey.is_some_and(|survey| survey.open_prompt.is_some() && !survey.has_answer);
+    let is_next_prompt = is_prompt_alone && patience != Patience::Turn;
+    if !has_record && awaited.call.is_none() && (is_later || is_next_prompt) && !awaited.is_of_sub_agent {
         live.awaited_result = None;
         return Ok(increment);
     }
+    // The words of the next turn belong to what follows.
+    let end = survey.and_then(|survey| survey.open_prompt.or(Some(survey.until)));
     // Once there is a further prompt, the result is written or never will be, and the first one is another call's.
     let has_prompt = increment.as_ref().is_some_and(|increment| increment.survey.tally.turns > 0);
     let is_next_turn = has_prompt && has_record;
@@ -77,11 +83,13 @@ pub(super) fn extend_awaited_record<'r>(
         let increment = increment.as_ref().filter(|_| may_guess)?;
         match has_record {
             true => increment.survey.results.first().map(|result| result.end),
-            false => Some(increment.until).filter(|_| !has_next_commit),
+            false => end.filter(|_| !has_next_commit),
         }
     };
-    let survey = increment.as_ref().map(|increment| &increment.survey).filter(|_| !awaited.is_of_sub_agent);
-    let wanted = survey.and_then(|survey| survey.result_of(&awaited)).map(|result| result.end);
+    let wanted = survey
+        .filter(|_| !awaited.is_of_sub_agent)
+        .and_then(|survey| survey.result_of(&awaited))
+        .map(|result| result.end);
     let until = wanted.or_else(guess);
     // What was there when the session ended may lack the end.
     let is_all = wanted.is_some() || has_record;
@@ -95,8 +103,8 @@ pub(super) fn extend_awaited_record<'r>(
     let Some(mut increment) = increment else { return Ok(None) };
     // Archived text is not split again, so all of it goes with this commit. A rendered transcript is kept whole if
     // possible, because its last line is about the whole document.
-    let is_whole = !has_next_commit && agent::named(&live.agent)?.is_rendered(&live.transcript);
-    let until = if is_whole { increment.until } else { until.max(increment.reading.kept()) };
+    let is_whole = !has_next_commit && !is_next_turn && agent::named(&live.agent)?.is_rendered(&live.transcript);
+    let until = if is_whole { end.unwrap_or(until) } else { until.max(increment.reading.kept()) };
     increment.commit_ids.extend(commit_ids);
     increment.end_at(until)?;
     // The increment begins where the existing record ends, so the two records are joined.

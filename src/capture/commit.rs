@@ -371,26 +371,33 @@ fn unrecorded_increments<'r>(
         // If the same session ran an earlier commit and this one, the earlier result comes first.
         let has_run_it = new_commit.runners.contains(&live.key());
         let patience = if has_run_it { Patience::Over } else { Patience::Turn };
-        increments.push(extend_awaited_record(recorder, live, patience, true, limit.flatten()).unwrap_or_else(
-            |error| {
-                recorder.state.log(&format!("warning: {name}: {error}"));
-                // A missing file, or one that is not a transcript, is not waited for.
-                let had_words = limit.flatten().is_some_and(|length| length > 0);
-                let is_away = || {
-                    let agent = agent::find(&live.agent);
-                    agent.is_some_and(|agent| availability(agent, &live.transcript) == Availability::Unreachable)
-                };
-                let is_away = error.kind() == Kind::Missing && had_words && is_away();
-                let may_pass = (matches!(error.kind(), Kind::Other | Kind::Storage) || is_away) && is_recent;
-                if error.kind() == Kind::Busy || may_pass {
-                    recorder.waiting.insert(name);
-                    outcome = Err(Error::new(Kind::Busy, "a transcript cannot be read now").because(error));
-                } else if error.kind() == Kind::Missing && had_words {
-                    recorder.warn(was_deleted(&name));
-                }
-                None
-            },
-        ));
+        // The length of a document at the commit says nothing about its lines, but whether it has been written since.
+        let length = || live.transcript.metadata().map_or(u64::MAX, |file| file.len());
+        let is_written_since = limit.flatten().is_some_and(|noted| noted != u64::MAX && noted != length());
+        let is_cut = is_written_since && new_commit.call_id.is_none() && live.is_rendered();
+        let increment = extend_awaited_record(recorder, live, patience, true, limit.flatten());
+        let increment = increment.and_then(|increment| match increment {
+            Some(increment) if is_cut => increment.before_open_prompt(),
+            increment => Ok(increment),
+        });
+        increments.push(increment.unwrap_or_else(|error| {
+            recorder.state.log(&format!("warning: {name}: {error}"));
+            // A missing file, or one that is not a transcript, is not waited for.
+            let had_words = limit.flatten().is_some_and(|length| length > 0);
+            let is_away = || {
+                let agent = agent::find(&live.agent);
+                agent.is_some_and(|agent| availability(agent, &live.transcript) == Availability::Unreachable)
+            };
+            let is_away = error.kind() == Kind::Missing && had_words && is_away();
+            let may_pass = (matches!(error.kind(), Kind::Other | Kind::Storage) || is_away) && is_recent;
+            if error.kind() == Kind::Busy || may_pass {
+                recorder.waiting.insert(name);
+                outcome = Err(Error::new(Kind::Busy, "a transcript cannot be read now").because(error));
+            } else if error.kind() == Kind::Missing && had_words {
+                recorder.warn(was_deleted(&name));
+            }
+            None
+        }));
     }
     (increments, outcome)
 }

@@ -60,6 +60,20 @@ impl<'a> Increment<'a> {
         Capture::new(&self.key, &self.commit_ids, from, self.since.clone())
     }
 
+    /// Makes the increment end before a prompt that has no answer yet; returns `None` if there is nothing else in it.
+    ///
+    /// # Errors
+    ///
+    /// If the transcript cannot be read.
+    pub(super) fn before_open_prompt(mut self) -> Result<Option<Self>> {
+        let Some(open) = self.survey.open_prompt else { return Ok(Some(self)) };
+        if !self.survey.has_answer && self.survey.results.is_empty() {
+            return Ok(None);
+        }
+        self.end_at(open.max(self.reading.kept()))?;
+        Ok(Some(self))
+    }
+
     /// Makes the increment end at a position, if it reaches further.
     pub(super) fn end_at(&mut self, until: u64) -> Result<()> {
         if self.until > until {

@@ -155,7 +155,8 @@ impl TrackedSession {
         is_recorded(&self.progress) && self.sub_agents.values().all(is_recorded)
     }
 
-    fn is_rendered(&self) -> bool {
+    /// Says whether the transcript is a document or a part of a database, whose lines we make.
+    pub(super) fn is_rendered(&self) -> bool {
         agent::find(&self.agent).is_some_and(|agent| agent.is_rendered(&self.transcript))
     }
 

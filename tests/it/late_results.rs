@@ -206,3 +206,123 @@ fn a_call_that_only_shows_a_commit_of_a_person_did_not_make_it() {
     speaks_and_commits(&session, "next");
     assert_eq!(said(&scratch, "HEAD", &["WORD"]), ["WORD"]);
 }
+
+/// A session of Amp, which keeps each conversation in one document and tells its calls by its own plugin.
+struct Thread<'a> {
+    scratch: &'a Scratch,
+    messages: Vec<serde_json::Value>,
+}
+
+const THREAD: &str = "T-019ca1ce-3ae2-7686-a41e-ccc078837f8a";
+
+impl<'a> Thread<'a> {
+    fn new(scratch: &'a Scratch) -> Self {
+        scratch.shiftlog("init", ["--agent=amp", "-q"]).ok();
+        Thread { scratch, messages: Vec::new() }
+    }
+
+    fn writes(&mut self, role: &str, content: &serde_json::Value) {
+        self.messages.push(json!({ "role": role, "content": [content] }));
+        let tree = format!("file://{}", self.scratch.top.display());
+        let whole = json!({ "v": 1, "id": THREAD, "created": 1_772_241_173_221_i64, "messages": self.messages,
+            "env": { "initial": { "trees": [{ "uri": tree }] } } });
+        let path = self.scratch.home().join(format!(".local/share/amp/threads/{THREAD}.json"));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, whole.to_string()).unwrap();
+    }
+
+    fn hook(&self, event: &str, more: &serde_json::Value) {
+        let mut payload = json!({ "hook_event_name": event, "thread_id": THREAD, "cwd": self.scratch.top });
+        payload.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
+        let ran = self.scratch.run_with_input("git-shiftlog--hook", ["amp", event], payload.to_string().as_bytes());
+        ran.ok();
+    }
+
+    fn prompt(&mut self, word: &str) {
+        self.writes("user", &json!({ "type": "text", "text": word }));
+        self.hook("UserPromptSubmit", &json!({}));
+    }
+
+    /// Commits in a call whose result is written after the hook.
+    fn commits(&mut self, word: &str) {
+        self.writes(
+            "assistant",
+            &json!({ "type": "tool_use", "complete": true, "id": word, "name": "Bash", "input": { "cmd": "git commit" } }),
+        );
+        self.commits_by_hand(word);
+        let call = json!({ "tool_name": "Bash", "tool_use_id": word, "tool_input": { "cmd": "git commit" },
+            "status": "done", "tool_response": word });
+        self.hook("PostToolUse", &call);
+        let result = json!({ "status": "done", "result": { "output": format!("{word}-DONE"), "exitCode": 0 } });
+        self.writes("user", &json!({ "type": "tool_result", "toolUseID": word, "run": result }));
+    }
+
+    /// Commits in a terminal below the agent.
+    fn commits_by_hand(&self, word: &str) {
+        self.scratch.write(&format!("{word}.txt"), word);
+        self.scratch.git(["add", &format!("{word}.txt")]).ok();
+        let mut git = self.scratch.command("git", &self.scratch.top);
+        Ran::of(git.env("AGENT_THREAD_ID", THREAD).args(["commit", "-q", "-m", word]).output().unwrap()).ok();
+    }
+}
+
+#[test]
+fn the_next_prompt_of_a_document_is_not_that_of_the_commit_before() {
+    let scratch = Scratch::new();
+    let mut thread = Thread::new(&scratch);
+    thread.hook("SessionStart", &json!({}));
+    let words = ["ONE", "TWO", "THREE"];
+    for word in words {
+        thread.prompt(&format!("{word}-SAID"));
+        thread.commits(word);
+    }
+    thread.hook("Stop", &json!({}));
+    let all: Vec<String> = words.iter().flat_map(|word| [format!("{word}-SAID"), format!("{word}-DONE")]).collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    for (revision, index) in [("HEAD~2", 0), ("HEAD~1", 2), ("HEAD", 4)] {
+        assert_eq!(said(&scratch, revision, &all), all[index..index + 2], "{revision}: {}", scratch.log());
+    }
+}
+
+#[test]
+fn a_commit_from_a_terminal_below_an_agent_without_times_gets_no_later_prompt() {
+    let scratch = Scratch::new();
+    let mut thread = Thread::new(&scratch);
+    thread.hook("SessionStart", &json!({}));
+    thread.prompt("ONE-SAID");
+    thread.commits("ONE");
+    thread.hook("Stop", &json!({}));
+    thread.commits_by_hand("mine");
+    thread.prompt("TWO-SAID");
+    thread.writes("assistant", &json!({ "type": "text", "text": "TWO-ANSWER" }));
+    thread.hook("Stop", &json!({}));
+    thread.commits("TWO");
+    thread.hook("Stop", &json!({}));
+    let words = ["ONE-SAID", "TWO-SAID", "TWO-ANSWER"];
+    for (revision, expected) in [("HEAD~2", &words[..1]), ("HEAD~1", &[]), ("HEAD", &words[1..])] {
+        assert_eq!(said(&scratch, revision, &words), expected, "{revision}: {}", scratch.log());
+    }
+}
+
+#[test]
+fn the_second_commit_of_a_long_call_gets_the_late_result_of_that_call() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("zero");
+    session.hook("PostToolUse");
+    session.prompt("WORD");
+    let process = session.stays();
+    session.calls("c", "Bash", &json!({ "command": "git commit -m one; make test; git commit -m two" }));
+    scratch.write("one.txt", "1");
+    session.runs_commit(&["-m", "one"]);
+    scratch.write("two.txt", "2");
+    let second = session.runs_commit(&["-m", "two"]);
+    session.hook_for("PostToolUse", "c");
+    // The messages of a session are an hour apart and later than any commit of the test.
+    session.answers("c", "DONE");
+    session.hook("Stop");
+    drop(process);
+    speaks_and_commits(&session, "next");
+    assert_eq!(said(&scratch, &second, &["DONE"]), ["DONE"], "{}", scratch.log());
+    assert_eq!(said(&scratch, "HEAD", &["DONE", "next"]), ["next"], "{}", scratch.log());
+}

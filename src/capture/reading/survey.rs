@@ -8,7 +8,7 @@ use crate::agent::Parser;
 use crate::capture::tracked::AwaitedResult;
 use crate::error::{Error, Kind, Result};
 use crate::transcript::shell::commits_in;
-use crate::transcript::{Part, Tally, complete_lines};
+use crate::transcript::{Part, Role, Tally, complete_lines};
 
 /// How many hexadecimal digits Git prints of a commit id at least, unless configured otherwise.
 const SHORT_ID_DIGITS: usize = 7;
@@ -62,6 +62,10 @@ pub struct Survey {
     pub results: Vec<ResultLine>,
     /// The ids of calls that run `git commit` and have no result yet, in order.
     pub(super) committing: Vec<String>,
+    /// The position before the prompts at the end that have no answer yet.
+    pub open_prompt: Option<u64>,
+    /// Whether the agent has said or done anything.
+    pub has_answer: bool,
     /// The position after the last line that was counted. An unfinished private key at the end is not counted; the next
     /// capture takes it.
     pub until: u64,
@@ -100,7 +104,12 @@ impl Survey {
             let messages = parser.parse(&chunk.redacted()[part.clone()]);
             self.tally.add(&messages);
             for message in &messages {
-                let end = chunk.position(part.start + message.span.end);
+                let [start, end] = [message.span.start, message.span.end].map(|at| chunk.position(part.start + at));
+                match message.role {
+                    Role::Assistant => (self.open_prompt, self.has_answer) = (None, true),
+                    _ if message.is_prompt() => self.open_prompt = self.open_prompt.or(Some(start)),
+                    _ => {}
+                }
                 message.parts.iter().for_each(|each| self.add_call(each, end));
             }
         }
