@@ -5,7 +5,8 @@
 //! enters at [`commit`]: `sessions` finds the sessions that may belong to it, and `choose` chooses among them. `new_words`
 //! reads the increment of each session (`reading`), and [`Recorder`] archives it and writes the note. What cannot be stored
 //! is kept in a file (`put_aside`, `pending`), which the next hook or command stores (`catch_up`). Commands that read first
-//! store what no hook has stored (`missed`).
+//! store what no hook has stored (`missed`). Commits that are made of others get the records of those: `carry` where Git names
+//! them, `taken_back` after a reset, `left_edits` where the work of one turn is committed in parts, and `rewritten` for all.
 
 pub mod agent_hook;
 pub mod agents;
