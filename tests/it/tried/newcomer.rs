@@ -1,0 +1,25 @@
+//! What a new user meets: dates with a slip of the finger, pushes in other words, and what is left after a removal.
+
+use super::*;
+
+#[test]
+fn a_purge_says_which_date_it_understood_and_takes_none_that_is_not_whole() {
+    let scratch = recorded();
+    for date in
+        ["2026", "0", "31/11/2026", "2026-11-27 25:00", "2026-11-27 04:57:05 garbage", "2 dyas ago", "2026-02-30"]
+    {
+        for options in [&["--yes", "--all"][..], &["--dry-run"]] {
+            let ran = scratch.shiftlog("purge", [&[&format!("--before={date}")[..]], options].concat());
+            let hint = "hint: dates are written as for Git: 2026-11-20, yesterday, 2.weeks.ago\n";
+            told(&ran, 128, &format!("fatal: cannot read the date '{date}'\n{hint}"));
+            assert_eq!(ran.stdout, "");
+        }
+    }
+    let ran = scratch.shiftlog("purge", ["-n", "--before=2099-12-31 23:30"]).ok();
+    assert!(ran.starts_with("captured before 2099-12-31 23:30: would remove 4 segments and change "), "{ran}");
+    let ran = scratch.shiftlog("purge", ["-n", "--before=2000-01-01T10:00:00+0200"]);
+    told(&ran, 1, "error: nothing was captured before 2000-01-01 08:00\n");
+    let object = scratch.shiftlog("purge", ["--before=now", "--all", "--yes"]).ok();
+    assert!(object.starts_with("captured before now: removing 4 segments "), "{object}");
+    assert!(object.ends_with(" gone from this repository, captured before now\n"), "{object}");
+}
