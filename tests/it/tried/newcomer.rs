@@ -23,3 +23,40 @@ fn a_purge_says_which_date_it_understood_and_takes_none_that_is_not_whole() {
     assert!(object.starts_with("captured before now: removing 4 segments "), "{object}");
     assert!(object.ends_with(" gone from this repository, captured before now\n"), "{object}");
 }
+
+#[test]
+fn conversations_leave_in_no_other_form() {
+    let team = Team::new();
+    let clone = team.bare_clone("a", &[]);
+    team.shiftlog(&clone, "init", &["--agent=claude", "-q"]).ok();
+    team.commit(&clone, "x", "1\n", "words that are mine");
+    let git = |args: &[&str]| team.git(&clone, args);
+    git(&["push", "-q", "origin", "main"]).ok();
+    let listed = git(&["ls-tree", "-r", "--object-only", "refs/shiftlog/sessions"]).ok();
+    let segment = listed.trim();
+    git(&["tag", "-a", "-m", "x", "notes", "refs/notes/shiftlog"]).ok();
+    git(&["tag", "-a", "-m", "x", "twice", "notes"]).ok();
+    git(&["tag", "segment", segment]).ok();
+    git(&["tag", "-a", "-m", "x", "told", segment]).ok();
+    git(&["tag", "tree", "refs/shiftlog/sessions^{tree}"]).ok();
+    git(&["switch", "-q", "-c", "joined"]).ok();
+    git(&["merge", "-q", "--allow-unrelated-histories", "-m", "join", "refs/notes/shiftlog"]).ok();
+    git(&["commit", "-q", "--allow-empty", "-m", "and on"]).ok();
+    for name in ["notes", "twice", "segment", "told", "tree", "joined"] {
+        let ran = git(&["push", "origin", name]);
+        assert!(
+            ran.stderr.starts_with("error: this push takes conversations along, and sharing is off\n"),
+            "{name}: {ran:?}"
+        );
+    }
+    assert_ne!(git(&["push", "origin", "--tags"]).code, 0);
+    // Notes are allowed, and words are not.
+    for (name, code) in [("notes", 0), ("joined", 0), ("segment", 1), ("told", 1), ("tree", 1)] {
+        assert_eq!(git(&["-c", "shiftlog.push=notes", "push", "-q", "origin", name]).code, code, "{name}");
+    }
+    // A history of its own is no history of ours.
+    git(&["switch", "-q", "--orphan", "alone"]).ok();
+    git(&["commit", "-q", "--allow-empty", "-m", "alone"]).ok();
+    git(&["tag", "-a", "-m", "x", "v1"]).ok();
+    git(&["push", "-q", "origin", "alone", "v1", ":notes"]).ok();
+}
