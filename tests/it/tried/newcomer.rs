@@ -60,3 +60,17 @@ fn conversations_leave_in_no_other_form() {
     git(&["tag", "-a", "-m", "x", "v1"]).ok();
     git(&["push", "-q", "origin", "alone", "v1", ":notes"]).ok();
 }
+
+#[test]
+fn deinit_says_that_a_mirror_would_publish_what_stays() {
+    let scratch = recorded();
+    told(&scratch.shiftlog("deinit", ["-q"]), 0, "");
+    scratch.git(["remote", "add", "origin", "/nowhere"]).ok();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    let stays = "warning: what is recorded stays, and 'git push --mirror' now publishes it; \
+                 'git shiftlog deinit --purge-refs' removes it\n";
+    told(&scratch.shiftlog("deinit", ["-q"]), 0, stays);
+    let empty = Scratch::set_up();
+    empty.git(["remote", "add", "origin", "/nowhere"]).ok();
+    told(&empty.shiftlog("deinit", ["-q"]), 0, "");
+}
