@@ -74,3 +74,26 @@ fn deinit_says_that_a_mirror_would_publish_what_stays() {
     empty.git(["remote", "add", "origin", "/nowhere"]).ok();
     told(&empty.shiftlog("deinit", ["-q"]), 0, "");
 }
+
+#[test]
+fn a_key_that_cannot_sign_is_told_with_what_does_without() {
+    let scratch = Scratch::set_up();
+    for (name, value) in [("commit.gpgSign", "true"), ("gpg.program", "false")] {
+        scratch.git(["config", name, value]).ok();
+    }
+    let session = scratch.session("s1");
+    session.prompt("words");
+    session.edits("x", "1\n");
+    session.runs_commit(&["--no-gpg-sign", "-m", "one"]);
+    let fix = "git config shiftlog.sign false";
+    let doctor = scratch.shiftlog("doctor", ["--no-rehearsal"]).stdout;
+    assert!(doctor.contains(&format!("fix: git shiftlog log    # if signing fails: {fix}\n")), "{doctor}");
+    scratch.write("said", &line("words"));
+    let ran = scratch.shiftlog("add", ["--transcript=said", "--session=s2"]);
+    assert!(ran.code == 128 && ran.stderr.contains(&format!("hint: {fix}    # stores records without")), "{ran:?}");
+    let ran = scratch.shiftlog("log", [""; 0]);
+    assert!(ran.stderr.contains(fix), "{ran:?}");
+    scratch.git(["config", "shiftlog.sign", "false"]).ok();
+    scratch.shiftlog("log", [""; 0]).ok();
+    assert_eq!(scratch.waiting(), 0);
+}
