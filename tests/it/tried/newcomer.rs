@@ -97,3 +97,22 @@ fn a_key_that_cannot_sign_is_told_with_what_does_without() {
     scratch.shiftlog("log", [""; 0]).ok();
     assert_eq!(scratch.waiting(), 0);
 }
+
+#[test]
+fn a_directory_for_temporary_files_that_is_gone_stops_no_reader() {
+    let mut scratch = recorded();
+    scratch.env.insert("TMPDIR".into(), "/nonexistent".into());
+    for (name, args) in [
+        ("blame", &["a.txt"][..]),
+        ("why", &["a.txt:1"]),
+        ("log", &["-p"]),
+        ("log", &["--graph"]),
+        ("show", &["-p"]),
+        ("show", &["--stat"]),
+        ("stats", &["--lines"]),
+        ("export", &["--html"]),
+    ] {
+        let ran = scratch.shiftlog(name, args);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{name} {args:?}: {}", ran.stdout);
+    }
+}
