@@ -116,3 +116,23 @@ fn a_directory_for_temporary_files_that_is_gone_stops_no_reader() {
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{name} {args:?}: {}", ran.stdout);
     }
 }
+
+#[test]
+fn a_session_that_was_purged_and_goes_on_is_told_not_to_be_recorded() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("one");
+    session.edits("x", "1\n");
+    session.commits("one");
+    scratch.shiftlog("purge", ["--session=s1", "--yes"]).ok();
+    session.prompt("two");
+    session.edits("x", "2\n");
+    session.hook("Stop");
+    let told = "removed by purge: not recorded again";
+    let status = scratch.shiftlog("status", [""; 0]).ok();
+    assert!(status.starts_with("claude s1, ") && status.contains(told) && !status.contains("on no commit"), "{status}");
+    let object: serde_json::Value = serde_json::from_str(&scratch.shiftlog("status", ["--json"]).ok()).unwrap();
+    assert_eq!((&object["problem"], &object["turns"], &object["bytes"]), (&json!(told), &json!(0), &json!(0)));
+    session.commits("two");
+    assert_eq!(scratch.records("HEAD").len(), 0, "so it is");
+}
