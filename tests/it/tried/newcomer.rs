@@ -136,3 +136,17 @@ fn a_session_that_was_purged_and_goes_on_is_told_not_to_be_recorded() {
     session.commits("two");
     assert_eq!(scratch.records("HEAD").len(), 0, "so it is");
 }
+
+#[test]
+fn sharing_sets_up_no_agent_that_was_not_chosen() {
+    let scratch = Scratch::new();
+    fs::create_dir_all(scratch.home().join(".codex")).unwrap();
+    scratch.git(["remote", "add", "origin", "/nowhere"]).ok();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    for option in ["--share", "--share=all", "--no-share"] {
+        let steps = scratch.shiftlog("init", [option]).ok();
+        assert!(!steps.contains("codex") && !scratch.top.join(".codex").exists(), "{option}: {steps}");
+    }
+    scratch.shiftlog("init", ["-q"]).ok();
+    assert!(scratch.top.join(".codex").exists(), "without an option, all agents that are installed");
+}
