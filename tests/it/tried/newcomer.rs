@@ -150,3 +150,36 @@ fn sharing_sets_up_no_agent_that_was_not_chosen() {
     scratch.shiftlog("init", ["-q"]).ok();
     assert!(scratch.top.join(".codex").exists(), "without an option, all agents that are installed");
 }
+
+#[test]
+fn files_trees_and_stashes_in_the_place_of_a_commit_are_told_from_what_is_not_there() {
+    let scratch = recorded();
+    scratch.git(["tag", "v1"]).ok();
+    for command in ["why", "blame"] {
+        let ran = scratch.shiftlog(command, ["v1:a.txt:1"]);
+        let hint = format!("hint: git shiftlog {command} v1 a.txt:1    # asks about the file of that commit\n");
+        told(&ran, 128, &format!("fatal: no such path in the working tree: 'v1:a.txt:1'\n{hint}"));
+    }
+    let bare = scratch.root().join("bare.git");
+    scratch.git(["clone", "-q", "--mirror", ".", bare.to_str().unwrap()]).ok();
+    let ran = scratch.shiftlog_in(&bare, "why", ["HEAD:a.txt:1"]);
+    assert!(ran.stderr.contains("\nhint: git shiftlog why HEAD a.txt:1 "), "{ran:?}");
+    scratch.shiftlog_in(&bare, "why", ["HEAD", "a.txt:1"]).ok();
+    scratch.git(["tag", "-a", "-m", "x", "of-tree", "HEAD^{tree}"]).ok();
+    scratch.git(["tag", "of-blob", "HEAD:a.txt"]).ok();
+    for (name, kind) in [("of-tree", "tree"), ("of-blob", "blob"), ("HEAD:a.txt", "blob")] {
+        for command in ["log", "show", "verify"] {
+            let ran = scratch.shiftlog(command, [name]);
+            let message = format!("'{name}' names a {kind}, not a commit\n");
+            assert!(ran.code == 128 && ran.stderr.contains(&message), "{command} {name}: {ran:?}");
+        }
+    }
+    scratch.write("a.txt", "changed\n");
+    scratch.git(["stash", "-q"]).ok();
+    let hint = "hint: 'git shiftlog log' lists the commits that have a conversation\n";
+    told(
+        &scratch.shiftlog("show", ["stash@{0}"]),
+        1,
+        &format!("error: no conversation recorded for stash@{{0}}\n{hint}"),
+    );
+}
