@@ -183,3 +183,20 @@ fn files_trees_and_stashes_in_the_place_of_a_commit_are_told_from_what_is_not_th
         &format!("error: no conversation recorded for stash@{{0}}\n{hint}"),
     );
 }
+
+#[test]
+fn a_session_is_named_by_four_characters_or_its_whole_id() {
+    let scratch = recorded();
+    for name in ["f", "fir", "claude/fir"] {
+        let ran = scratch.shiftlog("show", [name]);
+        assert!(ran.code == 128 && ran.stderr.contains(&format!("'{name}'")), "{name}: {ran:?}");
+    }
+    for name in ["firs", "claude/firs"] {
+        assert!(scratch.shiftlog("show", [name]).ok().contains("prompt 1"), "{name}");
+    }
+    let session = scratch.session("s1");
+    session.prompt("whole");
+    session.edits("b.txt", "1\n");
+    session.commits("of s1");
+    assert!(scratch.shiftlog("show", ["s1"]).ok().contains("whole"));
+}
