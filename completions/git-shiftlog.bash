@@ -217,6 +217,14 @@ _git_shiftlog ()
 		;;
 	esac
 
+	# No file is a date.
+	case "$prev $cur" in
+	--since\ *|--after\ *|--until\ *|--before\ *|*\ --since=*|*\ --after=*|*\ --until=*|*\ --before=*)
+		compopt +o bashdefault +o default 2>/dev/null
+		return
+		;;
+	esac
+
 	# A value can stand in a word of its own.
 	case "$prev" in
 	--agent|--as|--session|--ref|--date|--in|--tool-output|--thinking|--evidence|--format|--pretty|--sort|--min-confidence|--by|--browser|--view|--theme|--toolset|--kind|--scope|--profile)

@@ -213,8 +213,8 @@ complete -c git-shiftlog-init -s h -d 'Print this usage'
 
 complete -c git-shiftlog-log -s n -l max-count -d 'List at most this many commits' -r
 complete -c git-shiftlog-log -l skip -d 'Leave out this many commits at the beginning' -r
-complete -c git-shiftlog-log -l since -l after -d 'Only commits made at or after a date' -r
-complete -c git-shiftlog-log -l until -l before -d 'Only commits made at or before a date' -r
+complete -c git-shiftlog-log -l since -l after -d 'Only commits made at or after a date' -r -f
+complete -c git-shiftlog-log -l until -l before -d 'Only commits made at or before a date' -r -f
 complete -c git-shiftlog-log -l author -d 'Only commits whose author matches a pattern' -r
 complete -c git-shiftlog-log -l grep -d 'Only commits with a line in their message that matches a pattern' -r
 complete -c git-shiftlog-log -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
@@ -293,7 +293,7 @@ complete -c git-shiftlog-why -s C -d 'Find lines copied from other files; given 
 complete -c git-shiftlog-why -l ignore-rev -d 'Look through the changes of this revision' -r
 complete -c git-shiftlog-why -l ignore-revs-file -d 'Look through the changes of the revisions in this file' -r
 complete -c git-shiftlog-why -l contents -d 'Use the content of this file instead; \'-\' is the standard input' -r
-complete -c git-shiftlog-why -l since -d 'Look no further back than this' -r
+complete -c git-shiftlog-why -l since -d 'Look no further back than this' -r -f
 complete -c git-shiftlog-why -s n -l max-count -d 'Show at most this many edits and sessions' -r
 complete -c git-shiftlog-why -l format -d 'Print in this format' -r -f -a '(__fish_git_shiftlog_formats)'
 complete -c git-shiftlog-why -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
@@ -321,7 +321,7 @@ complete -c git-shiftlog-blame -s C -d 'Find lines copied from other files; give
 complete -c git-shiftlog-blame -l ignore-rev -d 'Look through the changes of this revision' -r
 complete -c git-shiftlog-blame -l ignore-revs-file -d 'Look through the changes of the revisions in this file' -r
 complete -c git-shiftlog-blame -l contents -d 'Use the content of this file instead; \'-\' is the standard input' -r
-complete -c git-shiftlog-blame -l since -d 'Look no further back than this' -r
+complete -c git-shiftlog-blame -l since -d 'Look no further back than this' -r -f
 complete -c git-shiftlog-blame -l format -d 'Print each line in this format' -r -f -a '(__fish_git_shiftlog_formats)'
 complete -c git-shiftlog-blame -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-blame -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
@@ -354,8 +354,8 @@ complete -c git-shiftlog-grep -s A -l after-context -d 'Print this many lines af
 complete -c git-shiftlog-grep -s B -l before-context -d 'Print this many lines before each match' -r
 complete -c git-shiftlog-grep -s C -l context -d 'Print this many lines around each match' -r
 complete -c git-shiftlog-grep -l threads -d 'Use this many threads' -r
-complete -c git-shiftlog-grep -l since -l after -d 'Only commits made at or after a date' -r
-complete -c git-shiftlog-grep -l until -l before -d 'Only commits made at or before a date' -r
+complete -c git-shiftlog-grep -l since -l after -d 'Only commits made at or after a date' -r -f
+complete -c git-shiftlog-grep -l until -l before -d 'Only commits made at or before a date' -r -f
 complete -c git-shiftlog-grep -l author -d 'Only commits whose author matches a pattern' -r
 complete -c git-shiftlog-grep -l grep -d 'Only commits with a line in their message that matches a pattern' -r
 complete -c git-shiftlog-grep -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
@@ -398,8 +398,8 @@ complete -c git-shiftlog-search -s n -l max-count -d 'Print at most this many an
 complete -c git-shiftlog-search -l not -d 'Leave out turns with this word' -r
 complete -c git-shiftlog-search -l in -d 'Look in these parts: prompts, answers, thinking, calls, results, notices or all, which is the default' -r -f -a '(__fish_git_shiftlog_parts)'
 complete -c git-shiftlog-search -l threads -d 'Use this many threads' -r
-complete -c git-shiftlog-search -l since -l after -d 'Only commits made at or after a date' -r
-complete -c git-shiftlog-search -l until -l before -d 'Only commits made at or before a date' -r
+complete -c git-shiftlog-search -l since -l after -d 'Only commits made at or after a date' -r -f
+complete -c git-shiftlog-search -l until -l before -d 'Only commits made at or before a date' -r -f
 complete -c git-shiftlog-search -l author -d 'Only commits whose author matches a pattern' -r
 complete -c git-shiftlog-search -l grep -d 'Only commits with a line in their message that matches a pattern' -r
 complete -c git-shiftlog-search -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
@@ -463,8 +463,8 @@ complete -c git-shiftlog-branches -s h -d 'Print this usage'
 
 complete -c git-shiftlog-stats -l by -d 'Group by these keys: agent, model, author, branch, commit, day, week, month, session, path' -r -f -a '(__fish_git_shiftlog_stats_keys)'
 complete -c git-shiftlog-stats -l depth -d 'Put files into groups by so many components of their paths' -r
-complete -c git-shiftlog-stats -l since -l after -d 'Only commits made at or after a date' -r
-complete -c git-shiftlog-stats -l until -l before -d 'Only commits made at or before a date' -r
+complete -c git-shiftlog-stats -l since -l after -d 'Only commits made at or after a date' -r -f
+complete -c git-shiftlog-stats -l until -l before -d 'Only commits made at or before a date' -r -f
 complete -c git-shiftlog-stats -l author -d 'Only commits whose author matches a pattern' -r
 complete -c git-shiftlog-stats -l grep -d 'Only commits with a line in their message that matches a pattern' -r
 complete -c git-shiftlog-stats -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
@@ -565,7 +565,7 @@ complete -c git-shiftlog-add -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-add -s h -d 'Print this usage'
 
 complete -c git-shiftlog-import -l agent -d 'Read the store of this agent; may be given several times (default: all)' -r -f -a '(__fish_git_shiftlog_agents)'
-complete -c git-shiftlog-import -l since -d 'Leave out sessions that were last written before a date' -r
+complete -c git-shiftlog-import -l since -d 'Leave out sessions that were last written before a date' -r -f
 complete -c git-shiftlog-import -l min-confidence -d 'Record only matches of at least this confidence (high, medium or low)' -r -f -a "high\t''
 medium\t''
 low\t''"
@@ -579,8 +579,8 @@ complete -c git-shiftlog-evidence -l kind -d 'With \'attach\', the kind of the f
 ci\t''
 log\t''"
 complete -c git-shiftlog-evidence -l note -d 'With \'attach\', a remark that is kept with the files' -r
-complete -c git-shiftlog-evidence -l since -d 'With \'pull\', fetch logs that began since a date, instead of since the last pull' -r
-complete -c git-shiftlog-evidence -l until -d 'With \'pull\', fetch logs that began until a date' -r
+complete -c git-shiftlog-evidence -l since -d 'With \'pull\', fetch logs that began since a date, instead of since the last pull' -r -f
+complete -c git-shiftlog-evidence -l until -d 'With \'pull\', fetch logs that began until a date' -r -f
 complete -c git-shiftlog-evidence -l user -d 'With \'pull\', fetch the logs of this user' -r
 complete -c git-shiftlog-evidence -l max-count -d 'With \'pull\', fetch at most this many logs, the newest' -r
 complete -c git-shiftlog-evidence -s o -l target -d 'With \'pull\', ask this org, by its alias or the name of a user' -r
@@ -652,7 +652,7 @@ complete -c git-shiftlog-scan -s h -d 'Print this usage'
 
 complete -c git-shiftlog-purge -l session -d 'Remove the session with this id, and never store it again' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-purge -l match -d 'Remove what this regular expression matches, and leave the rest' -r
-complete -c git-shiftlog-purge -l before -d 'Remove what was captured before a date' -r
+complete -c git-shiftlog-purge -l before -d 'Remove what was captured before a date' -r -f
 complete -c git-shiftlog-purge -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-purge -l secrets -d 'Remove the secrets that \'git shiftlog scan\' finds'
 complete -c git-shiftlog-purge -l received -d 'Remove here what others have removed'

@@ -195,10 +195,10 @@ impl Archive<'_> {
         Ok(())
     }
 
-    /// Says whether the archive under a ref has a session.
-    pub fn lists(&self, ref_name: &str, session: &SessionKey) -> bool {
+    /// Says whether the archive under a ref has a segment of a session, or with `None` any.
+    pub fn lists(&self, ref_name: &str, session: &SessionKey, segment_id: Option<ObjectId>) -> bool {
         let entries = self.repo.tip(ref_name).and_then(|tip| self.entries(tip, &session_directory(session)));
-        entries.is_ok_and(|entries| !entries.is_empty())
+        entries.is_ok_and(|entries| entries.iter().any(|(_, id)| segment_id.is_none_or(|wanted| *id == wanted)))
     }
 
     /// Returns the sequence numbers and ids of the segments in a session's directory, oldest first.

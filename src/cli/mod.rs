@@ -190,6 +190,8 @@ pub fn full_notes_ref(repo: &Repository, option: Option<&str>) -> String {
 pub fn tell(repo: &Repository, report: &crate::capture::Report) {
     for error in &report.warnings {
         message::warning(&error.to_string());
-        error.hints().iter().for_each(|text| message::hint(repo, text));
+        let reason = std::error::Error::source(error).and_then(|reason| reason.downcast_ref::<Error>());
+        let hints = error.hints().iter().chain(reason.into_iter().flat_map(Error::hints));
+        hints.for_each(|text| message::hint(repo, text));
     }
 }

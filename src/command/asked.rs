@@ -8,6 +8,7 @@ use bstr::{BStr, BString, ByteSlice as _};
 use crate::cli;
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Range, Repository};
+use crate::outside;
 
 /// Lines of a file that somebody asks about.
 #[derive(Debug)]
@@ -38,7 +39,18 @@ pub fn asked(repo: &Repository, words: &[OsString], usage: &str) -> Result<Asked
     match (before.as_slice(), after) {
         (revisions, [file]) => address(repo, file, history(repo, revisions)?),
         ([], []) => Err(Error::new(Kind::Usage, "no file is named").hint(usage)),
-        ([file], []) => address(repo, file, (None, Vec::new())),
+        ([file], []) => {
+            let asked = address(repo, file, (None, Vec::new()))?;
+            match of_commit(repo, file).filter(|_| !has_file(repo, asked.path.as_bstr(), None)) {
+                Some((revision, lines)) => {
+                    let command = usage.split(" <").next().unwrap_or_default();
+                    let (revision, lines) = (outside::shell(revision), outside::shell(lines));
+                    Err(Error::other(format!("no such path in the working tree: '{}'", file.to_string_lossy()))
+                        .hint(format!("{command} {revision} {lines}    # asks about the file of that commit")))
+                }
+                None => Ok(asked),
+            }
+        }
         ([one, other], []) => {
             // Either order is fine, as long as it is clear which word is the revision.
             let fits = |file: &OsString, revision: &&OsString| {
@@ -72,6 +84,12 @@ pub fn asked(repo: &Repository, words: &[OsString], usage: &str) -> Result<Asked
 /// Says whether a word names a file of the working tree, or lines of one.
 fn is_present(repo: &Repository, word: &OsStr) -> bool {
     address(repo, word, (None, Vec::new())).is_ok_and(|asked| has_file(repo, asked.path.as_bstr(), None))
+}
+
+/// Splits a word that names a file of a commit as `git show` has it.
+fn of_commit<'w>(repo: &Repository, word: &'w OsStr) -> Option<(&'w str, &'w str)> {
+    let (revision, file) = word.to_str()?.split_once(':')?;
+    (!revision.is_empty() && !file.is_empty() && repo.resolve(revision).is_ok()).then_some((revision, file))
 }
 
 fn line_number(word: &OsStr) -> Option<usize> {

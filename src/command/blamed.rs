@@ -53,7 +53,7 @@ pub struct Blaming {
     #[arg(long)]
     first_parent: bool,
     /// Look no further back than this
-    #[arg(long, value_name = "date")]
+    #[arg(long, value_name = "date", value_hint = clap::ValueHint::Other)]
     since: Option<String>,
     /// Do not treat the first commits of history as a boundary
     #[arg(long)]

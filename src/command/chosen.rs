@@ -19,10 +19,10 @@ const MAX_WARNINGS: usize = 10;
 #[derive(Debug, clap::Args)]
 pub(super) struct Chosen {
     /// Only commits made at or after a date
-    #[arg(long, visible_alias = "after", value_name = "date")]
+    #[arg(long, visible_alias = "after", value_name = "date", value_hint = clap::ValueHint::Other)]
     pub since: Option<String>,
     /// Only commits made at or before a date
-    #[arg(long, visible_alias = "before", value_name = "date")]
+    #[arg(long, visible_alias = "before", value_name = "date", value_hint = clap::ValueHint::Other)]
     pub until: Option<String>,
     /// Only commits whose author matches a pattern
     #[arg(long, value_name = "pattern")]

@@ -82,7 +82,13 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             plan.carry_out(&repo)?;
             // What stopped such a push is gone, unless somebody has put it into a hook of their own.
             let has_records = !options.purge_refs && !our_refs(&repo)?.is_empty() && !setup::stops_pushes(&repo)?;
-            for remote in setup::mirrored(&repo).iter().filter(|_| has_records) {
+            let mirrors = setup::mirrored(&repo);
+            if has_records && mirrors.is_empty() && !repo.remotes().is_empty() {
+                cli::warning(
+                    "what is recorded stays, and 'git push --mirror' now publishes it; 'git shiftlog deinit --purge-refs' removes it",
+                );
+            }
+            for remote in mirrors.iter().filter(|_| has_records) {
                 cli::warning(&format!("a push to the mirror '{}' takes what is recorded along", outside::line(remote)));
                 cli::hint(&repo, "'git shiftlog deinit --purge-refs' removes what is recorded");
             }

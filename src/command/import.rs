@@ -23,7 +23,7 @@ pub struct Options {
     #[arg(long, value_name = "name", action = clap::ArgAction::Append)]
     agent: Vec<String>,
     /// Leave out sessions that were last written before a date
-    #[arg(long, value_name = "date")]
+    #[arg(long, value_name = "date", value_hint = clap::ValueHint::Other)]
     since: Option<String>,
     /// Record only matches of at least this confidence (high, medium or low)
     #[arg(

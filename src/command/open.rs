@@ -90,11 +90,11 @@ fn warn_of_carried(repo: &Repository, remapped: &Remapped) {
     let mut names = repo.names();
     for carried in remapped.carried.iter().take(MAX_NAMED) {
         let (to, from) = (names.shorten(carried.to), listed(&mut names, &carried.from));
-        cli::warning(&format!("'{to}' was made where no hook ran; the conversation of {from} was carried to it"));
+        cli::warning(&format!("the conversation of {from} was carried to '{to}'"));
     }
     if let Some(more) = remapped.carried.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
         let commits = if more == 1 { "commit" } else { "commits" };
-        cli::warning(&format!("conversations were carried to {more} more such {commits}"));
+        cli::warning(&format!("conversations were carried to {more} more {commits}"));
     }
     for carried in remapped.ambiguous.iter().take(MAX_NAMED) {
         warn_of_ambiguous(repo, &mut names, carried);

@@ -32,7 +32,7 @@ pub struct Options {
     #[arg(long, group = "target")]
     secrets: bool,
     /// Remove what was captured before a date
-    #[arg(long, value_name = "date", group = "target")]
+    #[arg(long, value_name = "date", value_hint = clap::ValueHint::Other, group = "target")]
     before: Option<String>,
     /// Remove here what others have removed
     #[arg(long, group = "target")]
@@ -157,7 +157,7 @@ fn target(repo: &Repository, options: &Options, named: Vec<ObjectId>) -> Result<
         return redaction::scanner(repo).map(Target::Matches);
     }
     if let Some(date) = &options.before {
-        return repo.parse_date(date).map(Target::Before);
+        return repo.parse_whole_date(date).map(Target::Before);
     }
     if options.received {
         return only_signed(repo).map(|only_signed| Target::Received { only_signed });

@@ -9,6 +9,7 @@ use crate::archive::{self, Archive};
 use crate::capture::{self, Lock, State};
 use crate::cli::{self, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
+use crate::git::date::{Format, Time};
 use crate::git::sign::SignatureState as Signed;
 use crate::git::{ObjectId, Repository};
 use crate::progress::silent;
@@ -78,6 +79,10 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
                 false => "nothing that is recorded matches",
             },
         );
+        let error = match captured_before(&wanted.target) {
+            Some(before) => Error::new(Kind::Missing, format!("nothing was {before}")),
+            None => error,
+        };
         let error = match is_left_alone {
             true => error.hint("git -c shiftlog.trustPurges=all shiftlog purge --received    # accepts these marks"),
             false => error,
@@ -102,7 +107,8 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
     };
     if !wanted.is_json {
         // Nothing is removed before somebody has agreed.
-        tell(&planned, wanted.is_dry_run || is_refused || may_come_back || !wanted.is_confirmed)?;
+        let before = captured_before(&wanted.target);
+        tell(&planned, before, wanted.is_dry_run || is_refused || may_come_back || !wanted.is_confirmed)?;
     }
     if wanted.is_dry_run {
         if is_refused {
@@ -121,7 +127,7 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
         return Err(Error::other(words_elsewhere(&planned))
             .hint("'git shiftlog sync pull --all' fetches transcripts that others share"));
     }
-    if !wanted.is_confirmed && !is_confirmed()? {
+    if !wanted.is_confirmed && !is_confirmed(&wanted.target)? {
         return Ok(Outcome::No);
     }
     // While somebody thought about it, a session may have gone on: look again, and let no hook in between.
@@ -129,7 +135,7 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
     let mut planned = plan(repo, notes_ref, &wanted.target, &mut silent())?;
     planned.signed = signed(repo, notes_ref, &planned.noted);
     let purged = carry_out(repo, notes_ref, &planned)?;
-    report(repo, wanted.is_json, &planned, &purged)?;
+    report(repo, wanted, &planned, &purged)?;
     let is_gone = purged.left.is_empty() && purged.other_refs.is_empty();
     Ok(if is_gone { Outcome::Done } else { Outcome::No })
 }
@@ -219,10 +225,21 @@ fn count(number: usize, noun: &str) -> String {
     pretty::count(number as u64, noun)
 }
 
-fn tell(plan: &purge::Removal<'_>, is_dry_run: bool) -> Result<()> {
+/// Returns words that say which date is meant, if the target is one.
+fn captured_before(target: &Target) -> Option<String> {
+    let Target::Before(seconds) = *target else { return None };
+    if seconds == i64::MAX {
+        return Some("captured before now".into());
+    }
+    let (day, clock) = Format::LOCAL.day_and_clock(Time { seconds, offset: 0 });
+    Some(format!("captured before {day} {clock}"))
+}
+
+fn tell(plan: &purge::Removal<'_>, before: Option<String>, is_dry_run: bool) -> Result<()> {
     let (remove, change) = if is_dry_run { ("would remove", "change") } else { ("removing", "changing") };
+    let before = before.map_or(String::new(), |before| format!("{before}: "));
     let mut text = format!(
-        "{remove} {} and {change} {} and {}\n",
+        "{before}{remove} {} and {change} {} and {}\n",
         count(plan.dropped, "segment"),
         count(plan.changed, "segment"),
         count(plan.notes, "note"),
@@ -241,13 +258,14 @@ fn tell(plan: &purge::Removal<'_>, is_dry_run: bool) -> Result<()> {
 }
 
 /// Asks on the terminal; without one, somebody must have said so before.
-fn is_confirmed() -> Result<bool> {
-    let answer = cli::confirm("This cannot be undone. Remove it?")?;
+fn is_confirmed(target: &Target) -> Result<bool> {
+    let what = captured_before(target).map_or("it".into(), |before| format!("what was {before}"));
+    let answer = cli::confirm(&format!("This cannot be undone. Remove {what}?"))?;
     answer.ok_or_else(|| Error::other("refusing to purge without a terminal; use --yes"))
 }
 
-fn report(repo: &Repository, is_json: bool, plan: &purge::Removal<'_>, purged: &Purged) -> Result<()> {
-    if is_json {
+fn report(repo: &Repository, wanted: &RemovalRequest, plan: &purge::Removal<'_>, purged: &Purged) -> Result<()> {
+    if wanted.is_json {
         let sessions: Vec<String> = plan.sessions.iter().map(ToString::to_string).collect();
         let object = json!({"version": 1, "dropped": plan.dropped, "changed": plan.changed, "notes": plan.notes,
             "sessions": sessions, "evidence": plan.evidence, "received": received(plan), "objects": purged.objects,
@@ -255,8 +273,8 @@ fn report(repo: &Repository, is_json: bool, plan: &purge::Removal<'_>, purged: &
             "otherRefs": purged.other_refs, "agentFiles": purged.agent_files, "remotes": purged.remotes});
         return cli::print(&(outside::json(&object) + "\n"));
     }
-    let text = format!("{} gone from this repository\n", count(purged.objects, "object"));
-    cli::print(&text)?;
+    let before = captured_before(&wanted.target).map_or(String::new(), |before| format!(", {before}"));
+    cli::print(&format!("{} gone from this repository{before}\n", count(purged.objects, "object")))?;
     tell_what_is_left(purged);
     for path in &purged.agent_files {
         cli::warning(&format!("the agent's own file still has the words: '{}'", path.display()));

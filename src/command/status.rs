@@ -12,10 +12,15 @@ use crate::cli::{self, Json, Outcome, Output, Porcelain, Screen};
 use crate::error::Error;
 use crate::git::{Repository, date};
 use crate::pretty::{self, count, size};
+use crate::record::tombstone::Tombstones;
+use crate::transcript::Tally;
 use crate::{outside, setup};
 
 /// The longest prompt that programs get, in characters.
 const MAX_PROMPT_CHARS: usize = 200;
+
+/// The problem of a session that was purged as a whole.
+const PURGED: &str = "removed by purge: not recorded again";
 
 /// Show what would be recorded now
 #[derive(Debug, Parser)]
@@ -37,7 +42,11 @@ pub struct Options {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        let (sessions, waiting) = (capture::session_statuses(&repo), capture::waiting(&repo));
+        let (mut sessions, waiting) = (capture::session_statuses(&repo), capture::waiting(&repo));
+        let purged = Tombstones::read(&repo)?;
+        for session in sessions.iter_mut().filter(|session| purged.bars(&session.key)) {
+            (session.tally, session.bytes, session.problem) = (Tally::default(), 0, Some(PURGED.to_owned()));
+        }
         let end = if options.nul { '\0' } else { '\n' };
         let lines = match (options.json.is_on, options.porcelain.is_on()) {
             (true, _) => objects(&sessions, &waiting),
@@ -110,7 +119,8 @@ fn about(repo: &Repository, session: &SessionStatus, when: &impl Fn(i64) -> Stri
     let mut facts = vec![format!("{} {}", outside::line(&key.agent), outside::line(&key.id))];
     facts.push(if session.is_going_on { "going on".into() } else { format!("last seen {}", when(session.seen)) });
     if let Some(problem) = &session.problem {
-        facts.push(format!("cannot be read: {}", outside::line(problem)));
+        let cannot = if problem == PURGED { "" } else { "cannot be read: " };
+        facts.push(format!("{cannot}{}", outside::line(problem)));
     } else if session.bytes == 0 {
         facts.push("nothing new to record".into());
     }

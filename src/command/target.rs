@@ -114,7 +114,8 @@ pub(super) fn nothing_recorded(session: Option<&str>, revisions: &str) -> Error 
 /// `command` is what was typed to see it, such as `show`.
 pub(super) fn nothing_on(repo: &Repository, revision: &str, command: &str) -> Error {
     let commit = repo.resolve(revision).and_then(|commit_id| repo.commit(commit_id));
-    let is_merge = commit.is_ok_and(|commit| commit.parent_ids.len() > 1);
+    let is_stash = revision.strip_prefix("refs/").unwrap_or(revision).starts_with("stash");
+    let is_merge = !is_stash && commit.is_ok_and(|commit| commit.parent_ids.len() > 1);
     let hint = match is_merge {
         true => {
             let verb = if command == "show" { "shows" } else { "writes" };

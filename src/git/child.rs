@@ -30,13 +30,22 @@ impl Streams {
     ///
     /// If a temporary file cannot be written.
     pub fn of(command: &mut Command, input: &[u8]) -> io::Result<Self> {
-        let mut stdin = tempfile::tempfile()?;
+        let mut stdin = nameless_file()?;
         stdin.write_all(input)?;
         stdin.rewind()?;
-        let streams = Streams { stdout: tempfile::tempfile()?, stderr: tempfile::tempfile()? };
+        let streams = Streams { stdout: nameless_file()?, stderr: nameless_file()? };
         command.stdin(stdin).stdout(streams.stdout.try_clone()?).stderr(streams.stderr.try_clone()?);
         Ok(streams)
     }
+}
+
+/// Makes a temporary file without a name; in `/tmp` if `TMPDIR` names no directory, as after a `nix-shell` has ended.
+pub(super) fn nameless_file() -> io::Result<File> {
+    tempfile::tempfile().or_else(|error| {
+        let directory = std::env::temp_dir();
+        let why = |_| io::Error::new(error.kind(), format!("no temporary file in '{}': {error}", directory.display()));
+        tempfile::tempfile_in("/tmp").map_err(why)
+    })
 }
 
 /// Finds a program on `PATH`. Directories that `PATH` names from the current one do not count: the program runs in another

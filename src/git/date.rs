@@ -68,6 +68,8 @@ impl Format {
     pub const STRICT: Format = Format { mode: Mode::IsoStrict, is_local: false };
     /// The format `short`: only the day.
     pub const SHORT: Format = Format { mode: Mode::Short, is_local: false };
+    /// The format `iso-local`.
+    pub const LOCAL: Format = Format { mode: Mode::Iso, is_local: true };
 
     /// Parses the value of `--date=` or `log.date`.
     ///

@@ -44,6 +44,7 @@ mod refs;
 mod remote;
 pub mod sign;
 mod whole;
+mod whole_date;
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};

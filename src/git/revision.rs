@@ -21,6 +21,13 @@ impl Repository {
         parsed.map_or_else(|| self.resolve_with_git(revision), Ok)
     }
 
+    /// Returns the object that an annotated tag names, through all tags; any other object is its own. `None` if one of them
+    /// is not here.
+    pub fn peeled(&self, id: ObjectId) -> Option<ObjectId> {
+        let object = self.gix().find_object(id).ok()?;
+        object.peel_tags_to_end().ok().map(|object| object.id)
+    }
+
     /// Asks `git rev-parse`, which knows the few spellings that gix does not (`:/text`).
     fn resolve_with_git(&self, revision: &str) -> Result<ObjectId> {
         let bad = || match revision {
@@ -39,8 +46,8 @@ impl Repository {
         self.parse_id(output.trim_end().to_str_lossy().as_ref()).ok_or_else(bad)
     }
 
-    /// Returns the error, in Git's words, that `revision` is the beginning of several object ids, or names an upstream
-    /// or a state of a ref that there is not, if that is so.
+    /// Returns the error that `revision` is the beginning of several object ids, names an upstream or a state of a ref that
+    /// there is not, or a tree or a blob, if that is so.
     pub fn ambiguous(&self, revision: &str) -> Option<Error> {
         if revision.contains("@{") {
             let asked = git(["rev-parse", "--verify", "--end-of-options", revision]).repository(self).capture();
@@ -49,11 +56,15 @@ impl Repository {
                 .filter(|words| words != "Needed a single revision")
                 .map(|words| Error::new(Kind::Missing, words));
         }
-        let prefix = gix::hash::Prefix::from_hex(revision).ok()?;
-        let found = self.inner.objects.lookup_prefix(prefix, None).ok()?;
-        let error = Error::new(Kind::Missing, format!("short object ID {revision} is ambiguous"));
-        (found == Some(Err(())))
-            .then(|| error.hint(format!("'git rev-parse --disambiguate={revision}' lists the candidates")))
+        let prefix = gix::hash::Prefix::from_hex(revision).ok();
+        if prefix.and_then(|prefix| self.inner.objects.lookup_prefix(prefix, None).ok()?) == Some(Err(())) {
+            let error = Error::new(Kind::Missing, format!("short object ID {revision} is ambiguous"));
+            return Some(error.hint(format!("'git rev-parse --disambiguate={revision}' lists the candidates")));
+        }
+        let named = self.inner.rev_parse_single(revision.as_bytes().as_bstr()).ok()?.object().ok()?;
+        let kind = named.peel_tags_to_end().ok()?.kind;
+        (kind != gix::object::Kind::Commit)
+            .then(|| Error::new(Kind::Missing, format!("'{revision}' names a {kind}, not a commit")))
     }
 }
 

@@ -93,7 +93,8 @@ impl Repository {
                 command = command.env(variable, value.clone());
             }
         }
-        let printed = command.capture()?;
+        let unsigned = "git config shiftlog.sign false    # stores records without a signature";
+        let printed = command.capture().map_err(|error| error.hint(unsigned))?;
         let hex = printed.trim().to_str_lossy().into_owned();
         self.parse_id(&hex).ok_or_else(|| crate::error::Error::other("'git commit-tree' printed no commit"))
     }

@@ -58,7 +58,8 @@ impl Repository {
             use gix::prelude::ObjectIdExt as _;
             let object = id.attach(self.gix()).object();
             let commit = object.and_then(gix::Object::peel_to_commit);
-            commit.map(|commit| commit.id).map_err(|_| Error::new(Kind::Missing, format!("bad revision '{revision}'")))
+            let bad = || Error::new(Kind::Missing, format!("bad revision '{revision}'"));
+            commit.map(|commit| commit.id).map_err(|_| self.ambiguous(revision).unwrap_or_else(bad))
         };
         let spec = match super::revision::is_by_message(revision) {
             true if revision.contains("..") => return self.add_with_git(range, revision),
@@ -196,9 +197,12 @@ impl Repository {
             let seconds: u64 = output.trim().to_str().ok()?.parse().ok()?;
             Some(i64::try_from(seconds).unwrap_or(i64::MAX))
         });
-        seconds.ok_or_else(|| {
-            Error::other(format!("cannot read the date '{text}'"))
-                .hint("dates are written as for Git: 2026-11-20, yesterday, 2.weeks.ago")
-        })
+        seconds.ok_or_else(|| unreadable(text))
     }
+}
+
+/// Returns the error about a date.
+pub(super) fn unreadable(text: &str) -> Error {
+    Error::other(format!("cannot read the date '{text}'"))
+        .hint("dates are written as for Git: 2026-11-20, yesterday, 2.weeks.ago")
 }

@@ -2,10 +2,11 @@
 
 use super::{Reader, Record};
 use crate::archive::{self, Archive};
-use crate::git::Repository;
+use crate::git::{ObjectId, REMOTES_PREFIX, Repository};
+use crate::hex;
 
-/// The file, below the common directory, that names the remotes without transcripts.
-const WORDLESS: &str = "shiftlog/wordless";
+/// The file, below the common directory, that names the remotes of which all transcripts are here.
+const COMPLETE: &str = "shiftlog/complete";
 
 /// Why no words of a record are here although nothing is damaged.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -35,42 +36,76 @@ impl Reader<'_> {
             return None;
         }
         let (archive, key) = (Archive::new(repo), record.key());
-        if [archive::REF.to_owned()]
-            .into_iter()
-            .chain(repo.fetched_refs("sessions"))
-            .any(|name| archive.lists(&name, &key))
-        {
+        let refs: Vec<String> = [archive::REF.to_owned()].into_iter().chain(repo.fetched_refs("sessions")).collect();
+        let is_listed = |segment: Option<ObjectId>| refs.iter().any(|name| archive.lists(name, &key, segment));
+        if is_listed(Some(through)) {
             // What is listed is here, but in a partial clone.
             return repo.is_partial().then_some(MissingWords::NotFetched);
         }
-        Some(if may_be_fetched(repo) { MissingWords::NotFetched } else { MissingWords::NotShared })
+        // Of a session that has some words here, the others are lost if no remote has any.
+        let is_started = is_listed(None);
+        match if is_started { may_have_more(repo) } else { may_be_fetched(repo) } {
+            true => Some(MissingWords::NotFetched),
+            false => (!is_started).then_some(MissingWords::NotShared),
+        }
     }
 }
 
-/// Says whether a remote may have transcripts that were never fetched.
+/// Says whether a remote may have transcripts that were never fetched: it was not asked since its notes were last fetched,
+/// or had some then that were left there.
 pub fn may_be_fetched(repo: &Repository) -> bool {
-    let wordless = std::fs::read_to_string(repo.common_dir().join(WORDLESS)).unwrap_or_default();
-    let remotes = match repo.config_string("shiftlog.sessionsRemote") {
-        Some(remote) => vec![remote],
-        None => repo.remotes(),
+    let complete = std::fs::read_to_string(repo.common_dir().join(COMPLETE)).unwrap_or_default();
+    let elsewhere = repo.config_string("shiftlog.sessionsRemote");
+    let is_complete = |remote: &String| {
+        let complete_line = complete_line(repo, remote);
+        // A plain 'git fetch' that brings the notes brings the transcripts, too.
+        let is_fetched = || {
+            let tracking = repo.tracking_ref(remote, "sessions");
+            let refspecs = repo.config_strings(&format!("remote.{remote}.fetch"));
+            elsewhere.is_none()
+                && refspecs.iter().any(|refspec| refspec.ends_with(&format!(":{tracking}")))
+                && repo.tip(&tracking).is_ok_and(|tip| tip.is_some())
+        };
+        complete.lines().any(|known| known == complete_line) || is_fetched()
     };
-    let is_known = |remote: &String| {
-        let tracking = repo.tracking_ref(remote, "sessions");
-        wordless.lines().any(|line| line == remote) || repo.tip(&tracking).is_ok_and(|tip| tip.is_some())
-    };
-    !remotes.iter().all(is_known)
+    let remotes = elsewhere.clone().map_or_else(|| repo.remotes(), |remote| vec![remote]);
+    !remotes.iter().all(is_complete)
 }
 
-/// Writes down whether a remote has transcripts, for [`may_be_fetched`]. A failure costs a needless hint.
-pub fn remember_words(repo: &Repository, remote: &str, has_words: bool) {
-    let path = repo.common_dir().join(WORDLESS);
+/// Says whether a remote whose notes were fetched may have words that were not.
+pub fn may_have_more(repo: &Repository) -> bool {
+    let mut fetched = repo.ref_names(REMOTES_PREFIX).into_iter();
+    fetched.any(|name| is_of_notes(&name)) && may_be_fetched(repo)
+}
+
+fn is_of_notes(tracking: &str) -> bool {
+    tracking.rsplit('/').next().is_some_and(|last| last.starts_with("notes"))
+}
+
+/// Writes down whether all transcripts of a remote are here, for [`may_be_fetched`]. A failure costs a needless hint.
+pub fn remember_words(repo: &Repository, remote: &str, is_complete: bool) {
+    let path = repo.common_dir().join(COMPLETE);
     let known = std::fs::read_to_string(&path).unwrap_or_default();
-    let mut names: Vec<&str> = known.lines().filter(|name| *name != remote).collect();
-    if !has_words {
-        names.push(remote);
+    let of_others = known.lines().filter(|line| line.split_once(' ').is_none_or(|(_, name)| name != remote));
+    let mut text: String = of_others.map(|line| format!("{line}\n")).collect();
+    if is_complete {
+        text += &complete_line(repo, remote);
+        text.push('\n');
     }
-    let text: String = names.iter().map(|name| format!("{name}\n")).collect();
     if text != known {
         let _ = crate::git::private::write(&path, text.as_bytes());
     }
+}
+
+/// Returns the line of a remote: a digest of the fetched notes that name its transcripts, and its name.
+fn complete_line(repo: &Repository, remote: &str) -> String {
+    let from = match repo.config_string("shiftlog.sessionsRemote") {
+        Some(_) => REMOTES_PREFIX.to_owned(),
+        None => repo.tracking_ref(remote, ""),
+    };
+    let mut notes = repo.ref_targets(&from);
+    notes.retain(|(name, _)| is_of_notes(name));
+    notes.sort();
+    let notes: String = notes.iter().map(|(name, id)| format!("{name} {id}\n")).collect();
+    format!("{} {remote}", hex::xxh3(notes.as_bytes()))
 }

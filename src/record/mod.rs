@@ -47,7 +47,7 @@ pub use self::earlier::Earlier;
 pub use self::edits::edited_paths;
 pub use self::evidence::{Evidence, cleaned_line};
 pub(crate) use self::joining::{add_proven, merge_proven};
-pub use self::missing_words::{MissingWords, may_be_fetched, remember_words};
+pub use self::missing_words::{MissingWords, may_be_fetched, may_have_more, remember_words};
 pub use self::newer::Newer;
 pub use self::note::{Hidden, Note};
 pub use self::overview::Summary;

@@ -8,6 +8,8 @@ use crate::git::ObjectId;
 use crate::outside;
 use crate::transcript::SessionKey;
 
+/// The shortest beginning of an id that stands for a session, as of an object's in Git.
+const MIN_ID_CHARS: usize = 4;
 /// The shortest beginning of the name of an agent that stands for its sessions.
 const MIN_AGENT_CHARS: usize = 4;
 /// How many sessions are listed where a beginning of an id has several.
@@ -15,7 +17,7 @@ const MAX_LISTED: usize = 10;
 
 impl Reader<'_> {
     /// Finds the session with a name, and the last commit that it made. The name is the session's id, a unique beginning of
-    /// it, or `<agent>/<id>`. Reads all notes.
+    /// it of at least four characters, or `<agent>/<id>`. Reads all notes.
     ///
     /// # Errors
     ///
@@ -31,9 +33,14 @@ impl Reader<'_> {
             let Ok(note) = self.note_of_blobs(&blob_ids) else { continue };
             for Summary { key, time, .. } in note.summaries() {
                 let of_agent = name.strip_prefix(&key.agent).and_then(|rest| rest.strip_prefix('/'));
-                let is_meant = key.begins_with(of_agent.unwrap_or(name))
+                let id = of_agent.unwrap_or(name);
+                let is_meant = id.chars().count() >= MIN_ID_CHARS && key.begins_with(id)
+                    || key.id == id
                     || key.to_string() == name
-                    || (can_be_agent && key.parent_id().is_none() && key.to_string().starts_with(name));
+                    || (can_be_agent
+                        && of_agent.is_none_or(str::is_empty)
+                        && key.parent_id().is_none()
+                        && key.to_string().starts_with(name));
                 if !is_meant || !self.repo().has_object(commit_id) {
                     continue;
                 }

@@ -9,7 +9,7 @@ use crate::capture::State;
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
 use crate::outside;
-use crate::record::{Conversation, Reader, redaction};
+use crate::record::{Conversation, MissingWords, Reader, redaction};
 use crate::transcript::{SessionKey, complete_lines, without_last_line};
 
 /// The decision about one file of the agent.
@@ -77,7 +77,13 @@ impl Chosen {
         };
         let key = &chosen.summary.key;
         if let Some(problem) = chosen.problems.first() {
-            return Err(Error::other(format!("cannot read all words of session {key}")).because(problem.clone()));
+            let error = Error::other(format!("cannot read all words of session {key}")).because(problem.clone());
+            return Err(match chosen.lack {
+                Some(MissingWords::NotFetched) => {
+                    error.hint("'git shiftlog sync pull --all' fetches transcripts that others share")
+                }
+                _ => error,
+            });
         }
         let prefix = format!("{}.", key.id);
         let of_sub_agent = |each: Conversation| {

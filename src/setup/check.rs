@@ -16,6 +16,7 @@ use crate::managed::place::Places;
 use crate::managed::{HOOK_PROGRAM, Plan};
 use crate::notes;
 use crate::outside;
+use crate::record;
 
 /// Locks older than this were left behind by a process that was killed.
 const STALE_LOCK: Duration = Duration::from_secs(60);
@@ -327,12 +328,12 @@ fn leftovers(repo: &Repository) -> Vec<Finding> {
         findings
             .extend(live.left_out().map(|reason| Finding::note(format!("the transcript of {}: {reason}", live.key()))));
     }
-    findings.extend(pending_captures(&State::new(&common)));
+    findings.extend(pending_captures(repo, &State::new(&common)));
     findings
 }
 
 /// Looks at what waits to be stored: the next command stores it, unless it cannot be read.
-fn pending_captures(state: &State) -> Vec<Finding> {
+fn pending_captures(repo: &Repository, state: &State) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut count = std::fs::read_dir(state.pending_dir()).into_iter().flatten().flatten().count();
     for path in pending::list(state) {
@@ -345,7 +346,11 @@ fn pending_captures(state: &State) -> Vec<Finding> {
         }
     }
     let subject = if count == 1 { "1 pending capture".to_owned() } else { format!("{count} pending captures") };
-    let problem = (count > 0).then_some(("could not be stored yet", "git shiftlog log"));
+    let fix = match repo.signs(&record::notes_ref(repo)) {
+        true => "git shiftlog log    # if signing fails: git config shiftlog.sign false",
+        false => "git shiftlog log",
+    };
+    let problem = (count > 0).then_some(("could not be stored yet", fix));
     findings.push(Finding::new(subject, problem));
     findings
 }

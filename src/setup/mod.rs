@@ -96,7 +96,15 @@ pub fn install(repo: &Repository, wanted: &Wanted) -> Result<Plan> {
     }
     let carries_notes = has_git_hooks && git_hooks::will_run(repo, &mut plan, "post-rewrite")?;
     plan_config(repo, &mut plan, carries_notes);
-    for agent in agents::chosen(&wanted.agents)? {
+    // Whoever changes what is shared has chosen the agents before.
+    let mut agents = agents::chosen(&wanted.agents)?;
+    if wanted.share.is_some() && wanted.agents.is_empty() && !plan.knows_nothing() {
+        let set_up = || agent::ALL.iter().copied().filter(|agent| agents::has_hooks(repo, *agent));
+        if set_up().next().is_some() {
+            agents = set_up().collect();
+        }
+    }
+    for agent in agents {
         agents::plan(repo, &mut plan, agent, wanted, &program)?;
     }
     match wanted.share {

@@ -3,14 +3,22 @@
 //! Git tells the `pre-push` hook which refs are pushed, and under which names. The options and refspecs that the user typed
 //! are read from the command line of the `git push` process, in `/proc`.
 
+use std::time::{Duration, Instant};
+
+use bstr::ByteSlice as _;
+
 use super::sync::Level;
+use crate::archive::Archive;
 use crate::capture::process;
-use crate::git::Repository;
+use crate::git::{ObjectId, Output, Repository, Tip, git};
 use crate::notes;
 use crate::record::tombstone;
 
 /// Options of `git push` whose value is a separate word.
 const WITH_VALUE: [&str; 5] = ["-o", "--push-option", "--repo", "--receive-pack", "--exec"];
+
+/// How long Git may look for our history among the commits that a push adds.
+const HISTORY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A push that runs our hook.
 pub struct UserPush<'a> {
@@ -57,18 +65,58 @@ impl<'a> UserPush<'a> {
             _ => Level::None,
         };
         let names = [own.clone(), repo.ref_names(notes::DEFAULT_REF), repo.ref_names("refs/shiftlog/")];
-        let tip = |name: &String| Some((repo.tip(name).ok()??.commit_id.to_string(), needed(name)));
-        let tips: Vec<(String, Level)> = names.concat().iter().filter_map(tip).collect();
+        let tip = |name: &String| Some((repo.tip(name).ok()??, needed(name)));
+        let tips: Vec<(Tip, Level)> = names.concat().iter().filter_map(tip).collect();
         // Our copy of a remote's notes is still no more than notes.
-        let of_id = |hex: &str| tips.iter().filter(|(tip, _)| tip == hex).map(|(_, level)| *level).min();
+        let of_id = |id: ObjectId| {
+            let is_it = |(tip, _): &&(Tip, Level)| tip.commit_id == id || tip.tree_id == id;
+            tips.iter().filter(is_it).map(|(_, level)| *level).min()
+        };
+        let of_object = |id: ObjectId| {
+            let is_segment = || Archive::new(repo).header(id).is_ok();
+            of_id(id).or_else(|| is_segment().then_some(Level::All)).unwrap_or_default()
+        };
+        let object = |hex: &str| repo.parse_id(hex).and_then(|id| repo.peeled(id));
         let is_wrong = |line: &str| {
             let fields: Vec<&str> = line.split(' ').collect();
             let [local, local_id, to, _] = fields[..] else { return false };
             let is_deletion = local_id.bytes().all(|digit| digit == b'0');
             let by_name = needed(local).max(needed(to));
-            !is_deletion && (by_name > level || by_name == Level::None && of_id(local_id).unwrap_or_default() > level)
+            !is_deletion
+                && (by_name > level
+                    || by_name == Level::None && object(local_id).is_some_and(|id| of_object(id) > level))
         };
-        self.moves.lines().any(is_wrong)
+        level < Level::All && (self.moves.lines().any(is_wrong) || self.adds_barred(repo, &tips, level))
+    }
+
+    /// Says whether the commits that a push adds to the remote have the history of one of our refs among them that `level` does
+    /// not allow. That history begins with a commit without parents, of which a project has few. What Git cannot tell in time
+    /// counts as no.
+    fn adds_barred(&self, repo: &Repository, tips: &[(Tip, Level)], level: Level) -> bool {
+        let deadline = Instant::now() + HISTORY_TIMEOUT;
+        let roots = |input: String| {
+            let command = git(["rev-list", "--max-parents=0", "--stdin"]).repository(repo);
+            command.input(input.into_bytes()).until(deadline).capture().unwrap_or_default()
+        };
+        let mut input = String::new();
+        for line in self.moves.lines() {
+            let [_, local, _, remote] = line.split(' ').collect::<Vec<_>>()[..] else { continue };
+            let commit =
+                |hex: &str| repo.parse_id(hex).and_then(|id| repo.peeled(id)).filter(|id| repo.commit(*id).is_ok());
+            commit(local).iter().for_each(|id| input += &format!("{id}\n"));
+            commit(remote).iter().for_each(|id| input += &format!("^{id}\n"));
+        }
+        for (_, id) in repo.ref_targets(&format!("refs/remotes/{}/", self.remote)) {
+            input += &format!("^{id}\n");
+        }
+        let added = if tips.is_empty() || input.is_empty() { Output::default() } else { roots(input) };
+        if added.is_empty() {
+            return false;
+        }
+        // A copy of notes that is kept below another name is allowed where the notes are.
+        let sign = |needed: &Level| if *needed > level { "" } else { "^" };
+        let ours = roots(tips.iter().map(|(tip, needed)| format!("{}{}\n", sign(needed), tip.commit_id)).collect());
+        ours.lines().any(|root| added.lines().any(|added| added == root))
     }
 
     /// Says whether no push of our own is needed: this one pushes our refs, or is a dry run.

@@ -15,7 +15,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Order, Range, Repository};
 use crate::notes;
 use crate::progress::Tell;
-use crate::record::{Note, Record, Unit, tombstone};
+use crate::record::{Note, Record, Unit, may_have_more, tombstone};
 use crate::transcript::SessionKey;
 
 /// The kind of a problem.
@@ -123,6 +123,7 @@ pub fn check(repo: &Repository, notes_ref: &str, tell: Tell<'_>) -> Result<Check
         reported: HashSet::new(),
         reread_bytes: 0,
         has_remotes: !repo.remotes().is_empty(),
+        may_have_more: may_have_more(repo),
     };
     for (name, detail) in damage::find(repo, notes_ref) {
         checker.add(Flaw::DamagedRef, name, None, None, detail);
@@ -210,6 +211,7 @@ struct Checker<'r> {
     /// How many bytes of segments were read a second time.
     reread_bytes: u64,
     has_remotes: bool,
+    may_have_more: bool,
 }
 
 impl Checker<'_> {
@@ -418,8 +420,9 @@ impl Checker<'_> {
             if self.segments.contains_key(&segment_id) {
                 continue;
             }
-            // Our archive has nothing of this session: only its notes were shared.
-            if self.has_remotes && !self.sessions.contains_key(&key) && !self.repo.has_object(segment_id) {
+            // Our archive has nothing of this session, whose notes alone were shared, or no words that came later.
+            let is_elsewhere = self.has_remotes && (!self.sessions.contains_key(&key) || self.may_have_more);
+            if is_elsewhere && !self.repo.has_object(segment_id) {
                 self.checked.elsewhere += 1;
                 return;
             }

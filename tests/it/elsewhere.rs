@@ -66,11 +66,7 @@ fn show_finds_the_conversation_of_a_commit_that_git_replay_made_and_saves_it() {
     let shown = scratch.shiftlog("show", ["--raw", "topic"]);
     assert_eq!((shown.code, shown.stdout.as_str()), (0, crate::sharing::line("why the second").as_str()), "{shown:?}");
     let (new, old) = (scratch.id("topic"), before);
-    let said = format!(
-        "warning: '{}' was made where no hook ran; the conversation of {} was carried to it\n",
-        &new[..7],
-        &old[..7]
-    );
+    let said = format!("warning: the conversation of {} was carried to '{}'\n", &old[..7], &new[..7]);
     assert_eq!(shown.stderr, said);
     assert!(noted(&scratch).contains(&new), "it is saved");
     let again = scratch.shiftlog("show", ["--raw", "topic"]);
@@ -86,7 +82,7 @@ fn an_export_has_the_conversation_of_a_commit_that_git_replay_made() {
     replay(&scratch);
     let exported = scratch.shiftlog("export", ["--markdown", "topic"]);
     assert!(exported.code == 0 && exported.stdout.contains("why the second"), "{exported:?}");
-    assert!(exported.stderr.contains("was made where no hook ran"), "{}", exported.stderr);
+    assert!(exported.stderr.contains(" was carried to "), "{}", exported.stderr);
 }
 
 #[test]

@@ -54,6 +54,8 @@ const CASES: &[(&str, &str)] = &[
     ("git shiftlog stats v1", "git shiftlog stats v1.0 "),
     ("git shiftlog export --html feat", "git shiftlog export --html feature-one "),
     ("git shiftlog log v1.0..feat", "git shiftlog log v1.0..feature-one "),
+    ("git shiftlog log --since=READ", "git shiftlog log --since=READ"),
+    ("git shiftlog purge --before READ", "git shiftlog purge --before READ"),
     ("git shiftlog sync push pu", "git shiftlog sync push pu"),
     ("git shiftlog sync push ups", "git shiftlog sync push upstream "),
     ("git shiftlog sync pus", "git shiftlog sync push "),

@@ -2,6 +2,7 @@
 
 mod again;
 mod found;
+mod newcomer;
 mod purge;
 mod refused;
 mod typed;

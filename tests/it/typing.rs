@@ -206,8 +206,8 @@ fn a_session_is_shown_whole_by_its_id_or_the_beginning_of_it() {
         "{ran:?}"
     );
     assert_eq!(lines.len(), 4);
-    assert!(show(&["alp"]).stderr.starts_with("fatal: session 'alp' is ambiguous\n"));
-    assert_eq!(prompts(&show(&["be"])), ["make beta"]);
+    assert!(show(&["alph"]).stderr.starts_with("fatal: session 'alph' is ambiguous\n"));
+    assert_eq!(prompts(&show(&["beta-"])), ["make beta"]);
     // A branch of that name goes first.
     scratch.git(["branch", "beta-5e551011", "HEAD~3"]).ok();
     assert_eq!(prompts(&show(&["beta-5e551011"])), ["make alpha"]);

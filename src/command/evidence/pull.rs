@@ -20,10 +20,10 @@ const MAX_ATTACHED: usize = 100;
 #[derive(Debug, clap::Args)]
 pub struct PullOptions {
     /// With 'pull', fetch logs that began since a date, instead of since the last pull
-    #[arg(long, value_name = "date")]
+    #[arg(long, value_name = "date", value_hint = clap::ValueHint::Other)]
     since: Option<String>,
     /// With 'pull', fetch logs that began until a date
-    #[arg(long, value_name = "date")]
+    #[arg(long, value_name = "date", value_hint = clap::ValueHint::Other)]
     until: Option<String>,
     /// With 'pull', fetch the logs of this user
     #[arg(long, value_name = "name")]

@@ -146,20 +146,27 @@ impl<'r> Syncer<'r> {
     pub fn sync(&self, remote: &str, plan: Exchange) -> Result<Synced> {
         let mut synced = Synced::default();
         let elsewhere = self.repo.config_string("shiftlog.sessionsRemote").filter(|other| other != remote);
+        let mut complete = Vec::new();
         // Transcripts go first: segments without a note do less harm than a note without its segments.
         if let Some(other) = &elsewhere
             && plan.pull.max(plan.push) == Level::All
         {
-            self.sync_refs(other, &[Holds::Marks, Holds::Sessions], plan, &mut synced)?;
+            complete
+                .push((other.as_str(), self.sync_refs(other, &[Holds::Marks, Holds::Sessions], plan, &mut synced)?));
         }
         let all = [Holds::Marks, Holds::Sessions, Holds::Notes];
         let without_words = [Holds::Marks, Holds::Notes];
         let wanted = if elsewhere.is_some() { &without_words[..] } else { &all[..] };
-        self.sync_refs(remote, wanted, plan, &mut synced)?;
+        complete.push((remote, self.sync_refs(remote, wanted, plan, &mut synced)?));
+        if !plan.is_dry_run {
+            // All notes that this brought must be here.
+            complete.into_iter().for_each(|(remote, is_complete)| remember_words(self.repo, remote, is_complete));
+        }
         Ok(synced)
     }
 
-    fn sync_refs(&self, remote: &str, wanted: &[Holds], plan: Exchange, synced: &mut Synced) -> Result<()> {
+    /// Returns whether all transcripts of the remote are here.
+    fn sync_refs(&self, remote: &str, wanted: &[Holds], plan: Exchange, synced: &mut Synced) -> Result<bool> {
         let is_in =
             |holds: Holds, level: Level| level == Level::All || (level == Level::Notes && holds != Holds::Sessions);
         let wanted = wanted.iter().filter(|holds| is_in(**holds, plan.pull) || is_in(**holds, plan.push));
@@ -172,9 +179,12 @@ impl<'r> Syncer<'r> {
             let is_copy = |name: &&String| name.starts_with(KEPT_PREFIX) || name.starts_with(REMOTES_PREFIX);
             synced.kept = theirs.iter().map(|(name, _)| name).filter(is_copy).cloned().collect();
         }
-        if !plan.is_dry_run {
-            remember_words(self.repo, remote, theirs.iter().any(|(name, _)| name == archive::REF));
-        }
+        let words = theirs.iter().find(|(name, _)| name == archive::REF).map(|(_, id)| *id);
+        let tracking = self.shared(remote, Holds::Sessions).tracking;
+        let is_complete = words.is_none_or(|id| {
+            shared.iter().any(|shared| shared.holds == Holds::Sessions)
+                || matches!(self.repo.tip(&tracking), Ok(Some(tip)) if tip.commit_id == id)
+        });
         for attempt in 0.. {
             let at = |name: &str| theirs.iter().find(|(known, _)| known == name).map(|(_, id)| *id);
             self.fetch(remote, &shared, at, plan, synced)?;
@@ -199,10 +209,10 @@ impl<'r> Syncer<'r> {
             if plan.is_dry_run {
                 let line = |push: &Push| format!("push {} to {remote}", push.ref_name);
                 synced.would.extend(pushes.iter().map(line));
-                return Ok(());
+                return Ok(is_complete);
             }
             if pushes.is_empty() {
-                return Ok(());
+                return Ok(is_complete);
             }
             let outcome = self.repo.push_refs(remote, &pushes, self.asking);
             // Servers report a lost race in different words, so the refs are listed again.
@@ -236,7 +246,7 @@ impl<'r> Syncer<'r> {
                 }
             }
             if !is_contended {
-                return Ok(());
+                return Ok(is_complete);
             }
             if attempt + 1 == MAX_ATTEMPTS {
                 return Err(Error::new(Kind::Busy, format!("cannot push to '{remote}': others kept being faster"))
@@ -245,7 +255,7 @@ impl<'r> Syncer<'r> {
             std::thread::sleep(crate::git::backoff(attempt) * PUSH_BACKOFF);
             theirs = self.repo.remote_refs(remote, &names, self.asking)?;
         }
-        Ok(())
+        Ok(is_complete)
     }
 
     fn shared(&self, remote: &str, holds: Holds) -> Shared {

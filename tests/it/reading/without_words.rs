@@ -154,3 +154,56 @@ fn words_of_which_a_part_is_lost_are_not_called_clean() {
     let told = format!("warning: not all words of claude/s1 on {short} are here: ");
     assert!(ran.code == 0 && ran.stderr.starts_with(&told) && ran.stderr.lines().count() == 1, "{ran:?}");
 }
+
+#[test]
+fn words_that_came_after_the_last_fetch_of_words_are_not_fetched_and_nothing_is_missing() {
+    let team = Team::new();
+    let a = team.clone_of("a", &[]);
+    let b = team.bare_clone("b", &[]);
+    let adds = |session: &str, said: &str| {
+        fs::write(a.join("x"), said).unwrap();
+        team.git(&a, &["add", "x"]).ok();
+        team.git(&a, &["commit", "-q", "-m", session]).ok();
+        fs::write(a.join(".git/said"), said).unwrap();
+        team.shiftlog(&a, "add", &["--transcript=.git/said", &format!("--session={session}"), "-q"]).ok();
+        team.git(&a, &["push", "-q", "--no-verify"]).ok();
+        team.shiftlog(&a, "sync", &["-q"]).ok();
+    };
+    adds("first", &line("one"));
+    team.shiftlog(&b, "init", &["--agent=claude", "--share", "-q"]).ok();
+    team.git(&b, &["fetch", "-q"]).ok();
+    team.shiftlog(&b, "sync", &["pull", "--all", "-q"]).ok();
+    adds("first", &(line("one") + &line("two")));
+    adds("second", &line("three"));
+    let hint = "hint: 'git shiftlog sync pull --all' fetches transcripts that others share\n";
+    let reads = |how: &str| {
+        for commit in ["HEAD~", "HEAD"] {
+            let shown = team.shiftlog(&b, "show", &[commit]);
+            assert_eq!((shown.code, shown.stderr.as_str()), (0, hint), "{how} {commit}: {}", shown.stdout);
+            assert!(shown.stdout.contains("\n[transcript not fetched]\n"), "{how} {commit}: {}", shown.stdout);
+            let exported = team.shiftlog(&b, "export", &["--markdown", &format!("{commit}^!")]);
+            assert_eq!(
+                (exported.code, exported.stderr.contains("damaged")),
+                (0, false),
+                "{how} {commit}: {exported:?}"
+            );
+            assert!(exported.stdout.contains("transcript not fetched"), "{how} {commit}: {exported:?}");
+            let resumed = team.shiftlog(&b, "resume", &["-n", "--worktree", commit]);
+            assert!(
+                resumed.stderr.ends_with(&format!(": transcript not fetched\n{hint}")),
+                "{how} {commit}: {resumed:?}"
+            );
+        }
+        let why = team.shiftlog(&b, "why", &["x:1"]);
+        assert_eq!((why.code, why.stderr.ends_with(hint)), (0, true), "{how}: {why:?}");
+        let checked = team.shiftlog(&b, "fsck", &[]);
+        assert_eq!((checked.code, checked.stderr.as_str()), (0, hint), "{how}: {checked:?}");
+    };
+    team.git(&b, &["pull", "-q"]).ok();
+    reads("after git pull");
+    team.shiftlog(&b, "sync", &["pull", "-q"]).ok();
+    reads("after sync pull");
+    team.shiftlog(&b, "sync", &["pull", "--all", "-q"]).ok();
+    let shown = team.shiftlog(&b, "show", &["first"]);
+    assert!(shown.code == 0 && shown.stderr.is_empty() && shown.stdout.contains("two"), "{shown:?}");
+}

@@ -171,22 +171,22 @@ fn a_turn_that_is_about_another_path_is_told_apart_from_one_that_is_not_there() 
 }
 
 #[test]
-fn any_beginning_of_an_id_that_no_other_session_has_names_it() {
+fn a_beginning_of_an_id_of_four_characters_that_no_other_session_has_names_it() {
     let scratch = Scratch::set_up();
-    for (id, file) in [("x7b8-one", "one.txt"), ("x7c9-two", "two.txt")] {
+    for (id, file) in [("x7a4b8-one", "one.txt"), ("x7a4c9-two", "two.txt")] {
         let session = scratch.session(id);
         session.prompt(&format!("make {file}"));
         session.edits(file, "1\n");
         session.commits(file);
     }
-    let whole = scratch.shiftlog("show", ["x7b8-one"]).ok();
-    for beginning in ["x7b", "x7b8", "claude/x7b"] {
+    let whole = scratch.shiftlog("show", ["x7a4b8-one"]).ok();
+    for beginning in ["x7a4b", "x7a4b8", "claude/x7a4b"] {
         assert_eq!(scratch.shiftlog("show", [beginning]).ok(), whole, "{beginning}");
     }
-    for beginning in ["x", "x7"] {
-        let ran = scratch.shiftlog("show", [beginning]);
-        assert!(ran.stderr.starts_with(&format!("fatal: session '{beginning}' is ambiguous\n")), "{ran:?}");
-    }
+    let ran = scratch.shiftlog("show", ["x7a4"]);
+    assert!(ran.stderr.starts_with("fatal: session 'x7a4' is ambiguous\n"), "{ran:?}");
+    let ran = scratch.shiftlog("show", ["x7a"]);
+    assert!(ran.stderr.starts_with("fatal: ambiguous argument 'x7a'"), "{ran:?}");
     // The name of an agent is no id.
     assert!(scratch.shiftlog("show", ["cl"]).stderr.starts_with("fatal: ambiguous argument 'cl'"));
 }
