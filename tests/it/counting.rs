@@ -4,6 +4,7 @@ mod copies;
 mod costs;
 mod lines;
 mod much;
+mod own_prices;
 mod shorter;
 mod tools;
 mod two_clones;
