@@ -5,6 +5,7 @@ mod costs;
 mod lines;
 mod much;
 mod own_prices;
+mod seen;
 mod shorter;
 mod tools;
 mod two_clones;
