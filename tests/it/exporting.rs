@@ -3,6 +3,7 @@
 mod links;
 pub mod secrets;
 pub mod session_ids;
+mod unread;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
