@@ -180,7 +180,7 @@ fn a_part_of_a_key_without_its_first_line_is_in_no_page_and_no_document() {
     session.calls("e", "Edit", &edit);
     session.answers("e", "done");
     session.calls("o", "Odd", &json!({ "text": format!("{}\n{}", lines[3], lines[4]), "other": [lines[5]] }));
-    session.answers("o", &plain.to_owned());
+    session.answers("o", plain);
     session.says(&format!("It says:\n\n    {}\n\nand no more.", lines[2]));
     session.edits("a.txt", "words\n");
     session.commits("look at a key");
