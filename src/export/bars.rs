@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice as _};
 
+use super::clean_words;
 use super::plan::{Made, Selection, Session};
 use crate::error::Result;
 use crate::git::{Commit, ObjectId};
@@ -204,7 +205,7 @@ impl<'a, 'r> Bars<'a, 'r> {
         let evidence = self.reader.note(commit_id)?.map(|note| note.evidence()).unwrap_or_default();
         let text = |one| {
             let lines = [vec![pretty::evidence_head(one)], pretty::evidence_lines(one)].concat();
-            clean(self.redactor, &lines.join("\n"))
+            clean_words(self.redactor, &lines.join("\n"))
         };
         Ok(evidence.iter().map(text).collect())
     }
@@ -283,19 +284,21 @@ impl<'a, 'r> Bars<'a, 'r> {
         hunk: &mut Hunk,
     ) -> Result<Vec<(SessionKey, usize)>> {
         let mut votes: HashMap<(SessionKey, usize), usize> = HashMap::new();
-        let added = hunk.added();
+        let (added, mut is_lacking) = (hunk.added(), false);
         self.explained.0 += 1;
         for (start, count) in &added {
             self.explained.1 += count;
             let lines = lines_of(commit_id, path, previous.clone(), *start, *count);
             for found in self.explainer.explain(&lines)? {
+                let source = &found.source;
+                is_lacking |= source.lack.is_some() || source.is_too_large || !source.problems.is_empty();
                 let is_here = found.work().is_some_and(|work| !work.is_beyond_record);
                 if let Some(turn) = found.turn().filter(|_| is_here) {
                     *votes.entry(turn).or_default() += 1;
                 }
             }
         }
-        hunk.was_explained = !added.is_empty();
+        hunk.was_explained = !added.is_empty() && !is_lacking;
         let mut turns: Vec<((SessionKey, usize), usize)> = votes.into_iter().collect();
         // Of two with as many lines, the earlier turn: the order of a map is not the same twice.
         turns

@@ -20,8 +20,8 @@ use crate::git::{Commit, ObjectId};
 use crate::pretty::html::{Frame, Outlet, Page, PageOptions, Part, SessionHead, Span, Spoken, address, beginning};
 use crate::pretty::{SubAgent, Tasks};
 use crate::record::redaction::{clean, clean_key};
-use crate::record::{Conversation, Reader, Sessions, Summary};
-use crate::redact::Redactor;
+use crate::record::{Conversation, MissingWords, Reader, Sessions, Summary};
+use crate::redact::{Redactor, without_key_parts};
 use crate::stats::{Prices, Uncounted};
 
 /// So many notes are kept, for the sessions that share them.
@@ -43,6 +43,8 @@ pub struct Pages<'a, 'r> {
     redacted: u64,
     damaged: u64,
     too_large: u64,
+    missing: u64,
+    is_fetchable: bool,
     /// Gets the number of commits whose conversations were read, and that of all.
     tell: Box<dyn FnMut(usize, usize) + 'a>,
     read: usize,
@@ -87,6 +89,8 @@ impl<'a, 'r> Pages<'a, 'r> {
             redacted: 0,
             damaged: 0,
             too_large: 0,
+            missing: 0,
+            is_fetchable: false,
             tell,
             read: 0,
             all,
@@ -112,6 +116,11 @@ impl<'a, 'r> Pages<'a, 'r> {
     /// Returns how many conversations are not there whole because they are too large to read.
     pub fn too_large(&self) -> u64 {
         self.too_large
+    }
+
+    /// Returns how many conversations have no words here although nothing is damaged, and whether some may be fetched.
+    pub fn missing(&self) -> (u64, bool) {
+        (self.missing, self.is_fetchable)
     }
 
     /// Returns what a session of the plan counts.
@@ -160,13 +169,15 @@ impl<'a, 'r> Pages<'a, 'r> {
             // What was counted from words was not read from a record.
             summaries.iter_mut().for_each(|summary| clean_summary(self.redactor, summary));
             let address = (has_pages && !session.is_full).then(|| address::session(&session.shown));
-            let raw = (has_pages && session.is_full).then(|| address::raw(&session.shown));
+            let mut first = session.reads().first().map(|made| self.conversations(session, made)).transpose()?;
+            let is_here = first.iter().flatten().any(|shown| !shown.conversation.bytes.is_empty());
+            let raw = (has_pages && session.is_full && is_here).then(|| address::raw(&session.shown));
             let (cost, uncounted) = (counts.cost(&prices), counts.uncounted);
             let head =
                 SessionHead { key: &session.shown, summaries: &summaries, cost, uncounted, id: &id, address, raw };
             page.session(&head).map_err(Error::output)?;
             for made in session.reads() {
-                let shown = self.conversations(session, made)?;
+                let shown = first.take().map_or_else(|| self.conversations(session, made), Ok)?;
                 let count = shown.len();
                 for (number, shown) in shown.into_iter().enumerate() {
                     let ShownConversation { conversation, starts, sub_agents, continues, tasks } = shown;
@@ -239,8 +250,9 @@ impl<'a, 'r> Pages<'a, 'r> {
                 let summary = &each.conversation.summary;
                 let since = summary.since.as_deref();
                 let before = self.reader.continued(made.commit.commit_id, &session.key, since);
-                let short =
-                    |(id, prompt): (_, String)| (self.reader.repo().abbreviate(id), clean(self.redactor, &prompt));
+                let short = |(id, prompt): (_, String)| {
+                    (self.reader.repo().abbreviate(id), clean_words(self.redactor, &prompt))
+                };
                 each.continues = before.map(short);
             }
             if !session.is_full && Tasks::are_made_before(&each.conversation.messages) {
@@ -255,7 +267,12 @@ impl<'a, 'r> Pages<'a, 'r> {
     fn clean(&mut self, mut conversation: Conversation) -> Conversation {
         self.damaged += u64::from(conversation.is_damaged());
         self.too_large += u64::from(conversation.is_too_large);
-        self.redacted += u64::from(conversation.redact(self.redactor));
+        let has_secrets = conversation.redact(self.redactor);
+        self.redacted += u64::from(conversation.leave_out_key_parts() || has_secrets);
+        if let Some(lack) = conversation.lack {
+            self.missing += 1;
+            self.is_fetchable |= lack == MissingWords::NotFetched;
+        }
         let (is_shown, redactor) = (self.shape.has_pictures, self.redactor);
         conversation.retain_pictures(|bytes| is_shown && matches!(redactor.redact(bytes).0, Cow::Borrowed(_)));
         clean_summary(self.redactor, &mut conversation.summary);
@@ -264,6 +281,11 @@ impl<'a, 'r> Pages<'a, 'r> {
         conversation.problems.iter_mut().for_each(|problem| *problem = clean(self.redactor, problem));
         conversation
     }
+}
+
+/// Returns words of people and agents without secrets, and without lines that can be part of a key.
+fn clean_words(redactor: &Redactor, text: &str) -> String {
+    without_key_parts(&clean(redactor, text)).into_owned()
 }
 
 impl Selection {

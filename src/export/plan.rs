@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use bstr::ByteSlice as _;
 
+use super::clean_words;
 use crate::error::Result;
 use crate::git::date::Time;
 use crate::git::{Commit, ObjectId};
@@ -198,7 +199,11 @@ impl Selection {
         let made = || sessions.iter().flat_map(|at| &self.sessions[*at].made);
         let commits: HashSet<ObjectId> = made().map(|made| made.commit.commit_id).collect();
         let commits = count((commits.len() + observed.len()) as u64, "commit");
-        if sessions.is_empty() { commits } else { format!("{}, {commits}", count(sessions.len() as u64, "session")) }
+        if sessions.is_empty() {
+            format!("{commits}, no conversation recorded")
+        } else {
+            format!("{}, {commits}", count(sessions.len() as u64, "session"))
+        }
     }
 
     /// Returns the commit of a page with some sessions if it is about one commit alone.
@@ -300,7 +305,10 @@ pub fn clean_commit(redactor: &Redactor, commit: &mut Commit) {
 
 /// Takes secrets out of what a record says: words, names of models, and paths.
 pub fn clean_summary(redactor: &Redactor, summary: &mut Summary) {
-    let texts = [&mut summary.prompt, &mut summary.summary, &mut summary.model].into_iter();
+    for words in [&mut summary.prompt, &mut summary.summary].into_iter().flatten() {
+        *words = clean_words(redactor, words);
+    }
+    let texts = [&mut summary.model].into_iter();
     let models = summary.usage.iter_mut().map(|usage| &mut usage.model);
     for text in texts.chain(models).flatten().chain(summary.edits.iter_mut().map(|edited| &mut edited.path)) {
         *text = clean(redactor, text);

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::lines::share;
 use super::stats::quoted;
-use super::table::{MAX_NAME, fit, write_rows};
-use super::width::{cut, listed};
+use super::table::{fit, write_rows};
+use super::width::listed;
 use super::{Style, count};
 use crate::outside;
 use crate::stats::{CallSum, CountedCalls, Key};
@@ -38,7 +38,7 @@ pub fn write_call_table(
     head.extend(["tool", "calls", "failed", "share"].map(str::to_owned));
     let mut rows = vec![head];
     for ((_, sum), names) in counted.groups.iter().zip(names) {
-        let mut row: Vec<String> = names.iter().map(|name| cut(name, MAX_NAME)).collect();
+        let mut row = names.clone();
         row.extend([sum.calls.to_string(), sum.failed.to_string(), share(sum.failed, sum.calls)]);
         rows.push(row);
     }

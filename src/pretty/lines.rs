@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::stats::quoted;
-use super::table::{MAX_NAME, fit, write_rows};
-use super::width::{cut, listed};
+use super::table::{fit, write_rows};
+use super::width::listed;
 use super::{Style, count};
 use crate::outside;
 use crate::stats::{CountedLines, Key, LineSum};
@@ -42,7 +42,7 @@ pub fn write_line_table(
     }
     let mut rows = vec![head];
     for ((_, sum), names) in counted.groups.iter().zip(names) {
-        let mut row: Vec<String> = names.iter().map(|name| cut(name, MAX_NAME)).collect();
+        let mut row = names.clone();
         row.extend(cells(sum));
         rows.push(row);
     }

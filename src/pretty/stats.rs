@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use super::table::{MAX_NAME, fit, write_rows};
-use super::width::{cut, listed, padded, width};
+use super::table::{fit, write_rows};
+use super::width::{cut_within, listed, padded, width};
 use super::{Style, count};
 use crate::outside;
 use crate::stats::{Cost, Counted, Group, Key, Prices, Sum};
@@ -51,7 +51,7 @@ pub fn write_table(
     rows[0].extend(numbers.iter().map(|name| (*name).to_owned()));
     let has_sessions = of.keys.contains(&Key::Session);
     for (group, names) in of.counted.groups.iter().zip(names) {
-        let mut row: Vec<String> = names.iter().map(|name| cut(name, MAX_NAME)).collect();
+        let mut row = names.clone();
         row.extend(cells(&group.sum).into_iter().take(numbers.len()));
         if has_sessions {
             row[of.keys.len() + CACHE_READ].push(if is_cold(&group.sum) { '*' } else { ' ' });
@@ -110,8 +110,8 @@ pub fn write_chart(
     };
     let groups = &of.counted.groups;
     let value_width = groups.iter().map(|group| width(&value(&group.sum))).max().unwrap_or(0);
-    let widest = columns.saturating_sub(value_width + 4 + MIN_BAR).clamp(1, MAX_NAME);
-    let names: Vec<String> = names.iter().map(|names| cut(&names.join("  "), widest)).collect();
+    let widest = columns.saturating_sub(value_width + 4 + MIN_BAR).max(1);
+    let names: Vec<String> = names.iter().map(|names| cut_within(&names.join("  "), widest)).collect();
     let name_width = names.iter().map(|name| width(name)).max().unwrap_or(0);
     let room = columns.saturating_sub(name_width + value_width + 4).clamp(MIN_BAR, MAX_BAR);
     let largest = groups.iter().map(|group| amount(&group.sum)).max().unwrap_or(0).max(1);

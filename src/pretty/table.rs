@@ -3,19 +3,28 @@
 use std::io::{self, Write};
 
 use super::Style;
-use super::width::{cut, padded, width};
+use super::width::{cut_within, padded, width};
 
-/// The widest column of names, in columns of a terminal.
-pub(super) const MAX_NAME: usize = 36;
+/// Names are cut to this width before columns of numbers are left out.
+const MAX_NAME: usize = 36;
 /// No name is cut to less than this.
 const MIN_NAME: usize = 8;
 
-/// Makes rows fit into the columns of a terminal: leaves out columns of numbers, which `left_out` names in this order, and then
-/// cuts names. The first row has the names of the columns, as many of which as `names` says are of names.
+/// Makes rows fit into the columns of a terminal: cuts long names, leaves out columns of numbers, which `left_out` names in
+/// this order, and then cuts names further. The first row has the names of the columns, as many of which as `names` says are
+/// of names.
 pub(super) fn fit(rows: &mut [Vec<String>], names: usize, left_out: &[&str], room: Option<usize>) {
     let Some(room) = room else { return };
     let mut widths = widths(rows);
     let too_wide = |widths: &[usize]| (widths.iter().sum::<usize>() + 2 * (widths.len() - 1)).saturating_sub(room);
+    // The widest column of names gives way to the others.
+    let narrow = |widths: &mut [usize], least: usize| {
+        while too_wide(widths) > 0 {
+            let Some(at) = (0..names).max_by_key(|at| widths[*at]).filter(|at| widths[*at] > least) else { break };
+            widths[at] -= 1;
+        }
+    };
+    narrow(&mut widths, MAX_NAME);
     for name in left_out {
         let at = rows[0].iter().skip(names).position(|head| head == name);
         if let Some(at) = at.filter(|_| too_wide(&widths) > 0) {
@@ -23,12 +32,8 @@ pub(super) fn fit(rows: &mut [Vec<String>], names: usize, left_out: &[&str], roo
             widths.remove(names + at);
         }
     }
-    // The widest column of names gives way to the others.
-    while too_wide(&widths) > 0 {
-        let Some(at) = (0..names).max_by_key(|at| widths[*at]).filter(|at| widths[*at] > MIN_NAME) else { break };
-        widths[at] -= 1;
-    }
-    rows.iter_mut().for_each(|row| (0..names).for_each(|at| row[at] = cut(&row[at], widths[at])));
+    narrow(&mut widths, MIN_NAME);
+    rows.iter_mut().for_each(|row| (0..names).for_each(|at| row[at] = cut_within(&row[at], widths[at])));
 }
 
 /// Writes rows in columns, the first row as their head: as many columns with names as `names` says, then numbers.

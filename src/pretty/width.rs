@@ -63,6 +63,20 @@ pub fn cut(text: &str, columns: usize) -> String {
     if columns == 0 { String::new() } else { format!("{}…", &text[..end]) }
 }
 
+/// Returns the text, or if it is wider its beginning and its end with `…` between them: names often differ at their end.
+pub fn cut_within(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let head = cut(text, columns / 2);
+    let room = columns - width(&head);
+    // What takes no column, and what follows a joiner, stays with what is before it.
+    let is_start = |(at, c): &(usize, char)| c.width().unwrap_or(0) > 0 && !text[..*at].ends_with('\u{200d}');
+    let fits = |(at, _): &(usize, char)| width(&text[*at..]) <= room;
+    let start = text.char_indices().rev().take_while(fits).filter(is_start).last().map_or(text.len(), |(at, _)| at);
+    format!("{head}{}", &text[start..])
+}
+
 /// Returns a line as [`cut`] has it. Its colours take no column.
 pub fn cut_colored(line: &str, columns: usize) -> String {
     let plain = outside::text(line);
@@ -120,6 +134,9 @@ mod tests {
         let family = "👩\u{200d}👩\u{200d}👦";
         assert_eq!(cut(&format!("{family}{family}"), 8), format!("{family}…"), "a sequence stays whole");
         assert_eq!(cut(&format!("ab{family}"), 5), "ab…");
+        assert_eq!(cut_within("src/a/b/file.rs", 15), "src/a/b/file.rs");
+        assert_eq!(cut_within("src/a/b/file.rs", 14), "src/a/…file.rs");
+        assert_eq!(cut_within(&format!("{family}{family}ab"), 5), "…ab", "a sequence stays whole");
     }
 
     #[test]
@@ -129,6 +146,8 @@ mod tests {
             for columns in 0..20 {
                 let cut = cut(text, columns);
                 assert!(width(&cut) <= columns, "{cut:?} is wider than {columns}");
+                let within = cut_within(text, columns);
+                assert!(width(&within) <= columns, "{within:?} is wider than {columns}");
             }
         }
         assert_eq!(padded("日本", 6), "日本  ");

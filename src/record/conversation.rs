@@ -11,7 +11,7 @@ use crate::agent;
 use crate::archive::{Archive, Chunk, Contents};
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
-use crate::redact::Redactor;
+use crate::redact::{Redactor, without_key_parts};
 use crate::transcript::{Message, Part, Picture, SessionKey, Tally};
 
 /// The problem of a conversation that is not read because earlier ones of the note reached the limit.
@@ -343,6 +343,19 @@ impl Conversation {
         }
         self.messages.retain(|message| !message.parts.is_empty());
         has_secrets
+    }
+
+    /// Removes from the messages lines that can be part of a private key, and says whether there were any. The transcript's
+    /// bytes stay: such a line is no secret for certain.
+    pub fn leave_out_key_parts(&mut self) -> bool {
+        let mut is_changed = false;
+        let mut leave_out = |text: &mut String| {
+            if let Cow::Owned(kept) = without_key_parts(text) {
+                (*text, is_changed) = (kept, true);
+            }
+        };
+        self.messages.iter_mut().for_each(|message| message.each_text(&mut leave_out));
+        is_changed
     }
 
     /// Keeps the pictures whose bytes `keep` accepts; of the others only the names remain.

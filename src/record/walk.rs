@@ -82,7 +82,7 @@ impl Reader<'_> {
         self.each_of(&self.noted()?, None, &query, &mut visit).map(drop)
     }
 
-    /// Returns how many commits a query chooses, with a record or without, merges left out.
+    /// Returns how many commits a query chooses, with a record or without; merges are left out unless it asks for them alone.
     ///
     /// # Errors
     ///
@@ -96,7 +96,8 @@ impl Reader<'_> {
             }
             return Ok(count);
         }
-        let walk_options = [&query.walk_options[..], &["--no-merges"]].concat();
+        let kind: &[&str] = if query.is_of_merges() { &[] } else { &["--no-merges"] };
+        let walk_options = [&query.walk_options[..], kind].concat();
         let query = Query { walk_options, ..query };
         for commit_id in self.steps(&query)? {
             let commit_id = commit_id?;
@@ -347,6 +348,11 @@ impl Query {
     /// Says whether commits are listed that have evidence and no conversation.
     pub fn takes_observed(&self) -> bool {
         self.has_evidence && self.agent.is_none() && self.model.is_none() && self.session.is_none()
+    }
+
+    /// Says whether merges alone are chosen.
+    pub fn is_of_merges(&self) -> bool {
+        self.walk_options.contains(&"--merges")
     }
 
     /// Says whether Git walks history: it knows what paths and some options choose.

@@ -117,11 +117,16 @@ fn margin_end(text: &Text<'_>, from: usize) -> usize {
     if number > spaces && sign > number { sign } else { spaces }
 }
 
+/// Returns the length of what stands in front of the digits of a line: spaces, its number and the sign behind that.
+pub fn margin(line: &[u8]) -> usize {
+    let last = line.iter().take(16).rposition(|byte| matches!(byte, b' ' | b'\t' | b'|' | b'>') || *byte >= 0x80);
+    last.map_or(0, |position| position + 1)
+}
+
 /// Says whether a line can be part of a key: base64, perhaps after a margin, or a header.
 pub fn is_key_line(line: &[u8]) -> bool {
     let line = line.trim_ascii();
-    let margin = line.iter().take(16).rposition(|byte| matches!(byte, b' ' | b'\t' | b'|' | b'>') || *byte >= 0x80);
-    let body = &line[margin.map_or(0, |position| position + 1)..];
+    let body = &line[margin(line)..];
     let body = body.strip_prefix(b"+").or_else(|| body.strip_prefix(b"-")).unwrap_or(body);
     // As in `Proc-Type: 4,ENCRYPTED`.
     let name = line.iter().take_while(|byte| is_in(**byte, URL64)).count();

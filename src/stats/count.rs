@@ -74,7 +74,9 @@ pub fn counted(
     let ids: Vec<_> = found.commits.iter().map(|commit| commit.commit_id).collect();
     let has_branches = keys.contains(&Key::Branch);
     let branches = if has_branches { branches_of(reader.repo(), &ids)? } else { HashMap::new() };
-    let is_recorded = |(commit, has_model): &(&Commit, &bool)| **has_model && commit.parent_ids.len() < 2;
+    let has_merges = query.is_of_merges();
+    let is_recorded =
+        |(commit, has_model): &(&Commit, &bool)| **has_model && (has_merges || commit.parent_ids.len() < 2);
     let recorded = found.commits.iter().zip(&found.has_model).filter(is_recorded).count() as u64;
     let coverage = (reader.count_commits(query)?, recorded);
     let (model, is_at_least) = (query.model.clone(), found.uncounted.is_at_least());

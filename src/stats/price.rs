@@ -4,6 +4,8 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::io::Read as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
@@ -91,6 +93,13 @@ fn in_home(name: &str) -> Option<PathBuf> {
     Some(Path::new(&std::env::var_os("HOME")?).join(name.strip_prefix("~/")?))
 }
 
+/// Reads a pipe up to its end, or up to the largest size of a file of prices.
+fn piped(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 impl Prices {
     /// Reads the user's own table, if `file` or `shiftlog.prices` names one.
     ///
@@ -121,7 +130,10 @@ impl Prices {
 
     fn of_file(path: &Path) -> Result<Self> {
         let cannot = |why: String| Error::new(Kind::Usage, format!("cannot use '{}'", path.display())).because(why);
-        let text = private::read(path, MAX_FILE_BYTES).map_err(|error| Error::io("read", path, error))?;
+        let is_pipe = path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo());
+        // A shell passes the output of a command as a pipe.
+        let text = if is_pipe { piped(path) } else { private::read(path, MAX_FILE_BYTES) };
+        let text = text.map_err(|error| Error::io("read", path, error))?;
         let text = String::from_utf8(text).map_err(|_| cannot("it is not UTF-8".into()))?;
         Self::with(&text).map_err(|number| cannot(format!("line {number} is no price")))
     }
@@ -153,11 +165,12 @@ impl Prices {
         !self.own.is_empty()
     }
 
-    /// Returns all rows, sorted; of a model that the user has prices for, the user's alone.
+    /// Returns all rows, sorted; of a model that the user has prices for, the program's only as far as they hold before
+    /// the user's first day.
     pub fn rows(&self) -> Vec<&Row> {
         let [own, built_in] = self.tables();
-        let rest = built_in.iter().filter(|(model, _)| !own.contains_key(*model));
-        let mut rows: Vec<&Row> = own.iter().chain(rest).flat_map(|(_, rows)| rows).collect();
+        let holds = |row: &&Row| own.get(&row.model).is_none_or(|own| own.iter().all(|own| row.from < own.from));
+        let mut rows: Vec<&Row> = built_in.values().flatten().filter(holds).chain(own.values().flatten()).collect();
         rows.sort_by(|a, b| (&a.model, &a.from).cmp(&(&b.model, &b.from)));
         rows
     }
@@ -175,19 +188,20 @@ impl Prices {
         })
     }
 
-    /// Returns the prices of a model, as an agent spells it, at a time (RFC 3339). A time before the first row takes the
-    /// first row.
+    /// Returns the prices of a model, as an agent spells it, at a time (RFC 3339). A row holds from its day; before the day
+    /// of the user's first row, the program's prices hold, and before that of the program's first row, that row.
     pub fn find(&self, model: &str, tier: Option<&str>, time: &str) -> Option<&Row> {
         if model.len() > MAX_NAME_BYTES {
             return None;
         }
-        let names = names(model);
-        self.tables().iter().find_map(|table| {
-            let rows = names.iter().find_map(|name| match tier {
-                Some(tier) => table.get(&format!("{tier}/{name}")),
-                None => table.get(name),
-            })?;
-            let day = time.get(..10).unwrap_or("9999-12-31");
+        let names =
+            names(model).into_iter().map(|name| tier.map_or_else(|| name.clone(), |tier| format!("{tier}/{name}")));
+        let names: Vec<String> = names.collect();
+        let day = time.get(..10).unwrap_or("9999-12-31");
+        let [own, built_in] = self.tables();
+        let own = names.iter().filter_map(|name| own.get(name));
+        own.flat_map(|rows| rows.iter().rfind(|row| row.from.as_str() <= day)).next().or_else(|| {
+            let rows = names.iter().find_map(|name| built_in.get(name))?;
             rows.iter().rfind(|row| row.from.as_str() <= day).or(rows.first())
         })
     }

@@ -1,5 +1,7 @@
 //! One row of a table of prices: a line of tab-separated values.
 
+use crate::git::date::Time;
+
 /// The kinds of tokens that have a price of their own, in the order of the columns.
 pub(super) const CLASSES: usize = 5;
 
@@ -26,7 +28,7 @@ impl Row {
     pub fn parse(line: &str) -> Option<Row> {
         let mut cells = line.split('\t').map(str::trim);
         let (model, from) = (cells.next()?.to_lowercase(), cells.next()?);
-        let is_day = from.len() == 10 && from.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        let is_day = from.len() == 10 && Time::parse_rfc3339(&format!("{from}T00:00:00Z")).is_some();
         if model.is_empty() || !(is_day || from == "-") {
             return None;
         }
@@ -78,7 +80,17 @@ mod tests {
         let beyond = [Some(6_000_000), Some(30_000_000), None, None, None];
         assert_eq!(row.above, Some((200_000, beyond)));
         assert_eq!(Row::parse("m\t-\t0\t0").map(|row| row.prices), Some([Some(0), Some(0), None, None, None]));
-        for wrong in ["", "m", "m\t-\t1", "m\t-\t1\t-", "m\tmay\t1\t1", "m\t-\t-1\t1", "m\t-\t1e9\t1", "m\t-\t1\t.5"] {
+        for wrong in [
+            "",
+            "m",
+            "m\t-\t1",
+            "m\t-\t1\t-",
+            "m\tmay\t1\t1",
+            "m\t2026-13-45\t1\t1",
+            "m\t-\t-1\t1",
+            "m\t-\t1e9\t1",
+            "m\t-\t1\t.5",
+        ] {
             assert_eq!(Row::parse(wrong), None, "{wrong}");
         }
     }

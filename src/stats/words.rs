@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::git::Repository;
 use crate::record;
 use crate::record::{Conversation, Reader, Summary, Words};
-use crate::transcript::{LastAnswers, ModelUsage, SessionKey, Tokens};
+use crate::transcript::{LastAnswers, ModelUsage, SessionKey, Tally, Tokens};
 
 /// How many threads read words. Each needs about ten times the length of a transcript, and all together have 64 MiB.
 const MAX_THREADS: usize = 2;
@@ -19,7 +19,7 @@ const MAX_THREADS: usize = 2;
 const LARGE_BYTES: u64 = 4 << 20;
 
 /// Replaces the tokens of records by those of the answers in their words. An answer that several sessions have, as after a
-/// fork, counts once, in the oldest record; an answer that a commit cuts in two counts in both records with its parts. Records
+/// fork, counts once, in the oldest record, and so do the turns up to it; an answer that a commit cuts in two counts in both records with its parts. Records
 /// whose words cannot be read keep their tokens; their number is returned.
 ///
 /// # Errors
@@ -37,13 +37,17 @@ pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<Unread> 
         let entry = &found.entries[index];
         let commit = entry.commit.filter(|_| entry.summary.edits.is_empty()).map(|at| found.commits[at].commit_id);
         let edits = commit.map(|id| reader.edits_of(id, &conversation.messages, &conversation.bytes));
-        (answers(conversation), before(reader, &entry.summary, &ends), edits)
+        (answers(conversation), before(reader, &entry.summary, &ends), edits, counts_at(conversation))
     };
     let mut counted = Vec::new();
     let unread = each_record(reader, found, read, |index, read| counted.push((index, read)))?;
     let mut seen = Seen::new();
-    for (index, (answers, before, edits)) in counted {
+    let mut sessions: HashMap<String, SessionKey> = HashMap::new();
+    for (index, (answers, before, edits, counts)) in counted {
         let entry = &mut found.entries[index];
+        if entry.summary.key.parent_id().is_none() {
+            subtract_repeated(&mut entry.summary, counts, &mut sessions);
+        }
         // Only where this record goes on in them: another record can have them whole.
         let of_answer = |(id, tokens): (String, Tokens)| {
             names(&entry.summary.key, &id, None, tokens).into_iter().map(move |name| (name, tokens))
@@ -214,6 +218,48 @@ fn answers(conversation: &Conversation) -> Vec<Answered> {
         usage.model = usage.model.take().or_else(|| last.clone());
     }
     answers
+}
+
+/// What a conversation counts up to an answer.
+struct CountsAt {
+    answer_id: String,
+    turns: u64,
+    messages: u64,
+    active_secs: u64,
+}
+
+/// Returns what a conversation counts up to the end of each answer whose id no other answer has.
+fn counts_at(conversation: &Conversation) -> Vec<CountsAt> {
+    let mut tally = Tally::default();
+    let mut counts: Vec<CountsAt> = Vec::new();
+    for message in &conversation.messages {
+        tally.add(std::slice::from_ref(message));
+        let id = message.answer_id.as_ref().filter(|id| !message.is_sidechain && !id.starts_with('@'));
+        let Some(id) = id else { continue };
+        if counts.last().is_some_and(|last| last.answer_id == *id) {
+            counts.pop();
+        }
+        let Tally { turns, messages, active_secs, .. } = tally;
+        counts.push(CountsAt { answer_id: id.clone(), turns, messages, active_secs });
+    }
+    counts
+}
+
+/// Takes out of a record what it counts up to the last answer that an older record of another session has: a fork begins
+/// with a copy of its session. `sessions` are those of the answers so far.
+fn subtract_repeated(summary: &mut Summary, counts: Vec<CountsAt>, sessions: &mut HashMap<String, SessionKey>) {
+    let mut repeated = None;
+    for count in counts {
+        let name = format!("{} {}", summary.key.agent, count.answer_id);
+        if *sessions.entry(name).or_insert_with(|| summary.key.clone()) != summary.key {
+            repeated = Some(count);
+        }
+    }
+    if let Some(CountsAt { turns, messages, active_secs, .. }) = repeated {
+        summary.turns = summary.turns.saturating_sub(turns);
+        summary.messages = summary.messages.saturating_sub(messages);
+        summary.active = summary.active.map(|active| active.saturating_sub(active_secs));
+    }
 }
 
 /// Returns the tokens of answers, without those that were counted before: of an answer that goes on in the next record, or that a

@@ -9,6 +9,7 @@ mod picture;
 mod session;
 pub(crate) mod shell;
 mod tally;
+mod texts;
 mod tokens;
 mod turn;
 

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bstr::ByteSlice as _;
@@ -159,9 +160,14 @@ impl<'v> Visit<'v> {
         problems.into_iter().map(|problem| self.clean(problem)).collect()
     }
 
-    /// Writes the page of the wanted conversations; `nothing` is the message if there are none.
+    /// Writes the page of the wanted conversations; `nothing` is the message if there are none of a session. A commit without
+    /// one has a page, too: other pages lead to it.
     fn write(&self, out: &mut dyn Write, wanted: Wanted, nothing: &str) -> Result<()> {
-        let plan = Selection::of(&self.reader, vec![wanted], None, false, &self.redactor)?;
+        let only = wanted.session.is_none().then_some(wanted.commit_id);
+        let mut plan = Selection::of(&self.reader, vec![wanted], None, false, &self.redactor)?;
+        if let Some(commit_id) = only.filter(|_| plan.is_empty()) {
+            plan.observed.push(Rc::new(self.commit(commit_id)?));
+        }
         if plan.is_empty() {
             return Err(Error::new(Kind::Missing, nothing));
         }

@@ -15,6 +15,7 @@ import urllib.parse
 
 from playwright.sync_api import sync_playwright
 
+import reading
 import world as worlds
 
 PROGRAMS, AXE = sys.argv[1], pathlib.Path(sys.argv[2]).read_text()
@@ -478,7 +479,8 @@ def main():
                  a_change_stands_beside_its_turns_and_each_leads_to_the_other, everything_is_there_without_scripts,
                  nothing_is_wider_than_a_phone, colours_follow_the_system_and_the_choice, print_has_the_words_and_no_columns,
                  axe_finds_nothing_serious, pages_of_the_server_hold_what_those_in_files_hold,
-                 a_link_of_the_server_leads_to_its_turn, nothing_hostile_happens_on_the_server, long_pages_open_whole] + ([pictures] if PICTURES else [])
+                 a_link_of_the_server_leads_to_its_turn, nothing_hostile_happens_on_the_server, long_pages_open_whole,
+                 *reading.cases(Tab, AXE)] + ([pictures] if PICTURES else [])
         failed = []
         for case in cases:
             try:

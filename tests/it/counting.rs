@@ -4,6 +4,8 @@ mod copies;
 mod costs;
 mod lines;
 mod much;
+mod own_prices;
+mod seen;
 mod shorter;
 mod tools;
 mod two_clones;

@@ -3,6 +3,8 @@
 mod links;
 pub mod secrets;
 pub mod session_ids;
+mod stopped;
+mod unread;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -398,10 +400,15 @@ fn a_page_is_not_written_to_a_terminal_unless_that_is_wanted() {
 #[test]
 fn a_disk_that_is_full_leaves_no_half_file() {
     let scratch = recorded();
+    let session = scratch.session("gamma");
+    session.prompt("tell much");
+    session.says(&"many words ".repeat(20_000));
+    session.edits("four.rs", "fn four() {}\n");
+    session.commits("much");
     let shell = "ulimit -f 1; trap '' XFSZ; git shiftlog export --html -o x.html HEAD~3..";
     let ran = scratch.run_in(&scratch.top, "sh", ["-c", shell]);
     assert_eq!(ran.code, 128, "{ran:?}");
-    assert!(ran.stderr.contains("write"), "{}", ran.stderr);
+    assert_eq!(ran.stderr, "fatal: cannot write 'x.html': File too large\n", "the name that the user knows");
     let left: Vec<_> = fs::read_dir(&scratch.top).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(
         left.iter()

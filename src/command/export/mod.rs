@@ -198,7 +198,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 progress.end();
             }
         });
-        let mut export = Export { options: &options, shape, plan: &plan, pages };
+        let title = options.title.as_deref().map(|title| redaction::clean(&redactor, title));
+        let mut export = Export { options: &options, title, shape, plan: &plan, pages };
         export.run(&target)?;
         let redacted = export.pages.redacted();
         if redacted > 0 && !options.quiet {
@@ -211,6 +212,13 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if damaged > 0 {
             cli::warning(&format!("words of {} are damaged", pretty::count(damaged, "conversation")));
             cli::hint(&repo, "'git shiftlog fsck' says which, and 'git shiftlog fsck --repair' restores what it can");
+        }
+        let (missing, is_fetchable) = export.pages.missing();
+        if missing > 0 {
+            cli::warning(&format!("words of {} are not here", pretty::count(missing, "conversation")));
+            if is_fetchable {
+                cli::hint(&repo, "'git shiftlog sync pull --all' fetches transcripts that others share");
+            }
         }
         let too_large = export.pages.too_large();
         if too_large > 0 {
@@ -231,6 +239,8 @@ fn is_template(address: &str) -> bool {
 /// One run of the command.
 struct Export<'a, 'r> {
     options: &'a Options,
+    /// The title that the user gives, without secrets.
+    title: Option<String>,
     shape: PageOptions,
     plan: &'a Selection,
     pages: Pages<'a, 'r>,
@@ -272,7 +282,7 @@ impl Export<'_, '_> {
         if !self.options.html {
             return self.write_document(out, sessions).map(|()| Spoken::default());
         }
-        let title = self.options.title.clone().unwrap_or_else(|| self.plan.title(sessions, observed));
+        let title = self.title.clone().unwrap_or_else(|| self.plan.title(sessions, observed));
         self.pages.write(out, sessions, observed, &title, up)
     }
 
@@ -312,7 +322,7 @@ impl Export<'_, '_> {
         observed: &[String],
         spoken: &[Spoken],
     ) -> std::io::Result<()> {
-        let title = self.options.title.as_deref().unwrap_or("Conversations");
+        let title = self.title.as_deref().unwrap_or("Conversations");
         let sessions = self.plan.sessions.iter().zip(names);
         let pages = &mut self.pages;
         if self.options.html {

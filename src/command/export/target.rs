@@ -1,23 +1,26 @@
 //! Where an export goes: stdout, a file, or files in a directory. A file is there whole or not at all.
 
 use std::ffi::OsStr;
-use std::fs::Permissions;
-use std::io::{BufWriter, Write};
+use std::fs::{File, Permissions};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::cli;
+use crate::cli::{self, Interruption};
 use crate::error::{Error, Kind, Result};
 
 /// How many symbolic links are followed from one to the next, as on Linux.
 const MAX_LINKS: usize = 40;
 
 /// Where an export goes.
-#[derive(Debug)]
 pub struct Target {
     place: Destination,
     /// Whether files that are there are replaced.
     is_forced: bool,
+    /// The temporary file that is being written, which a signal that ends us removes.
+    unfinished: Arc<Mutex<Option<PathBuf>>>,
+    _interruption: Option<Interruption>,
 }
 
 #[derive(Debug)]
@@ -42,7 +45,15 @@ impl Target {
             }
             Some(path) => Destination::File { link: path.into(), file: led_to(path.into()) },
         };
-        Target { place, is_forced }
+        let unfinished: Arc<Mutex<Option<PathBuf>>> = Arc::default();
+        let left = Arc::clone(&unfinished);
+        let tidy = move || {
+            let path = left.lock().unwrap_or_else(PoisonError::into_inner).take();
+            path.map(std::fs::remove_file);
+        };
+        let is_file = !matches!(place, Destination::Stdout);
+        let interruption = if is_file { Interruption::catch(tidy).ok() } else { None };
+        Target { place, is_forced, unfinished, _interruption: interruption }
     }
 
     /// Says whether there are to be several files.
@@ -109,7 +120,7 @@ impl Target {
             (Destination::Directory(directory), Some(name)) => directory.join(name),
             (Destination::File { file: path, .. } | Destination::Directory(path), _) => path.clone(),
         };
-        let failed = |error: std::io::Error| match Error::io("write", &path, error) {
+        let failed = |error: io::Error| match Error::io("write", &path, error) {
             // A directory that is not there is no missing conversation.
             error if error.kind() == Kind::Missing => Error::other(error.to_string()),
             error => error,
@@ -117,17 +128,58 @@ impl Target {
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // As any file that a program creates: what the umask leaves.
         let permissions = Permissions::from_mode(0o666);
-        let temporary = tempfile::Builder::new().prefix(".shiftlog-").permissions(permissions).tempfile_in(directory);
-        let mut out = BufWriter::with_capacity(1 << 16, temporary.map_err(failed)?);
-        write(&mut out)?;
-        let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
-        if self.is_forced {
-            return file.persist(&path).map(drop).map_err(|error| failed(error.error));
+        let temporary = {
+            let mut unfinished = self.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+            let made = tempfile::Builder::new().prefix(".shiftlog-").permissions(permissions).tempfile_in(directory);
+            let made = made.map_err(|error| failed(without_path(error)))?;
+            *unfinished = Some(made.path().to_owned());
+            made
+        };
+        let (file, temporary) = temporary.into_parts();
+        let mut out = Watched { out: BufWriter::with_capacity(1 << 16, file), error: None };
+        let written = write(&mut out);
+        let written = match out.error.take() {
+            Some(error) => Err(failed(error)),
+            None => written.and_then(|()| out.flush().map_err(failed)),
+        };
+        drop(out);
+        let persisted = written.and_then(|()| match self.is_forced {
+            true => temporary.persist(&path).map_err(|error| failed(error.error)),
+            false => temporary.persist_noclobber(&path).map_err(|error| match error.error.kind() {
+                io::ErrorKind::AlreadyExists => exists(&path),
+                _ => failed(error.error),
+            }),
+        });
+        self.unfinished.lock().unwrap_or_else(PoisonError::into_inner).take();
+        persisted
+    }
+}
+
+/// Returns an error without the path of the temporary file, which says nothing to the user.
+fn without_path(error: io::Error) -> io::Error {
+    let source = error.get_ref().and_then(std::error::Error::source);
+    let code = source.and_then(|source| source.downcast_ref::<io::Error>()).and_then(io::Error::raw_os_error);
+    code.map_or(error, io::Error::from_raw_os_error)
+}
+
+/// Writes a file, and keeps the error of the system that says why it cannot be written.
+struct Watched {
+    out: BufWriter<File>,
+    error: Option<io::Error>,
+}
+
+impl Write for Watched {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes);
+        if let Err(error) = &written {
+            let code = error.raw_os_error();
+            self.error = Some(code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error));
         }
-        file.persist_noclobber(&path).map(drop).map_err(|error| match error.error.kind() {
-            std::io::ErrorKind::AlreadyExists => exists(&path),
-            _ => failed(error.error),
-        })
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 

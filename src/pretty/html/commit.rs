@@ -36,14 +36,15 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// Writes the bar.
+    /// Writes the bar. `session_name` is the id of the heading of the session that it stands in.
     ///
     /// # Errors
     ///
     /// If writing fails.
-    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, out: &mut dyn Write, session_name: Option<&str>) -> io::Result<()> {
         let commit = &self.commit;
         let name = format!("{}-name", self.id);
+        let names = session_name.map_or_else(|| name.clone(), |session| format!("{session} {name}"));
         let lines = || self.files.iter().flat_map(|file| &file.hunks).map(|hunk| tally(&hunk.lines));
         let whole = lines().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let head = html! {
@@ -52,13 +53,13 @@ impl Bar {
                 span.subject { (outside::line(&commit.subject().to_str_lossy())) } }
             }
             "\n"
-            p.by { (outside::line(&commit.author.name.to_str_lossy())) ", " (time_html(commit.author.time.seconds, commit.author.time.offset))
+            p.by { bdi { (outside::line(&commit.author.name.to_str_lossy())) } ", " (time_html(commit.author.time.seconds, commit.author.time.offset))
                 @if let Some(address) = &self.address { " " a href=(address) { "this commit alone" } }
                 @if let Some(address) = &self.host_address { " " a href=(address) rel="noopener noreferrer" { "at " (host(address)) } }
             }
             @for text in &self.evidence { p.notice { span.who { "Evidence" } " " (text) } }
         };
-        write!(out, "<section class=\"commit\" id=\"{}\" aria-labelledby=\"{name}\">{}", self.id, head.into_string())?;
+        write!(out, "<section class=\"commit\" id=\"{}\" aria-labelledby=\"{names}\">{}", self.id, head.into_string())?;
         if !self.files.is_empty() {
             let summary = html! {
                 (super::super::count(self.files.len() as u64, "file")) " changed" (tally_html(whole))

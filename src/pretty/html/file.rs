@@ -13,6 +13,7 @@ use super::{PageOptions, address};
 use crate::git::date::Format;
 use crate::git::{BlamedLines, Commit, ObjectId};
 use crate::outside;
+use crate::redact::without_key_parts;
 use crate::replay::{Certainty, Explanation};
 use crate::transcript::SessionKey;
 
@@ -33,7 +34,7 @@ pub fn file_page(
     shape: &PageOptions,
 ) -> String {
     let body = html! {
-        p.by { "as of " a href=(address::commit(commit.commit_id)) { code { (commit.commit_id.to_hex_with_len(7)) } " " (subject(commit)) } }
+        p.by { "as of " a href=(address::commit(commit.commit_id)) { code { (commit.commit_id.to_hex_with_len(7)) } " " bdi { (subject(commit)) } } }
         (problems(warnings))
         div.blamed {
             @for (lines, found) in explained {
@@ -82,7 +83,7 @@ fn origin(commit: Option<&Commit>, found: &Explanation, is_one: bool, shown: Sho
             (None, true) => format!("{}#t{}", address::session(&shown(&work.key)), call.turn),
             (None, false) => format!("{}#t{}", address::part(recorded_on, &shown(&work.key)), call.turn),
         });
-    let prompt = found.prompt().map(|prompt| beginning(&prompt, PROMPT_CHARS));
+    let prompt = found.prompt().map(|prompt| beginning(&without_key_parts(&prompt), PROMPT_CHARS));
     html! {
         @if let (Some((work, call)), Some(link)) = (turn, &link) {
             a.turn-link href=(link) title=(found.sentence(is_one)) { (agent_name(&shown(&work.key).agent)) ", turn " (call.turn) }
@@ -91,7 +92,7 @@ fn origin(commit: Option<&Commit>, found: &Explanation, is_one: bool, shown: Sho
         @if let Some(commit) = commit {
             p.by {
                 a href=(address::commit(commit.commit_id)) { code { (commit.commit_id.to_hex_with_len(7)) } } " "
-                (Format::SHORT.show(commit.author.time)) " " (outside::line(&commit.author.name.to_str_lossy()))
+                (Format::SHORT.show(commit.author.time)) " " bdi { (outside::line(&commit.author.name.to_str_lossy())) }
                 @if turn.is_none() && found.certainty != Certainty::None { ", " (found.sentence(is_one)) }
             }
         }

@@ -35,6 +35,7 @@ pub fn search_page(of: &Searched<'_>, shape: &PageOptions) -> String {
     let body = html! {
         (search_form(of.query, of.query.is_empty()))
         (problems(of.problems))
+        @if !of.hits.is_empty() { h2 { "Turns" } }
         @for hit in of.hits { (card(of.plan, hit)) }
     };
     let title = if of.query.is_empty() { "Search".to_owned() } else { format!("Search: {}", of.query) };

@@ -7,7 +7,7 @@ use maud::html;
 
 use super::PageOptions;
 use super::head::{end, head, header};
-use super::page::agent_name;
+use super::page::{agent_name, cost_text};
 use super::spoken::{self, Spoken};
 use super::turn::time_html;
 use super::words::beginning;
@@ -112,7 +112,7 @@ fn commit_item(commit: &Commit, offset: i32) -> maud::Markup {
         li {
             code { (commit.commit_id.to_hex_with_len(7)) } " "
             span.subject { (outside::line(&commit.subject().to_str_lossy())) } " "
-            span.by { (outside::line(&commit.author.name.to_str_lossy())) } " "
+            span.by { bdi { (outside::line(&commit.author.name.to_str_lossy())) } } " "
             (time_html(commit.author.time.seconds, offset))
         }
     }
@@ -136,16 +136,15 @@ fn card(session: &Indexed<'_>, offset: i32) -> maud::Markup {
     let tokens = session.counted.iter().filter(|summary| summary.key == first.key);
     let tokens = tokens.filter_map(|summary| summary.tokens).map(|tokens| tokens.total());
     let tokens = tokens.fold(0, u64::saturating_add);
-    let cost = session.cost.filter(|cost| !cost.is_unknown());
     let model = session.made.iter().rev().find_map(|(_, summary)| summary.model.as_deref());
     html! {
         article.card {
             h3 { a href=(session.address) { @if prompt.is_empty() { "(no prompt)" } @else { (prompt) } } }
             ul.facts {
-                li { span.who { (agent_name(session.agent)) } @if let Some(model) = model { (outside::line(model)) } }
+                li { span.who { (agent_name(session.agent)) } " " @if let Some(model) = model { (outside::line(model)) } }
                 li { (bound(session.is_at_least)) (count(turns, "turn")) }
                 @if tokens > 0 { li { (bound(session.is_at_least)) (short(tokens)) " tokens" } }
-                @if let Some(cost) = cost { li { (cost.rounded()) " USD" } }
+                @if let Some(cost) = session.cost { li { (cost_text(cost)) } }
             }
             ol.commits {
                 @for (commit, _) in &session.made { (commit_item(commit, offset)) }

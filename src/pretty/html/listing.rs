@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::super::stats::short;
 use super::head::document;
-use super::page::agent_name;
+use super::page::{agent_name, cost_text};
 use super::turn::clock_html;
 use super::words::beginning;
 use super::{PageOptions, address};
@@ -17,6 +17,8 @@ use crate::pretty::count;
 use crate::record::{Listed, Summary};
 use crate::stats::Cost;
 
+/// The sentence of a page that would list what was recorded.
+pub(super) const NOTHING: &str = "No conversation recorded for the commits of this repository's branches.";
 /// How many sessions of a commit a list names.
 const MAX_SESSIONS: usize = 5;
 /// The longest prompt in a list, in characters.
@@ -102,7 +104,7 @@ pub fn overview_page(title: &str, list: &Listing<'_>, shape: &PageOptions) -> St
         details.filters { summary { "Choose commits" } (form(list)) }
         (problems(list.problems))
         @if entries.is_empty() {
-            p { "No conversation recorded for the commits of this repository's branches." }
+            p { (NOTHING) }
             p { code { "git shiftlog init" } " sets up recording; from then on each commit gets the conversation that made it." }
         }
         (days(entries))
@@ -257,7 +259,7 @@ fn facts(summaries: &[Summary], cost: Option<Cost>) -> Vec<String> {
         1 => count(1, "token"),
         n => format!("{} tokens", short(n)),
     }));
-    facts.extend(cost.filter(|cost| !cost.is_unknown()).map(|cost| format!("{} USD", cost.rounded())));
+    facts.extend(cost.map(cost_text));
     facts
 }
 

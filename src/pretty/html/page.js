@@ -144,9 +144,21 @@
     const start = Math.max(0, text.lastIndexOf('\n', at) + 1, at - 60);
     return (start && text[start - 1] !== '\n' ? '…' : '') + text.slice(start, start + 160).split('\n')[0];
   };
+  // What stands in blocks of its own does not run together; of a card and a row, all is one line.
+  const blocks = /^(P|LI|DIV|H\d|T[DHR]|PRE|SUMMARY|DETAILS|ARTICLE|BR)$/;
+  const said = e => {
+    const gap = e.matches('.card, tr') ? ' · ' : '\n';
+    const walk = document.createTreeWalker(e, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+    let text = '';
+    for (let node; (node = walk.nextNode());) {
+      if (node.nodeType === Node.TEXT_NODE) text += node.data;
+      else if (text && !text.endsWith(gap) && (blocks.test(node.tagName) || node.matches('.who, .who + *'))) text += gap;
+    }
+    return text;
+  };
   const find = () => {
-    const parts = '.prompt, .answer, .work:not(.run), .commit, .card, .notice:not(.work)';
-    texts = texts || $$(parts, main).map(e => [e, e.textContent]).concat(JSON.parse(island ? island.text : '[]').flatMap(
+    const parts = '.prompt, .answer, .work:not(.run), .commit, .card, .notice:not(.work), tbody tr, .block [id], .index > p';
+    texts = texts || $$(parts, main).map(e => [e, said(e)]).concat(JSON.parse(island ? island.text : '[]').flatMap(
       ([page, said]) => said.map(([id, text]) => [{ href: page + '#' + id }, text])));
     const pattern = wanted();
     hits = [];
@@ -160,7 +172,7 @@
     }
     list.replaceChildren(...hits.slice(0, 200).map((h, at) => {
       const turn = h.e.href ? { id: h.e.href.split('#')[1] } : h.e.closest('.turn, .commit');
-      const b = make('button', { type: 'button' }, make('b', {}, turn ? turn.id : ''), ' ', h.line);
+      const b = make('button', { type: 'button' }, make('b', {}, turn ? turn.id : h.e.id), ' ', h.line);
       b.addEventListener('click', () => show(at));
       return make('li', {}, b);
     }));

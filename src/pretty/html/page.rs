@@ -93,7 +93,8 @@ pub struct Page<'p> {
     out: &'p mut dyn Write,
     shape: &'p PageOptions,
     contents: Vec<Entry>,
-    is_in_session: bool,
+    /// The id of the heading of the session that is being written: what is within it is named by both headings.
+    session_name: Option<String>,
     /// The instruction files of the last conversation of the session whose record has such.
     told: Option<Told>,
     /// The texts of the page, if an overview beside it searches them.
@@ -122,7 +123,7 @@ impl<'p> Page<'p> {
             write!(out, "<div class=\"said\">")?;
         }
         let spoken = (frame.up.is_some() && shape.outlet == Outlet::File).then(Spoken::default);
-        Ok(Page { out, shape, contents: Vec::new(), is_in_session: false, told: None, spoken })
+        Ok(Page { out, shape, contents: Vec::new(), session_name: None, told: None, spoken })
     }
 
     /// Writes the change that stands beside the conversations, after all of them.
@@ -133,7 +134,7 @@ impl<'p> Page<'p> {
     pub fn change(&mut self, bar: &Bar) -> io::Result<()> {
         self.end_session()?;
         write!(self.out, "</div><div class=\"change\">")?;
-        bar.write(self.out)?;
+        bar.write(self.out, None)?;
         self.contents.push(entry(bar));
         write!(self.out, "</div>")
     }
@@ -145,7 +146,7 @@ impl<'p> Page<'p> {
     /// If writing fails.
     pub fn commit(&mut self, bar: &Bar) -> io::Result<()> {
         self.end_session()?;
-        bar.write(self.out)?;
+        bar.write(self.out, None)?;
         self.contents.push(entry(bar));
         Ok(())
     }
@@ -157,7 +158,6 @@ impl<'p> Page<'p> {
     /// If writing fails.
     pub fn session(&mut self, head: &SessionHead<'_>) -> io::Result<()> {
         self.end_session()?;
-        self.is_in_session = true;
         self.told = None;
         let agent = agent_name(&head.key.agent);
         let short: String = outside::line(&head.key.id).chars().take(8).collect();
@@ -168,7 +168,7 @@ impl<'p> Page<'p> {
                 h2 id=(name) { a.self href={ "#" (head.id) } { (agent) " " code { (short) } } }
                 ul.facts {
                     @for fact in facts(head.summaries, head.uncounted.is_at_least()) { li { (fact) } }
-                    @if let Some(cost) = head.cost.filter(|cost| !cost.is_unknown()) { li { (cost.rounded()) " USD" } }
+                    @if let Some(cost) = head.cost { li { (cost_text(cost)) } }
                     @if let Some(address) = &head.address { li { a href=(address) { "whole session" } } }
                     @if let Some(address) = &head.raw { li { a href=(address) download { "transcript" } } }
                 }
@@ -176,6 +176,7 @@ impl<'p> Page<'p> {
             }
         };
         write!(self.out, "<section class=\"session\" id=\"{}\" aria-labelledby=\"{name}\">", head.id)?;
+        self.session_name = Some(name);
         self.out.write_all(markup.into_string().as_bytes())
     }
 
@@ -211,6 +212,7 @@ impl<'p> Page<'p> {
             is_sub_agent: summary.key.parent_id().is_some(),
             offset: part.offset,
             place: String::new(),
+            session_name: self.session_name.as_deref(),
             spoken: self.spoken.take(),
         };
         let mut bars = part.bars.iter().peekable();
@@ -233,7 +235,7 @@ impl<'p> Page<'p> {
             let tally = if self.shape.has_tools { tally(messages) } else { String::new() };
             self.contents.push(Entry::Turn { id, number: turn.number, text, tally });
             while let Some((_, bar)) = bars.next_if(|(at, _)| *at <= turn.messages.end) {
-                bar.write(self.out)?;
+                bar.write(self.out, self.session_name.as_deref())?;
                 self.contents.push(entry(bar));
             }
         }
@@ -243,7 +245,7 @@ impl<'p> Page<'p> {
             }
         }
         for (_, bar) in bars {
-            bar.write(self.out)?;
+            bar.write(self.out, self.session_name.as_deref())?;
             self.contents.push(entry(bar));
         }
         self.spoken = writer.spoken;
@@ -264,7 +266,7 @@ impl<'p> Page<'p> {
     }
 
     fn end_session(&mut self) -> io::Result<()> {
-        if std::mem::take(&mut self.is_in_session) { writeln!(self.out, "</section>") } else { Ok(()) }
+        if self.session_name.take().is_some() { writeln!(self.out, "</section>") } else { Ok(()) }
     }
 
     /// Ends the page with its contents. Returns the texts of the page, if an overview beside it searches them.
@@ -316,6 +318,11 @@ pub(super) fn agent_name(name: &str) -> String {
         .into_iter()
         .chain([chars.as_str().to_owned()])
         .collect()
+}
+
+/// Returns a cost as a list of facts has it.
+pub(super) fn cost_text(cost: Cost) -> String {
+    if cost.is_unknown() { "cost unknown".to_owned() } else { format!("{} USD", cost.rounded()) }
 }
 
 /// Returns the facts about a session: the model, counts, tokens, the id.

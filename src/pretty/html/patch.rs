@@ -7,6 +7,7 @@ use bstr::ByteSlice as _;
 use super::change::{Line, mark_changes};
 use crate::git::{hunk_head, unquoted};
 use crate::outside;
+use crate::redact::{KEY_PART, is_like_key_line};
 
 /// The changes of one file in a commit.
 #[derive(Debug, Default)]
@@ -36,7 +37,7 @@ impl PatchFile {
             // Git puts a line from above the hunk behind its numbers.
             let above = hunk.head.get(2..).and_then(|head| head.find("@@")).map_or(hunk.head.len(), |at| at + 4);
             let line = hunk.head[above..].trim();
-            if before.map_or_else(|| is_like_key(line), |before| before.has_secret(line)) {
+            if before.map_or_else(|| is_like_key_line(line), |before| before.has_secret(line)) {
                 hunk.head.truncate(above);
             }
             for line in &mut hunk.lines {
@@ -49,7 +50,7 @@ impl PatchFile {
                 new += usize::from(matches!(line.sign, '+' | ' '));
                 let hidden = match text {
                     Some(text) => text.hidden.get(&number).map(String::as_str),
-                    None => is_like_key(&line.text).then_some("[left out: it can be part of a key]"),
+                    None => is_like_key_line(&line.text).then_some(KEY_PART),
                 };
                 if let Some(hidden) = hidden {
                     *line = Line::new(line.sign, hidden);
@@ -57,12 +58,6 @@ impl PatchFile {
             }
         }
     }
-}
-
-/// Says whether a line can be one of the lines of a key.
-fn is_like_key(line: &str) -> bool {
-    let line = line.trim();
-    line.len() >= 16 && line.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
 }
 
 /// The lines of a file that have secrets.
@@ -105,7 +100,7 @@ pub struct Hunk {
     pub lines: Vec<Line>,
     /// The turns that wrote it, that with the most lines first: the address if it has one, and what the link says.
     pub turns: Vec<(Option<String>, String)>,
-    /// Whether the turn was looked for.
+    /// Whether the turn was looked for, in all words of the commit.
     pub was_explained: bool,
 }
 

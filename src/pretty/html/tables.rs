@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::head::document;
+use super::listing::NOTHING;
 use super::turn::time_html;
 use super::{PageOptions, address};
 use crate::outside;
@@ -32,7 +33,8 @@ const CHOICES: &[(&str, &str)] = &[
 pub fn branches_page(branches: &[(BranchSummary, String)], problems: &[String], shape: &PageOptions) -> String {
     let body = html! {
         (super::listing::problems(problems))
-        div.table tabindex="0" {
+        @if branches.is_empty() { p { "There are no local branches." } }
+        @else { div.table tabindex="0" {
             table {
                 thead { tr { th scope="col" { "branch" } th scope="col" { "head" } th.number scope="col" { "conversations" } th scope="col" { "newest" } } }
                 tbody {
@@ -49,7 +51,7 @@ pub fn branches_page(branches: &[(BranchSummary, String)], problems: &[String], 
                     }
                 }
             }
-        }
+        } }
         (left_out(branches.len()))
     };
     document("Branches", &count(branches.len() as u64, "local branch"), &body, shape)
@@ -78,7 +80,8 @@ pub fn stats_page(
             }
         }
         (super::listing::problems(problems))
-        div.table tabindex="0" {
+        @if of.counted.groups.is_empty() { p { (NOTHING) } }
+        @else { div.table tabindex="0" {
             table {
                 thead {
                     tr {
@@ -108,7 +111,7 @@ pub fn stats_page(
                     }
                 }
             }
-        }
+        } }
         (left_out(of.counted.groups.len()))
         @for remark in remarks(of) { p.notice { (remark) } }
     };

@@ -34,6 +34,8 @@ pub struct Turns<'a> {
     pub(super) offset: i32,
     /// The id of the last place that has one.
     pub(super) place: String,
+    /// The id of the heading of the session.
+    pub(super) session_name: Option<&'a str>,
     /// The texts so far, if they are collected.
     pub(super) spoken: Option<Spoken>,
 }
@@ -53,10 +55,11 @@ impl<'a> Turns<'a> {
     ) -> io::Result<()> {
         let id = format!("{}t{number}", self.prefix);
         let name = format!("{id}-name");
+        let names = self.session_name.map_or_else(|| name.clone(), |session| format!("{session} {name}"));
         let items = self.answers.items(messages, false);
         self.place.clone_from(&id);
         let turn = html! { h3 id=(name) { a.self href={ "#" (id) } { (head) } } };
-        write!(out, "<section class=\"turn\" id=\"{id}\" aria-labelledby=\"{name}\">{}", turn.into_string())?;
+        write!(out, "<section class=\"turn\" id=\"{id}\" aria-labelledby=\"{names}\">{}", turn.into_string())?;
         self.write_items(out, &items, Some(&id))?;
         if !wrote.is_empty() {
             let links = html! {

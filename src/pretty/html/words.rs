@@ -3,7 +3,7 @@
 //! Only this file marks text as HTML that is already escaped, and only the output of [`markdown`].
 
 use maud::{Markup, PreEscaped, html};
-use pulldown_cmark::{Alignment, CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Alignment, CodeBlockKind, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use super::super::markdown::is_harmless_scheme;
 use super::super::printer::attachment;
@@ -53,6 +53,8 @@ pub fn markdown(source: &str) -> Markup {
     // A reader with a keyboard scrolls only what takes the focus.
     let html = html.replace("<pre>", "<pre tabindex=\"0\">");
     let html = html.replace("<table>", "<div class=\"table\" tabindex=\"0\"><table>");
+    // The numbers of a list stand where its words begin, which with some scripts is on the right.
+    let html = html.replace("<ul", "<ul dir=\"auto\"").replace("<ol", "<ol dir=\"auto\"");
     PreEscaped(html.replace("</table>", "</table></div>"))
 }
 
@@ -137,8 +139,9 @@ fn harmless<'e>(event: Event<'e>, open: &mut Open) -> Event<'e> {
             ours(format!("<h{} class=\"h{}\">", below(level as usize), level as usize))
         }
         Event::End(TagEnd::Heading(level)) => ours(format!("</h{}>\n", below(level as usize))),
-        Event::Start(Tag::Link { dest_url, .. }) => {
-            let address = outside::line(&dest_url);
+        Event::Start(Tag::Link { link_type, dest_url, .. }) => {
+            let scheme = if link_type == LinkType::Email { "mailto:" } else { "" };
+            let address = format!("{scheme}{}", outside::line(&dest_url));
             let opening = match is_harmless(&address) {
                 true => html! { a href=(address) rel="noopener noreferrer" title=(address) {} }.into_string(),
                 false => "<em></em>".to_owned(),
@@ -228,6 +231,7 @@ mod tests {
     fn markdown_becomes_html_and_html_becomes_text() {
         assert_eq!(shown("a **b** `c < d`"), "<p>a <strong>b</strong> <code>c &lt; d</code></p>\n");
         assert_eq!(shown("# Head"), "<h4 class=\"h1\">Head</h4>\n");
+        assert_eq!(shown("3. a"), "<ol dir=\"auto\" start=\"3\">\n<li>a</li>\n</ol>\n");
         for hostile in ["<script>alert(1)</script>", "a <img src=x onerror=alert(1)> b", "<!-- x --> <b onclick=x>"] {
             let html = shown(hostile);
             assert!(
@@ -253,6 +257,11 @@ mod tests {
         assert!(link.contains("<a href=\"https://example.com/x?a=1&amp;b=2\" rel=\"noopener noreferrer\""), "{link}");
         assert!(link.contains("docs</a> <span class=\"place\">(example.com)</span>"), "{link}");
         assert!(shown("[x](https://bank.example@evil.example/)").contains("(evil.example)"));
+        let mail = shown("<me@example.com>");
+        assert!(
+            mail.contains("<a href=\"mailto:me@example.com\"") && mail.contains(">me@example.com</a></p>"),
+            "{mail}"
+        );
         for hostile in [
             "[x](javascript:alert(1))",
             "[x](JaVaScRiPt:alert(1))",

@@ -83,7 +83,7 @@ fn a_record_is_priced_at_its_time() {
     let prices = Prices::with("m\t2026-03-01\t2\t2\nm\t2026-06-01\t1\t1").expect("a table");
     let at =
         |time: &str| prices.cost(&usage("m", Tokens { input: MILLION, ..Tokens::default() }), time, None).rounded();
-    assert_eq!(at("2025-01-01T00:00:00Z"), "2.00", "the first row holds for all time before");
+    assert_eq!(at("2026-02-28T23:59:59Z"), "unknown", "nobody has told a price for the time before");
     assert_eq!(at("2026-05-31T23:59:59Z"), "2.00");
     assert_eq!(at("2026-06-01T00:00:00Z"), "1.00");
     assert_eq!(at(""), "1.00");
@@ -109,6 +109,11 @@ fn rows_of_the_user_stand_before_those_of_the_program() {
     let contract = prices.cost(&usage("anthropic/claude-opus-4-8-20260401", tokens), TIME, None);
     assert_eq!((contract.rounded().as_str(), contract.is_at_least), ("0.00", false));
     assert_eq!(prices.rows().iter().filter(|row| row.model == "claude-opus-4-8").count(), 1);
+    let later =
+        Prices::with("claude-opus-4-8\t2026-11-21\t0\t0\nclaude-opus-4-8-20260401\t2027-01-01\t1\t1").expect("it");
+    let at = |time: &str| later.find("claude-opus-4-8-20260401", None, time).map(|row| row.line.clone());
+    assert!(at(TIME).is_some_and(|line| line.contains("\t5\t25\t")), "the list price holds until the day");
+    assert_eq!(at("2026-11-21T00:00:00Z").as_deref(), Some("claude-opus-4-8\t2026-11-21\t0\t0"));
     assert_eq!(Prices::with("# a head\n\nbroken line").err(), Some(3));
     let marked = Prices::with("\u{feff}mine\t-\t1\t1\n").expect("a table");
     assert!(marked.find("mine", None, TIME).is_some(), "a byte order mark is no part of a name");

@@ -23,3 +23,34 @@ fn an_answer_that_goes_on_after_a_commit_counts_once_in_every_range() {
     }
     assert_eq!(total(&scratch, &["--words", "HEAD~1..HEAD"])["tokens"]["cacheWrite"], 4000);
 }
+
+#[test]
+fn what_a_fork_repeats_of_its_session_counts_once() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("alpha-1");
+    session.prompt("one");
+    answers(&session, "msg_one", "claude-opus-4-8", &usage());
+    session.edits("a.txt", "words\n");
+    session.commits("first");
+    session.hook("SessionEnd");
+    let once = total(&scratch, &["--words"]);
+    let fork = scratch.session("beta-2");
+    fork.append(session.text().replace("alpha-1", "beta-2").as_bytes());
+    fork.prompt("two");
+    answers(&fork, "msg_two", "claude-opus-4-8", &usage());
+    fork.edits("b.txt", "words\n");
+    fork.commits("second");
+    fork.hook("SessionEnd");
+    let both = total(&scratch, &["--words"]);
+    for (key, own) in [("turns", 1), ("messages", 3)] {
+        assert_eq!(both[key].as_u64(), once[key].as_u64().map(|before| before + own), "{key}: {both}");
+    }
+    // Another session that says the same repeats nothing.
+    let other = scratch.session("gamma-3");
+    other.prompt("one");
+    answers(&other, "msg_three", "claude-opus-4-8", &usage());
+    other.edits("c.txt", "words\n");
+    other.commits("third");
+    other.hook("SessionEnd");
+    assert_eq!(total(&scratch, &["--words"])["turns"].as_u64(), both["turns"].as_u64().map(|before| before + 1));
+}

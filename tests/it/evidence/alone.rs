@@ -51,7 +51,7 @@ fn a_commit_that_has_evidence_alone_gets_a_page() {
     let page = export(&["--html", "-o-"]).ok();
     for part in [
         "<title>make a</title>",
-        ">1 commit</p>",
+        ">1 commit, no conversation recorded</p>",
         "x.log\nerror: it broke",
         "<code class=\"path\">a.txt</code>",
         "href=\"#c-",

@@ -147,3 +147,64 @@ fn a_hunk_from_the_middle_of_a_key_has_none_of_its_lines() {
     }
     assert!(page.contains("a plain line") && page.contains("k.pem"), "{page}");
 }
+
+/// Returns lines as those of a key, of 64 characters of base64.
+fn key_lines(seed: u32, count: u32) -> Vec<String> {
+    let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let line = |number: u32| {
+        let mut state = seed.wrapping_mul(977).wrapping_add(number * 31 + 7);
+        let next = |_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            char::from(letters[(state >> 24) as usize % letters.len()])
+        };
+        (0..64).map(next).collect()
+    };
+    (0..count).map(line).collect()
+}
+
+#[test]
+fn a_part_of_a_key_without_its_first_line_is_in_no_page_and_no_document() {
+    let scratch = Scratch::set_up();
+    let lines = key_lines(3, 6);
+    let end = "aB3+dE5gH7jK9mN1pQ==";
+    let plain = "0f5c7d6f7a1e4bb0c3d2e1f00f5c7d6f7a1e4bb0c3d2e1f00f5c7d6f7a1e4bb0";
+    let numbered = |from: usize| {
+        let one = |(at, line): (usize, &String)| format!("{:6}\u{2192}{line}", at + from);
+        lines.iter().enumerate().map(one).collect::<Vec<_>>().join("\n")
+    };
+    let session = scratch.session("alpha-1");
+    session.prompt(&format!("is this a part of it?\n{}\nand {plain}", lines[0]));
+    session.calls("r", "Read", &json!({ "file_path": scratch.top.join("key.pem"), "offset": 5, "limit": 6 }));
+    session.answers("r", &format!("{}\n    11\u{2192}{end}\n", numbered(5)));
+    let edit = json!({ "file_path": scratch.top.join("key.pem"), "old_string": lines[1], "new_string": lines[2] });
+    session.calls("e", "Edit", &edit);
+    session.answers("e", "done");
+    session.calls("o", "Odd", &json!({ "text": format!("{}\n{}", lines[3], lines[4]), "other": [lines[5]] }));
+    session.answers("o", plain);
+    session.says(&format!("It says:\n\n    {}\n\nand no more.", lines[2]));
+    session.edits("a.txt", "words\n");
+    session.commits("look at a key");
+    session.hook("SessionEnd");
+    for options in [&["--html"][..], &["--html", "--full"], &["--html", "--view=full"], &["--markdown", "--view=full"]]
+    {
+        let page = scratch.shiftlog("export", options).ok();
+        let is_there = |line: &&String| page.contains(line.as_str());
+        assert_eq!(lines.iter().find(is_there), None, "{options:?}");
+        assert!(!page.contains(end) && page.contains(plain) && page.contains("is this a part of it?"), "{page}");
+    }
+    scratch.shiftlog("export", ["--html", "-q", "-o", "site/", "HEAD"]).ok();
+    let index = fs::read_to_string(scratch.top.join("site/index.html")).unwrap();
+    assert_eq!(lines.iter().find(|line| index.contains(line.as_str())), None, "the search of the overview");
+}
+
+#[test]
+fn a_title_that_somebody_gives_has_no_secret() {
+    let scratch = planted();
+    let title = format!("--title=of {}", secret("prompt"));
+    for arguments in [&["--html", "-q"][..], &["--html", "-q", "-o", "site/"], &["--markdown", "-q", "-o", "text/"]] {
+        assert_clean(&scratch.shiftlog("export", [&[title.as_str()], arguments].concat()).ok(), "a page");
+    }
+    for index in ["site/index.html", "text/index.md"] {
+        assert_clean(&fs::read_to_string(scratch.top.join(index)).unwrap(), index);
+    }
+}

@@ -1,0 +1,49 @@
+//! Tables and charts for people: what their head counts, and names that stay apart.
+
+use super::work;
+use crate::support::Scratch;
+
+#[test]
+fn the_head_counts_merges_where_merges_are_asked_for() {
+    let scratch = Scratch::set_up();
+    scratch.git(["switch", "-q", "-c", "topic"]).ok();
+    work(&scratch, "one");
+    scratch.git(["switch", "-q", "main"]).ok();
+    let session = scratch.session("two");
+    session.prompt("merge it");
+    session.says("I merge.");
+    session.calls("m", "Bash", &serde_json::json!({ "command": "git merge --no-ff topic" }));
+    let mut merge = scratch.command("git", &scratch.top);
+    merge.env("CLAUDE_CODE_SESSION_ID", "two").args(["merge", "-q", "--no-ff", "-m", "merge topic", "topic"]);
+    assert!(merge.status().unwrap().success());
+    session.answers("m", "merged");
+    session.hook_for("PostToolUse", "m");
+    session.hook("SessionEnd");
+    scratch.record("HEAD");
+    let head = |options: &[&str]| scratch.shiftlog("stats", options).ok().lines().next().unwrap_or_default().to_owned();
+    assert!(head(&["--merges"]).starts_with("1 commit, 1 with a record (100 %)"), "{}", head(&["--merges"]));
+    assert!(head(&[]).starts_with("2 commits, 1 with a record (50 %)"), "{}", head(&[]));
+}
+
+#[test]
+fn long_names_are_cut_only_for_want_of_room_and_in_the_middle() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("one");
+    session.prompt("write");
+    let names = ["first", "other"].map(|name| format!("a/directory/with/a/long/name/and/more/below/it/{name}.rs"));
+    names.iter().for_each(|name| session.edits(name, "words\n"));
+    session.commits("add them");
+    for form in [&["--by=path", "--chart"][..], &["--by=agent,path", "--chart"], &["--by=path", "--color=never"]] {
+        let printed = scratch.shiftlog("stats", form).ok();
+        names.iter().for_each(|name| assert!(printed.contains(name.as_str()), "{form:?}: {printed}"));
+    }
+    // On a terminal of 60 columns.
+    let shell = "stty cols 60; git -c core.pager=cat shiftlog stats --by=path --chart";
+    let ran = scratch.run_in(&scratch.top, "script", ["-qec", shell, "/dev/null"]);
+    if ran.code != 0 {
+        return crate::support::skip("no script(1)");
+    }
+    let rows: Vec<&str> = ran.stdout.lines().filter(|line| line.contains(".rs")).collect();
+    assert_eq!(rows.len(), 2, "the ends of names are there: {}", ran.stdout);
+    assert!(rows.iter().all(|row| row.contains('…')) && ran.stdout.contains("first.rs"), "{}", ran.stdout);
+}
