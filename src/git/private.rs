@@ -73,7 +73,13 @@ fn open_own(path: &Path, is_appended_to: bool) -> Result<File> {
     let is_shared = is_shared(directory);
     let options = || {
         let mut options = options(is_shared);
-        options.append(is_appended_to);
+        if is_appended_to {
+            options.append(true);
+        } else {
+            // A lock is nowhere else, and where a link leads is nobody's to make.
+            let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+            options.custom_flags(flags.bits().cast_signed());
+        }
         options
     };
     let is = |outcome: &std::io::Result<File>, kind| outcome.as_ref().is_err_and(|error| error.kind() == kind);

@@ -177,6 +177,14 @@ impl Installed {
     }
 }
 
+/// Returns the directories that `init` has made in the main working tree, whose top this is; outermost first.
+pub fn made_directories(common_dir: &Path, top: &Path) -> Vec<PathBuf> {
+    let Ok(Some(bytes)) = file::read(&Installed::path(common_dir)) else { return Vec::new() };
+    let installed: Installed = serde_json::from_slice(&bytes).unwrap_or_default();
+    let below = |name: &PathBuf| Some(top.join(name.to_str()?.strip_prefix("top:")?));
+    installed.directories.iter().filter_map(below).collect()
+}
+
 /// What was in the place of a file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Original {

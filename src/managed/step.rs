@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
@@ -97,6 +97,30 @@ impl Step {
     /// Says whether these are the bytes that the step writes.
     pub fn has_written(&self, bytes: &[u8]) -> bool {
         matches!(self, Step::Write { content, .. } if *content == STANDARD.encode(bytes))
+    }
+
+    /// Says whether the step makes what is at a path now.
+    pub fn leaves(&self, path: &Path, node: &Node) -> bool {
+        match (self, node) {
+            (Step::Write { path: at, .. }, Node::File { bytes, .. }) => at == path && self.has_written(bytes),
+            (Step::Link { path: at, target, .. }, Node::Link(there)) => at == path && target == there,
+            (Step::MakeDirectory { path: at }, Node::Directory) => at == path,
+            (Step::Remove { path: at, .. } | Step::RemoveDirectory { path: at }, Node::Absent) => at == path,
+            (Step::Move { from, .. }, Node::Absent) => from == path,
+            (Step::Move { from, to }, _) => to == path && !disk::is_there(from),
+            _ => false,
+        }
+    }
+
+    /// Says whether the plan has seen what is at its path now.
+    pub fn is_due(&self) -> Result<bool> {
+        match self {
+            Step::MakeDirectory { .. } | Step::RemoveDirectory { .. } => Ok(true),
+            Step::Write { path, before, .. } | Step::Link { path, before, .. } | Step::Remove { path, before } => {
+                is_as_planned(path, before)
+            }
+            Step::Move { from, to } => Ok(disk::is_there(from) && !disk::is_there(to)),
+        }
     }
 
     /// Returns the step that makes a link, where `before` is now.
@@ -249,24 +273,31 @@ fn copy_file(from: &Path, copy: &Path, directory: &Path) -> Result<()> {
 fn copy_directory(from: &Path, to: &Path) -> Result<()> {
     let fail = |error| Error::io("move", from, error);
     let tree = disk::tree(from)?;
-    fs::create_dir(to).map_err(fail)?;
+    // Nobody else reads what is in it before it has its mode.
+    let make = |directory: &Path| fs::DirBuilder::new().mode(0o700).create(directory);
+    make(to).map_err(fail)?;
     private::hand_over_path(to, from);
     for (path, node) in &tree {
-        let (source, copy) = (from.join(path), to.join(path));
+        let copy = to.join(path);
         match node {
-            Node::File { bytes, mode } => {
-                fs::write(&copy, bytes).and_then(|()| disk::set_mode(&copy, *mode)).map_err(fail)?
-            }
-            Node::Link(target) => std::os::unix::fs::symlink(target, &copy).map_err(fail)?,
-            _ => fs::create_dir(&copy)
-                .and_then(|()| fs::set_permissions(&copy, fs::metadata(&source)?.permissions()))
-                .map_err(fail)?,
+            Node::File { bytes, .. } => fs::write(&copy, bytes),
+            Node::Link(target) => std::os::unix::fs::symlink(target, &copy),
+            _ => make(&copy),
         }
+        .map_err(fail)?;
         private::hand_over_path(&copy, from);
+        // A change of the owner clears some of the permissions.
+        if let Node::File { mode, .. } = node {
+            disk::set_mode(&copy, *mode).map_err(fail)?;
+        }
     }
-    // A directory gets its time when everything is in it.
+    // A directory gets its mode and its time when everything is in it.
     for path in tree.keys().rev().map(PathBuf::as_path).chain([Path::new("")]) {
-        disk::set_modified(&to.join(path), disk::modified(&from.join(path)));
+        let (source, copy) = (from.join(path), to.join(path));
+        if disk::is_directory(&copy) {
+            fs::metadata(&source).and_then(|it| fs::set_permissions(&copy, it.permissions())).map_err(fail)?;
+        }
+        disk::set_modified(&copy, disk::modified(&source));
     }
     Ok(())
 }
@@ -324,8 +355,15 @@ mod tests {
         fs::rename(from.join("pipe"), &pipe).unwrap();
         move_far(&pipe, &to).unwrap_err();
         assert_eq!(names(), ["from", "pipe"], "a pipe is not waited for");
+        fs::create_dir(from.join("sub")).unwrap();
+        fs::write(from.join("sub/run"), "#!/bin/sh\n").unwrap();
+        let modes = [("", 0o700), ("a", 0o640), ("sub", 0o2750), ("sub/run", 0o4755)];
+        modes.iter().rev().for_each(|(path, mode)| disk::set_mode(&from.join(path), *mode).unwrap());
         move_far(&from, &to).unwrap();
         assert_eq!(names(), ["pipe", "to"]);
+        for (path, mode) in modes {
+            assert_eq!(to.join(path).metadata().unwrap().mode() & 0o7777, mode, "{path}");
+        }
         assert_eq!(fs::read(to.join("a")).unwrap(), b"a");
     }
 }

@@ -87,7 +87,8 @@ fn answer(work: &Work, report: Report, said: &str) -> Result<Answer, Refusal> {
     }
     if !report.left.is_empty() {
         let left: Vec<String> = report.left.iter().map(|left| left.why.clone()).take(20).collect();
-        return Err(outside::line(&format!("{}; all else is done: {}", left.join("; "), said.trim())));
+        let rest = if report.is_dry_run { "all else would be done" } else { "all else is done" };
+        return Err(outside::line(&format!("{}; {rest}: {}", left.join("; "), said.trim())));
     }
     let mut value = report.to_json();
     let mut lines: Vec<String> = report.warnings.iter().take(MAX_CHANGES).cloned().collect();

@@ -126,7 +126,7 @@ fn edits_in(pieces: &[Passage], current: &[u8], header: &str) -> Option<Edits> {
                 if !piece.text.ends_with('\n') && text.ends_with('\n') {
                     text.pop();
                 }
-                if text != piece.text {
+                if *text != *piece.text {
                     edits.insert(Part::Text(id.clone()), text.into());
                 }
             }
@@ -135,7 +135,7 @@ fn edits_in(pieces: &[Passage], current: &[u8], header: &str) -> Option<Edits> {
                 let changed = FIELDS.iter().filter(|key| before[**key] != after[**key]);
                 edits.extend(changed.map(|key| (Part::Field(id.clone(), key), after[*key].clone())));
             }
-            Source::Header if text != piece.text => {
+            Source::Header if *text != *piece.text => {
                 edits.insert(Part::Header, text.trim_matches('\n').into());
             }
             Source::Header => {}

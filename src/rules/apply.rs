@@ -2,20 +2,23 @@
 //!
 //! The journal has everything that the steps need. It is written before the first step, and each step can be taken twice.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod finish;
+
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use self::finish::finish;
 use super::backup::{self, Backup};
-use super::registry::{Entry, Original, Registry};
+use super::registry::Registry;
 use super::report::Change;
 use super::store::Store;
-use super::{Place, Scope, block, generate, interrupted, is_plain, places, shared, want};
+use super::{Place, Scope, folders, interrupted, is_plain, places, shared, want};
 use crate::error::{Error, Kind, Result};
 use crate::git::{fault_point, private};
-use crate::managed::disk::{self, Node};
+use crate::managed::disk;
 use crate::managed::{LOCK_TIMEOUT, Step, file};
 
 /// Returns the changes that steps make in a store.
@@ -43,6 +46,9 @@ struct Journal {
     #[serde(default)]
     identity: Option<String>,
     steps: Vec<Step>,
+    /// How many of the steps, from the first one, change the store itself.
+    #[serde(default)]
+    store_steps: usize,
     /// The registry when all steps are taken.
     registry: Registry,
     /// The registry as it was.
@@ -51,6 +57,9 @@ struct Journal {
     /// Names that existed before the first step, so they are not ours to remove.
     #[serde(default)]
     taken: BTreeSet<PathBuf>,
+    /// The paths whose originals are back when all steps are taken, so that no backup has to keep them.
+    #[serde(default)]
+    settled: BTreeSet<PathBuf>,
 }
 
 impl Journal {
@@ -69,9 +78,48 @@ impl Journal {
             registry: self.registry.map_paths(here),
             previous: self.previous.map_paths(here),
             taken: self.taken.iter().map(|path| here(path)).collect(),
+            settled: self.settled.iter().map(|path| here(path)).collect(),
             ..self
         }
     }
+
+    /// Says whether a step changes the store itself. A file of the store can be kept elsewhere.
+    fn is_of_store(&self, place: &Place, number: usize) -> bool {
+        let is_stored = |path: &&Path| path.starts_with(place.store()) && !path.starts_with(&place.backups);
+        number < self.store_steps || self.steps[number].paths().iter().all(is_stored)
+    }
+
+    /// Returns a path of the store at which something else is than the plan has seen.
+    fn changed_in_store(&self, place: &Place) -> Option<&Path> {
+        let mut seen: HashSet<&Path> = HashSet::new();
+        let steps = self.steps.iter().enumerate().filter(|(number, _)| self.is_of_store(place, *number));
+        for (_, step) in steps {
+            let paths = step.paths();
+            // A later step at the same path finds what the earlier one has made.
+            let is_first = !paths.iter().any(|path| path.ancestors().any(|above| seen.contains(above)));
+            if is_first && !step.is_due().unwrap_or(true) {
+                return Some(paths[1]);
+            }
+            if !matches!(step, Step::MakeDirectory { .. } | Step::RemoveDirectory { .. }) {
+                seen.extend(paths);
+            }
+        }
+        None
+    }
+}
+
+/// What a command is about to do.
+pub struct Operation {
+    pub backup: Backup,
+    /// The steps that change the store itself.
+    pub of_store: Vec<Step>,
+    /// The steps that change agents' files.
+    pub of_agents: Vec<Step>,
+    /// The registry when all steps are taken, and as it was.
+    pub registry: Registry,
+    pub previous: Registry,
+    /// The paths whose originals are back then.
+    pub settled: BTreeSet<PathBuf>,
 }
 
 /// Takes the lock of a store, and finishes what a process that was killed has begun.
@@ -99,6 +147,9 @@ pub fn lock_and_finish(place: &Place) -> Result<(private::Lock, bool)> {
         return Err(Error::new(Kind::Busy, "another home has begun to use this store meanwhile; try again"));
     }
     private::sweep(&place.state);
+    if let Some(newest) = folders(&place.backups).last() {
+        private::sweep(&place.backups.join(newest));
+    }
     let path = place.journal_path();
     let unreadable = |error: Error| {
         let how =
@@ -127,8 +178,18 @@ pub fn lock_and_finish(place: &Place) -> Result<(private::Lock, bool)> {
         for path in journal.steps.iter().filter_map(written) {
             file::sweep(path, |name| journal.taken.contains(name));
         }
-        finish(place, &journal)?;
-        return Ok((lock, true));
+        if !journal.settled.is_empty() {
+            backup::lists(place).iter().for_each(|list| file::sweep(list, |_| false));
+        }
+        return match finish(place, &journal, true)?.in_store {
+            None => Ok((lock, true)),
+            Some(path) => {
+                let shown = crate::outside::line(&place.shown(&path));
+                let why =
+                    format!("'{shown}' has changed meanwhile, and a command that was interrupted is not finished");
+                Err(Error::new(Kind::Busy, why).hint("the next command goes on without it"))
+            }
+        };
     }
     Ok((lock, false))
 }
@@ -214,220 +275,40 @@ fn set_aside(place: &Place, path: &Path, journal: &Journal, why: String) -> Erro
 ///
 /// # Errors
 ///
-/// If something cannot be written. The next command tries again.
-pub fn carry_out(
-    place: &Place,
-    backup: &Backup,
-    steps: Vec<Step>,
-    registry: Registry,
-    previous: Registry,
-) -> Result<()> {
-    if steps.is_empty() && registry == previous {
+/// If something cannot be written; the next command tries again. [`Kind::Busy`] if a file has changed since the plan was made:
+/// one of the store, and nothing is done; one of an agent's, and all else is done.
+pub fn carry_out(place: &Place, operation: Operation) -> Result<()> {
+    let Operation { backup, of_store, of_agents, registry, previous, settled } = operation;
+    let has_steps = !of_store.is_empty() || !of_agents.is_empty();
+    if !has_steps && registry == previous && backup::settle(place, &settled)?.is_empty() {
         return Ok(());
     }
+    let store_steps = of_store.len();
+    let mut steps = of_store;
+    steps.extend(of_agents);
     place.check_steps(&steps)?;
     backup.write()?;
     fault_point("rules-backed-up");
     let taken = steps.iter().filter_map(written).flat_map(file::occupied).collect();
-    let journal =
-        Journal { base: place.base.clone(), identity: disk::identity(&place.base), steps, registry, previous, taken };
+    let (base, identity) = (place.base.clone(), disk::identity(&place.base));
+    let journal = Journal { base, identity, steps, store_steps, registry, previous, taken, settled };
     let bytes =
         serde_json::to_vec(&journal).map_err(|error| Error::other("cannot write the journal").because(error))?;
     private::write_synced(&place.journal_path(), &bytes)?;
-    match finish(place, &journal)?.first() {
+    let busy = |path: &Path| {
+        Error::new(
+            Kind::Busy,
+            format!("'{}' has changed meanwhile; try again", crate::outside::line(&place.shown(path))),
+        )
+    };
+    if let Some(path) = journal.changed_in_store(place) {
+        private::remove(&place.journal_path())?;
+        backup.discard();
+        return Err(busy(path));
+    }
+    let changed = finish(place, &journal, false)?;
+    match changed.in_store.iter().chain(&changed.of_agents).next() {
         None => Ok(()),
-        Some(path) => Err(Error::new(Kind::Busy, format!("'{}' has changed meanwhile; try again", place.shown(path)))),
-    }
-}
-
-/// Takes the steps of a journal, and writes the registry.
-///
-/// If a step fails, the later steps at its path and below it are left out, and the registry keeps its former entries for these
-/// paths; all other steps are taken. If a step fails in the store itself, no later step is taken.
-///
-/// Steps are also left out at paths where a user has put a file since the plan was made. These paths are returned, and later
-/// commands treat the files as the user's.
-fn finish(place: &Place, journal: &Journal) -> Result<Vec<PathBuf>> {
-    let mut registry = journal.registry.clone();
-    let mut failed: Option<Error> = None;
-    let mut left_out: Vec<&Path> = Vec::new();
-    let mut changed: Vec<PathBuf> = Vec::new();
-    // Directories that were to go, and whether they are still there: a later command tries again.
-    let mut directories: BTreeMap<&Path, bool> = BTreeMap::new();
-    let back = moved_back(&journal.steps);
-    for (number, step) in journal.steps.iter().enumerate() {
-        fault_point(&format!("rules-step-{number}"));
-        let paths = step.paths();
-        if back.iter().any(|(later, to)| number < *later && paths.iter().all(|path| path.starts_with(to))) {
-            continue;
-        }
-        if left_out.iter().any(|left| paths.iter().any(|path| path.starts_with(left))) {
-            continue;
-        }
-        // An agent's file is made again from the store.
-        match step.take(false) {
-            Ok(true) => {
-                if let Step::RemoveDirectory { path } = step {
-                    directories.insert(path, disk::is_directory(path));
-                }
-            }
-            Ok(false) if matches!(step, Step::Move { from, to } if disk::is_there(from) && disk::is_there(to)) => {
-                // What was to be moved stays where it is, and is known.
-                changed.push(paths[1].to_owned());
-                left_out.push(paths[1]);
-            }
-            Ok(false) => {
-                if registry.entries.contains_key(paths[0]) && has_users(step)? {
-                    changed.push(paths[0].to_owned());
-                    left_out.push(paths[0]);
-                }
-            }
-            Err(error) => {
-                // The list of a backup is not worth that the rest is left out.
-                let is_stored = |path: &&Path| path.starts_with(place.store()) && !path.starts_with(&place.backups);
-                let is_in_store = paths.iter().all(is_stored);
-                left_out.extend(if is_in_store { [Path::new("/"); 2] } else { paths });
-                failed.get_or_insert(error);
-            }
-        }
-    }
-    let is_left_out = |path: &PathBuf| left_out.iter().any(|left| path.starts_with(left));
-    // A folder of the user's that was moved to the backup must be found there again.
-    let has_moved = |entry: &Entry| matches!(&entry.original, Original::Directory { kept } if disk::is_there(kept));
-    registry.entries.retain(|path, entry| !is_left_out(path) || has_moved(entry));
-    // A copy that is to go and of which something could not be removed goes another time.
-    let is_partly_there =
-        |path: &PathBuf| !registry.entries.contains_key(path) && left_out.iter().any(|left| left.starts_with(path));
-    let before = journal.previous.entries.iter().filter(|(path, _)| is_left_out(path) || is_partly_there(path));
-    let before: Vec<_> = before.map(|(path, entry)| (path.clone(), entry.clone())).collect();
-    registry.entries.extend(before);
-    registry.directories.retain(|path| directories.get(path.as_path()) != Some(&false));
-    let still_there = directories.iter().filter(|(path, is_there)| **is_there && !path.starts_with(place.store()));
-    registry.directories.extend(still_there.map(|(path, _)| (*path).to_owned()));
-    registry.directories.sort();
-    registry.directories.dedup();
-    fault_point("rules-stepped");
-    private::write(&Registry::path(place), &registry.to_bytes(place))?;
-    fault_point("rules-registered");
-    private::remove(&place.journal_path())?;
-    failed.map_or(Ok(changed), Err)
-}
-
-/// Returns the steps that have moved something already, when a run before ended behind them, each with where it was moved to.
-///
-/// What is there now is a user's, also where it is the same as what an earlier step had to remove from there.
-fn moved_back(steps: &[Step]) -> Vec<(usize, &Path)> {
-    let moved = steps.iter().enumerate().filter_map(|(number, step)| match step {
-        Step::Move { from, to } if disk::is_there(to) && !disk::is_there(from) => Some((number, to.as_path())),
-        _ => None,
-    });
-    moved.collect()
-}
-
-/// Says whether something of a user's is where a step was to write a file or a link.
-fn has_users(step: &Step) -> Result<bool> {
-    let node = disk::observe(step.paths()[0])?;
-    Ok(match (step, &node) {
-        (_, Node::Absent) => false,
-        (Step::Write { .. }, Node::File { bytes, .. }) => {
-            // What was generated and edited since is known to be that.
-            let is_generated = [false, true].iter().any(|has_front| generate::is_generated(bytes, *has_front));
-            !step.has_written(bytes) && !is_generated && !block::is_in(bytes)
-        }
-        (Step::Write { .. }, _) => true,
-        (Step::Link { target, .. }, node) => *node != Node::Link(target.clone()),
-        _ => false,
-    })
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
-mod tests {
-    use std::fs;
-
-    use super::super::registry::Owned;
-    use super::*;
-
-    #[test]
-    fn a_folder_that_was_moved_to_a_backup_is_known_though_nothing_could_be_written_in_its_place() {
-        let root = tempfile::tempdir().unwrap();
-        let home = root.path().canonicalize().unwrap();
-        let place = Place::of_home(&home).unwrap();
-        fs::create_dir_all(home.join("skills/s")).unwrap();
-        fs::create_dir_all(&place.state).unwrap();
-        fs::write(home.join("skills/s/SKILL.md"), "mine\n").unwrap();
-        let (path, kept) = (home.join("skills/s"), place.backups.join("1/files/s"));
-        // A file is where the directory should be.
-        let steps = vec![
-            Step::Move { from: path.clone(), to: kept.clone() },
-            Step::write(path.clone(), b"in the way\n", None, &Node::Absent).unwrap(),
-            Step::MakeDirectory { path: path.clone() },
-            Step::write(path.join("SKILL.md"), b"ours\n", None, &Node::Absent).unwrap(),
-        ];
-        let original = Original::Directory { kept: kept.clone() };
-        let entry = Entry { owned: Owned::Tree, target: "claude".into(), digest: String::new(), original };
-        let mut registry = Registry::empty();
-        registry.entries.insert(path.clone(), entry.clone());
-        let previous = Registry::empty();
-        assert!(
-            finish(&place, &Journal { base: home, identity: None, steps, registry, previous, taken: BTreeSet::new() })
-                .is_err()
-        );
-        assert_eq!(fs::read_to_string(kept.join("SKILL.md")).unwrap(), "mine\n");
-        assert_eq!(Registry::read(&place).unwrap().get(&path), Some(&entry), "'clean' finds it");
-    }
-    #[test]
-    fn a_users_folder_that_is_back_stays_as_it_is_when_the_steps_are_taken_again() {
-        let root = tempfile::tempdir().unwrap();
-        let home = root.path().canonicalize().unwrap();
-        let place = Place::of_home(&home).unwrap();
-        let (path, kept) = (home.join("skills/s"), place.backups.join("1/files/s"));
-        for folder in [&path, &kept] {
-            fs::create_dir_all(folder).unwrap();
-            // The copy is what the user had.
-            fs::write(folder.join("SKILL.md"), "the skill\n").unwrap();
-        }
-        fs::create_dir_all(&place.state).unwrap();
-        let copy = disk::observe(&path.join("SKILL.md")).unwrap();
-        let steps = vec![
-            Step::Remove { path: path.join("SKILL.md"), before: crate::managed::step::stamp(&copy) },
-            Step::RemoveDirectory { path: path.clone() },
-            Step::Move { from: kept, to: path.clone() },
-        ];
-        let (registry, previous) = (Registry::empty(), Registry::empty());
-        let journal = Journal { base: home, identity: None, steps, registry, previous, taken: BTreeSet::new() };
-        for run in ["all of it", "again, as after a kill before the registry was written"] {
-            finish(&place, &journal).unwrap();
-            assert_eq!(fs::read_to_string(path.join("SKILL.md")).unwrap(), "the skill\n", "{run}");
-        }
-    }
-
-    #[test]
-    fn what_could_not_be_removed_is_known_so_that_a_later_command_removes_it() {
-        let root = tempfile::tempdir().unwrap();
-        let home = root.path().canonicalize().unwrap();
-        let place = Place::of_home(&home).unwrap();
-        let (copy, folder) = (home.join(".claude/skills/s"), home.join(".kiro/steering"));
-        for path in [&copy, &folder, &place.state] {
-            fs::create_dir_all(path).unwrap();
-        }
-        fs::write(folder.join("mine.md"), "mine\n").unwrap();
-        // Nothing can be at a path with such a name, as nothing can be removed from a directory that may not be written.
-        let steps = vec![
-            Step::Remove { path: copy.join("n".repeat(300)), before: "absent".into() },
-            Step::RemoveDirectory { path: folder.clone() },
-        ];
-        let original = Original::Absent;
-        let entry = Entry { owned: Owned::Tree, target: "claude".into(), digest: String::new(), original };
-        let mut previous = Registry::empty();
-        previous.entries.insert(copy.clone(), entry.clone());
-        let (registry, taken) = (Registry::empty(), BTreeSet::new());
-        let journal = Journal { base: home, identity: None, steps, registry, previous, taken };
-        assert!(finish(&place, &journal).is_err());
-        let registry = Registry::read(&place).unwrap();
-        assert_eq!((registry.get(&copy), &registry.directories), (Some(&entry), &vec![folder.clone()]));
-        fs::remove_file(folder.join("mine.md")).unwrap();
-        let _ = finish(&place, &journal);
-        assert_eq!(Registry::read(&place).unwrap().directories, Vec::<PathBuf>::new());
+        Some(path) => Err(busy(path)),
     }
 }

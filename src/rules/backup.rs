@@ -125,6 +125,13 @@ impl Backup {
         private::write(&meta, (self.meta().to_string() + "\n").as_bytes())
     }
 
+    /// Removes the backup of an operation of which no step was taken.
+    pub fn discard(&self) {
+        if !self.saved.is_empty() {
+            let _ = fs::remove_dir_all(&self.directory);
+        }
+    }
+
     fn meta(&self) -> Value {
         let file = |saved: &Saved| {
             let kept = saved.kept.strip_prefix(&self.directory).unwrap_or(&saved.kept);
@@ -196,18 +203,29 @@ fn listed(backup: &Path, name: &Path) -> Listed {
 /// the backups that `is_original` takes. This one saves an original only if nothing of ours is at the path, and so the newest
 /// of those counts; of others the oldest.
 pub fn original(place: &Place, path: &Path, is_original: impl Fn(&Path) -> bool) -> Option<PathBuf> {
-    let name = name(&place.base, path);
-    let found = |id: &String| {
-        let backup = place.backups.join(id);
-        let kept = place.own_backup(&backup.join(&name))?;
-        (disk::is_there(&kept) && is_original(&kept)).then(|| (listed(&backup, &name), kept))
-    };
-    let mut found: Vec<(Listed, PathBuf)> = folders(&place.backups).iter().filter_map(found).collect();
+    let mut found = kept(place, path, is_original);
     let is = |wanted: Listed| move |(listed, _): &(Listed, PathBuf)| *listed == wanted;
     let newest = found.iter().rposition(is(Listed::Original));
     let oldest = |wanted: Listed| found.iter().position(is(wanted));
     let at = newest.or_else(|| oldest(Listed::Nothing)).or_else(|| oldest(Listed::Unfinished))?;
     Some(found.swap_remove(at).1)
+}
+
+/// Finds what the earlier tool has kept last of a path, among the things in its backups that `is_wanted` takes.
+pub fn newest_of_earlier_tool(place: &Place, path: &Path, is_wanted: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+    let found = kept(place, path, is_wanted).into_iter().rfind(|(listed, _)| *listed == Listed::Nothing);
+    found.map(|(_, kept)| kept)
+}
+
+/// Returns what backups keep of a path, oldest first, if `is_wanted` takes it.
+fn kept(place: &Place, path: &Path, is_wanted: impl Fn(&Path) -> bool) -> Vec<(Listed, PathBuf)> {
+    let name = name(&place.base, path);
+    let found = |id: &String| {
+        let backup = place.backups.join(id);
+        let kept = place.own_backup(&backup.join(&name))?;
+        (disk::is_there(&kept) && is_wanted(&kept)).then(|| (listed(&backup, &name), kept))
+    };
+    folders(&place.backups).iter().filter_map(found).collect()
 }
 
 /// Returns the paths whose originals this place itself has put into its backups, and whether one of them is not settled. A
@@ -233,6 +251,12 @@ pub fn saved(place: &Place) -> BTreeMap<PathBuf, bool> {
     saved
 }
 
+/// Returns the lists of all backups.
+pub fn lists(place: &Place) -> Vec<PathBuf> {
+    let list = |id: String| place.own_backup(&place.backups.join(id).join("meta.json"));
+    folders(&place.backups).into_iter().filter_map(list).collect()
+}
+
 /// Returns the steps after which no list has an original of these paths that is not settled.
 ///
 /// # Errors
@@ -245,8 +269,7 @@ pub fn settle(place: &Place, paths: &BTreeSet<PathBuf>) -> Result<Vec<Step>> {
         is_named && file["original"] == true && file[SETTLED] != true
     };
     let mut steps = Vec::new();
-    for id in if names.is_empty() { Vec::new() } else { folders(&place.backups) } {
-        let Some(path) = place.own_backup(&place.backups.join(&id).join("meta.json")) else { continue };
+    for path in if names.is_empty() { Vec::new() } else { lists(place) } {
         let Ok(node) = disk::observe(&path) else { continue };
         let Node::File { bytes, mode } = &node else { continue };
         let mut meta: Value = serde_json::from_slice(bytes).unwrap_or_default();

@@ -3,6 +3,7 @@
 //! A text is a list of pieces, so that an edit in it can be led back to the rule that it is in; see `adopt`.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use bstr::ByteSlice as _;
 use serde_json::Value;
@@ -30,14 +31,14 @@ const MAX_SUMMARY_CHARS: usize = 120;
 #[derive(Clone, Debug)]
 pub struct Written {
     pub rule: Rule,
-    /// The text, with LF at the ends of lines.
-    pub text: String,
+    /// The text, with LF at the ends of lines. Several files have it.
+    pub text: Rc<str>,
 }
 
 /// A part of a generated text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Passage {
-    pub text: String,
+    pub text: Rc<str>,
     pub source: Source,
 }
 
@@ -66,7 +67,7 @@ fn is_mark(line: &[u8]) -> bool {
 
 /// Returns the whole text of pieces.
 pub fn whole(pieces: &[Passage]) -> String {
-    pieces.iter().map(|piece| piece.text.as_str()).collect()
+    pieces.iter().map(|piece| &*piece.text).collect()
 }
 
 /// Returns the lines that begin a generated text. Those of a repository have no time: they are committed.
@@ -77,12 +78,12 @@ pub fn head(now: Time, scope: Scope) -> String {
     }
 }
 
-fn plain(text: impl Into<String>) -> Passage {
+fn plain(text: impl Into<Rc<str>>) -> Passage {
     Passage { text: text.into(), source: Source::Fixed }
 }
 
 fn of_rule(written: &Written) -> Passage {
-    Passage { text: written.text.clone(), source: Source::Text(written.rule.id.clone()) }
+    Passage { text: Rc::clone(&written.text), source: Source::Text(written.rule.id.clone()) }
 }
 
 /// Returns all rules one after the other.
@@ -101,7 +102,7 @@ pub fn joined(head: &str, rules: &[&Written]) -> Vec<Passage> {
 /// Returns all rules one after the other, each below a heading with its id. The header stands above them, if it is given.
 pub fn headed(head: &str, header: Option<&str>, rules: &[&Written]) -> Vec<Passage> {
     let mut pieces = vec![plain(format!("{head}\n"))];
-    pieces.extend(header.map(|header| Passage { text: format!("{header}\n\n"), source: Source::Header }));
+    pieces.extend(header.map(|header| Passage { text: format!("{header}\n\n").into(), source: Source::Header }));
     for written in rules {
         pieces.push(plain(format!("\n## Rule: {}\n\n", written.rule.id)));
         pieces.push(of_rule(written));
@@ -113,7 +114,7 @@ pub fn headed(head: &str, header: Option<&str>, rules: &[&Written]) -> Vec<Passa
 /// Returns one rule below its front matter, as Cursor reads it.
 pub fn cursor(head: &str, written: &Written) -> Vec<Passage> {
     let front = front_matter(&written.rule.cursor, &["description", "alwaysApply", "globs"]);
-    let front = Passage { text: front, source: Source::Front(written.rule.id.clone()) };
+    let front = Passage { text: front.into(), source: Source::Front(written.rule.id.clone()) };
     vec![front, plain(format!("\n\n{head}\n")), of_rule(written)]
 }
 
@@ -162,7 +163,7 @@ pub fn listed(head: &str, header: &str, preamble: &str, rules: &[&Written]) -> V
     let numbered = rules.iter().enumerate();
     lines.extend(numbered.map(|(at, rule)| format!("{}. **{}** -- {}", at + 1, rule.rule.id, summary(rule))));
     lines.push(String::new());
-    vec![plain(format!("{head}\n")), Passage { text: lines.join("\n"), source: Source::List }]
+    vec![plain(format!("{head}\n")), Passage { text: lines.join("\n").into(), source: Source::List }]
 }
 
 /// Returns what a rule is about: its description, else its first line that is no heading, else its id.

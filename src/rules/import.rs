@@ -1,5 +1,6 @@
 //! Taking what agents have of their own into a store: rules from their files, and skills.
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
@@ -248,15 +249,15 @@ fn sections(text: &str, agent: &str) -> Vec<(String, String)> {
         }
     }
     sections.retain(|(_, text)| !text.trim().is_empty());
-    let mut used: Vec<String> = Vec::new();
+    let mut used: HashSet<String> = HashSet::new();
+    let mut numbers: HashMap<String, usize> = HashMap::new();
     for (id, text) in &mut sections {
+        let number = numbers.entry(id.clone()).or_insert(1);
         let wanted = id.clone();
-        let mut number = 2;
-        while used.contains(id) {
+        while !used.insert(id.clone()) {
+            *number += 1;
             *id = format!("{wanted}-{number}");
-            number += 1;
         }
-        used.push(id.clone());
         *text = ended(text);
     }
     sections
@@ -322,12 +323,12 @@ impl Store {
         choose: &mut dyn FnMut(&FoundRule, &str) -> Choice,
     ) -> Result<Vec<String>> {
         let mut told = Vec::new();
-        let mut texts: Vec<(String, String)> =
-            self.rules()?.into_iter().map(|written| (written.rule.id, written.text)).collect();
+        let mut texts: HashMap<String, String> =
+            self.rules()?.into_iter().map(|written| (written.rule.id, written.text.to_string())).collect();
         let mut agents = Vec::new();
         for found in &survey.rules {
             let mut id = found.id.clone();
-            if let Some((_, there)) = texts.iter_mut().find(|(known, _)| *known == id) {
+            if let Some(there) = texts.get_mut(&id) {
                 if are_alike(there, &found.text) {
                     told.push(format!("  duplicate: {id} ({}), skipped", found.agent));
                     continue;
@@ -352,7 +353,7 @@ impl Store {
                 id = self.free_id(&texts, &format!("{}-{id}", found.agent));
             }
             self.add(&id, found.agent, found.cursor.clone(), &[], &found.text)?;
-            texts.push((id.clone(), found.text.clone()));
+            texts.insert(id.clone(), found.text.clone());
             told.push(format!("  rule {id} from {}", found.agent));
             agents.push(found.agent.to_owned());
         }
@@ -377,10 +378,8 @@ impl Store {
     }
 
     /// Returns a name that no rule and no file of the store has: the one that is wanted, or with a number.
-    fn free_id(&self, texts: &[(String, String)], wanted: &str) -> String {
-        let is_free = |id: &String| {
-            !texts.iter().any(|(known, _)| known == id) && !disk::is_there(&self.rule_path(&format!("{id}.md")))
-        };
+    fn free_id(&self, texts: &HashMap<String, String>, wanted: &str) -> String {
+        let is_free = |id: &String| !texts.contains_key(id) && !disk::is_there(&self.rule_path(&format!("{id}.md")));
         let numbered = (2..).map(|number| format!("{wanted}-{number}"));
         std::iter::once(wanted.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
     }

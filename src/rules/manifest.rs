@@ -376,7 +376,8 @@ impl Manifest {
                 None => json!(name),
             }
         };
-        let entries: Vec<Value> = names.iter().map(entry).collect();
+        let mut seen = std::collections::HashSet::new();
+        let entries: Vec<Value> = names.iter().filter(|name| seen.insert(*name)).map(entry).collect();
         self.set("active_targets", key, json!(entries));
     }
 }

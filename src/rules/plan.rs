@@ -82,7 +82,7 @@ pub struct Planner<'o> {
     /// The paths whose originals are in backups of this place, and whether one is not settled.
     saved: Option<BTreeMap<PathBuf, bool>>,
     /// Paths that are not ours any more: what was there before is back, or the user has put something else there.
-    settled: BTreeSet<PathBuf>,
+    pub settled: BTreeSet<PathBuf>,
 }
 
 impl<'o> Planner<'o> {
@@ -149,8 +149,10 @@ impl<'o> Planner<'o> {
             }
             if !self.want(&path) {
                 let (one, other) = (self.store.place.shown(&wanted.path), self.store.place.shown(&path));
-                self.warnings
-                    .push(format!("    Warning: '{one}' leads to '{other}', which has the text of another file"));
+                self.warnings.push(match one == other {
+                    true => format!("    Warning: '{one}' has the text of another file already, by a symbolic link"),
+                    false => format!("    Warning: '{one}' leads to '{other}', which has the text of another file"),
+                });
                 continue;
             }
             if let Some(other) = self.managed_above(&path).or_else(|| self.managed_below(&path)) {
@@ -310,6 +312,8 @@ impl<'o> Planner<'o> {
         let there = if is_equal { new.clone() } else { generate::stable_digest(generated) };
         let is_disturbed = match &owned {
             _ if is_open => true,
+            // Nobody knows whether it was edited.
+            Some(entry) if entry.digest.is_empty() => false,
             Some(entry) if entry.owned == Owned::Block && !has_block => {
                 !is_generated && !users.trim().is_empty() && !wants_block
             }
@@ -335,7 +339,12 @@ impl<'o> Planner<'o> {
             {
                 self.keep_users(&path, users.to_vec(), *mode, false)
             }
-            (Some(entry), _) => entry.original.clone(),
+            // The user has removed the file, and their own text with it.
+            (Some(entry), Node::Absent) if entry.owned == Owned::Block && !disk::is_there(&path) => Original::Absent,
+            (Some(entry), _) => match self.users_beside(&path, entry, current)? {
+                Some((users, mode)) => self.keep_users(&path, users, mode, false),
+                None => entry.original.clone(),
+            },
             (None, Node::File { mode, .. }) if has_block => self.keep_users(&path, users.to_vec(), *mode, true),
             (None, Node::File { .. }) if is_generated => self.earlier_original(&path, has_front)?,
             (None, _) => self.keep(&path, &node, true),
@@ -357,6 +366,7 @@ impl<'o> Planner<'o> {
                 None => is_generated || has_block,
                 Some(entry) => {
                     is_disturbed
+                        || entry.digest.is_empty()
                         || entry.owned == Owned::Whole && is_users
                         || generate::is_of_earlier_tool(current, has_front)
                 }

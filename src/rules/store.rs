@@ -147,11 +147,11 @@ impl Store {
                     disk::text(&path)?.ok_or_else(missing)?
                 }
             };
-            let text = text.replace("\r\n", "\n");
+            let text = if text.contains('\r') { text.replace("\r\n", "\n") } else { text };
             if super::block::has_marker(&text) {
                 return Err(Error::other(format!("rule '{}' has a marker line of a block of ours", rule.id)));
             }
-            written.push(Written { rule, text });
+            written.push(Written { rule, text: text.into() });
         }
         if self.place.scope == Scope::Repository && self.manifest.includes_home() && self.place.shares_home {
             let home = Place::of_home(&self.place.home)?;
@@ -177,12 +177,14 @@ impl Store {
                 disk::MAX_FILE_BYTES
             )));
         }
-        self.steps.retain(|step| !matches!(step, Step::Write { path: planned, .. } if *planned == path));
+        if self.texts.contains_key(file) || path != self.rule_path(file) {
+            self.steps.retain(|step| !matches!(step, Step::Write { path: planned, .. } if *planned == path));
+        }
         let before = disk::observe(&path)?;
         let mode = if let Node::File { mode, .. } = before { Some(mode) } else { None };
         self.steps.push(Step::write(path.clone(), text.as_bytes(), mode, &before)?);
-        let is_saved = self.saved.iter().any(|(saved, _)| *saved == path);
-        if !is_saved && matches!(&before, Node::File { bytes, .. } if bytes != text.as_bytes()) {
+        let is_saved = || self.saved.iter().any(|(saved, _)| *saved == path);
+        if matches!(&before, Node::File { bytes, .. } if bytes != text.as_bytes()) && !is_saved() {
             self.saved.push((path, before));
         }
         self.texts.insert(file.to_owned(), text.to_owned());

@@ -66,10 +66,14 @@ pub fn tree_digest(tree: &Tree) -> String {
     digest(lines.as_bytes())
 }
 
-/// Says whether two copies have the same paths and contents, except `.sync-meta`.
+/// Says whether two copies have the same paths and contents, and the same files that can be run, except `.sync-meta`. Other
+/// permissions depend on who has made a copy.
 pub fn has_same(one: &Tree, other: &Tree) -> bool {
+    let is_run = |mode: &u32| mode & 0o100 != 0;
     let is_same = |one: &Node, other: &Node| match (one, other) {
-        (Node::File { bytes: one, .. }, Node::File { bytes: other, .. }) => one == other,
+        (Node::File { bytes: one, mode }, Node::File { bytes: other, mode: there }) => {
+            is_run(mode) == is_run(there) && one == other
+        }
         _ => one == other,
     };
     let is_content = |path: &Path| path != Path::new(META);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::adopt;
-use super::apply;
+use super::apply::{self, Operation};
 use super::backup;
 pub use super::edit::{NewRule, Targets};
 use super::import::{self, Choice, FoundRule};
@@ -116,9 +116,17 @@ impl Work {
                 "archived_skills": store.archived,
                 "agents_md_paths": manifest.agents_md_paths(),
                 "claude_md_paths": manifest.claude_md_paths(),
-                "last_synced": manifest.updated().unwrap_or("never"),
+                "last_synced": manifest.updated().map(str::to_owned).or_else(|| self.last_written()).unwrap_or("never".into()),
             }),
         })
+    }
+
+    /// Returns the day on which a sync has changed something last, where the manifest is committed and has no day; `None` if
+    /// there was none.
+    fn last_written(&self) -> Option<String> {
+        let modified =
+            disk::modified(&Registry::path(&self.place)).filter(|_| self.place.scope == Scope::Repository)?;
+        Some(Time { seconds: modified.secs, offset: 0 }.to_rfc3339().chars().take(10).collect())
     }
 
     /// Returns the names of archived skills.
@@ -386,9 +394,8 @@ impl Work {
             report.changes = planner.changes;
             return Ok(report);
         }
-        let mut steps =
-            if goal == Goal::Clean { Vec::new() } else { store.steps(goal == Goal::Synced, options.now)? };
-        report.changes = apply::changes(&steps);
+        let of_store = if goal == Goal::Clean { Vec::new() } else { store.steps(goal == Goal::Synced, options.now)? };
+        report.changes = apply::changes(&of_store);
         if !store.is_changed && store.read.is_some() {
             // The day in the manifest is not worth a word.
             report.changes.retain(|change| change.path != self.place.manifest());
@@ -398,8 +405,9 @@ impl Work {
         if options.is_dry_run {
             return Ok(report);
         }
-        steps.extend(planner.steps);
-        apply::carry_out(&self.place, &planner.backup, steps, planner.registry, before)?;
+        let Planner { backup, steps: of_agents, registry, settled, .. } = planner;
+        let operation = Operation { backup, of_store, of_agents, registry, previous: before, settled };
+        apply::carry_out(&self.place, operation)?;
         Ok(report)
     }
 }

@@ -5,6 +5,7 @@
 //! and only up to fixed limits. A file that is left out is still named.
 
 use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use super::imports::{imports, is_prose, is_secret};
@@ -67,7 +68,8 @@ pub struct FoundFile {
 pub enum Content {
     /// It was read.
     Text(Vec<u8>),
-    /// It was left out: `size`, `number`, `link` (it leads out of its root), `kind` (no regular file) or `secret`.
+    /// It was left out: `size`, `number`, `link` (it leads out of its root), `kind` (no regular file), `name` (not in
+    /// UTF-8, or with control characters) or `secret`.
     Left(&'static str),
 }
 
@@ -226,18 +228,20 @@ impl Finder {
         if !above.join(directory).canonicalize().is_ok_and(|resolved| resolved.starts_with(above)) {
             return;
         }
-        let mut names: Vec<(String, bool)> = Vec::new();
+        let mut names: Vec<(OsString, bool)> = Vec::new();
         for entry in std::fs::read_dir(self.bases[base].directory.join(directory)).into_iter().flatten().flatten() {
             self.listed += 1;
             if self.listed > MAX_LISTED {
                 break;
             }
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            names.extend(entry.file_name().to_str().map(|name| (name.to_owned(), is_directory)));
+            names.push((entry.file_name(), is_directory));
         }
         names.sort();
         for (name, is_directory) in names {
-            let fits = name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end);
+            let bytes = name.as_encoded_bytes();
+            let is_long = bytes.len() >= start.len() + end.len();
+            let fits = is_long && bytes.starts_with(start.as_bytes()) && bytes.ends_with(end.as_bytes());
             if is_directory && nesting > 0 {
                 self.pattern(base, &directory.join(&name), &format!("{start}*{end}"), nesting - 1);
             } else if fits && !is_directory {
@@ -252,14 +256,17 @@ impl Finder {
         let (root, file) = (*root, directory.join(below));
         // An entry that is not there is the usual case.
         file.symlink_metadata().ok()?;
-        let path = Path::new(prefix).join(below).to_str()?.to_owned();
+        let name = Path::new(prefix).join(below);
+        let is_odd = name.to_str().is_none_or(|name| name.chars().any(char::is_control));
+        // No record has such a name, but it says that there was a file.
+        let path = name.to_string_lossy().replace(char::is_control, "\u{fffd}");
         let has_room = path.len() <= MAX_PATH_BYTES && self.name_bytes + path.len() <= MAX_NAMES_BYTES;
-        let is_named_well = has_room && !path.chars().any(char::is_control);
-        if !is_named_well || self.found.len() >= MAX_ENTRIES || !self.seen.insert((root, path.clone())) {
+        if !has_room || self.found.len() >= MAX_ENTRIES || !self.seen.insert((root, path.clone())) {
             return None;
         }
         let resolved = file.canonicalize().ok()?;
-        let content = match self.content(&resolved, base, &path)? {
+        let content = if is_odd { Some(Err("name")) } else { self.content(&resolved, base, &path) };
+        let content = match content? {
             Ok(text) => {
                 (self.files, self.bytes) = (self.files + 1, self.bytes + text.len());
                 Content::Text(text)
@@ -290,9 +297,13 @@ impl Finder {
         if self.imported.contains(&resolved) || !resolved.is_file() {
             return None;
         }
-        let is_below = |base: &Base| base.is_open && resolved.strip_prefix(&base.directory).is_ok();
-        let base = self.bases.iter().position(is_below)?;
-        let below = resolved.strip_prefix(&self.bases[base].directory).ok()?.to_owned();
+        // A link out of the bases is named by its own path. Where a directory leads is nobody's business.
+        let linked = || Some(file.parent()?.canonicalize().ok()?.join(file.file_name()?));
+        let base_of =
+            |path: &Path| self.bases.iter().position(|base| base.is_open && path.starts_with(&base.directory));
+        let found = base_of(&resolved).map(|base| (base, resolved.clone()));
+        let (base, path) = found.or_else(|| linked().and_then(|path| Some((base_of(&path)?, path))))?;
+        let below = path.strip_prefix(&self.bases[base].directory).ok()?.to_owned();
         // An agent's directory also has its credentials.
         let is_allowed = self.bases[base].root == Root::Repo || is_prose(below.to_str()?);
         if is_allowed { self.file(base, &below, depth) } else { None }

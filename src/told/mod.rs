@@ -50,7 +50,7 @@ pub struct InstructionFile {
     /// The segment that has the text, as a hex blob id; `None` if only its digest is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Why nothing is known of the text: `size`, `number`, `link`, `kind` or `secret`.
+    /// Why nothing is known of the text: `size`, `number`, `link`, `kind`, `name` or `secret`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<String>,
 }

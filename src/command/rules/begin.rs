@@ -99,30 +99,38 @@ fn took_in(options: &Options, work: &Work, report: &Report, told: &[String]) -> 
     tell::report(options, work, report, true)
 }
 
-/// The answers about rules of one name, which are asked for once.
+/// The answers about rules of one name, each of which is asked for once.
 struct Choices {
     is_asked: bool,
-    made: Vec<Choice>,
-    given: std::collections::VecDeque<Choice>,
+    made: Vec<Answer>,
+    given: Vec<Answer>,
+}
+
+/// An answer, with the two rules that it is about.
+struct Answer {
+    found: FoundRule,
+    there: String,
+    choice: Choice,
 }
 
 impl Choices {
     fn new(options: &Options) -> Self {
-        Choices { is_asked: !options.yes, made: Vec::new(), given: Default::default() }
+        Choices { is_asked: !options.yes, made: Vec::new(), given: Vec::new() }
     }
 
-    /// Returns the same answers once more.
+    /// Returns the same answers once more. What has appeared or was changed since is asked about.
     fn again(self) -> Self {
-        Choices { is_asked: self.is_asked, made: Vec::new(), given: self.made.into() }
+        Choices { is_asked: self.is_asked, made: Vec::new(), given: self.made }
     }
 
     fn ask(&mut self, found: &FoundRule, there: &str) -> Choice {
-        let choice = match self.given.pop_front() {
-            Some(choice) => choice,
+        let given = self.given.iter().find(|given| given.found == *found && given.there == there);
+        let choice = match given {
+            Some(given) => given.choice,
             None if self.is_asked => asked(found, there),
             None => Choice::First,
         };
-        self.made.push(choice);
+        self.made.push(Answer { found: found.clone(), there: there.to_owned(), choice });
         choice
     }
 }

@@ -79,3 +79,13 @@ fn numbers_of_others_stay_as_they_are_written() {
     let expected = r#"{"x":12345678901234567890123,"rules":[{"id":"a","y":{"n":[-0,1e400]},"cursor":{"globs":1e400},"exclude":["kiro"]}],"agents_md":{"header":"H"},"updated":"2026-01-02"}"#;
     assert_eq!(plain, expected);
 }
+
+#[test]
+fn an_agent_that_is_chosen_twice_is_there_once() {
+    let mut manifest = Manifest::fresh();
+    let names = ["claude", "gemini", "claude"].map(str::to_owned);
+    for key in ["instructions", "skills"] {
+        manifest.set_targets(key, &names);
+        assert_eq!(manifest.at(&["active_targets", key]).as_array().unwrap().len(), 2, "{key}");
+    }
+}

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::super::backup;
+use super::super::block;
 use super::super::generate;
-use super::super::registry::Original;
+use super::super::registry::{Entry, Original, Owned};
 use super::super::report::Change;
 use super::Planner;
 use crate::error::{Error, Result};
@@ -87,6 +88,24 @@ impl Planner<'_> {
             Some(kept) => as_original(kept),
             None => Ok(Original::Absent),
         }
+    }
+
+    /// Returns the user's text beside a block of ours, with the mode of the file, where the earlier tool has replaced the whole
+    /// file since and has kept it; `None` if the text is that of the original.
+    pub(super) fn users_beside(&self, path: &Path, entry: &Entry, there: &[u8]) -> Result<Option<(Vec<u8>, u32)>> {
+        if entry.owned != Owned::Block || block::is_in(there) || !generate::is_of_earlier_tool(there, false) {
+            return Ok(None);
+        }
+        let users_in = |kept: &Path| match disk::observe(kept) {
+            Ok(Node::File { bytes, mode }) => block::split(&bytes)
+                .filter(|split| generate::stable_digest(split.block) == entry.digest)
+                .map(|split| (split.users(), mode)),
+            _ => None,
+        };
+        let kept = backup::newest_of_earlier_tool(&self.store.place, path, |kept| users_in(kept).is_some());
+        let users = kept.and_then(|kept| users_in(&kept));
+        let original = self.bytes_of(&entry.original)?;
+        Ok(users.filter(|(users, _)| !users.is_empty() && *users != original))
     }
 
     /// Returns when an original was changed last; `None` if it was no file.

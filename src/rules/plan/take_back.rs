@@ -9,12 +9,12 @@ use super::super::generate::{self, stable_digest};
 use super::super::places;
 use super::super::registry::{Entry, Original, Owned};
 use super::super::report::Change;
-use super::super::want;
+use super::super::{Scope, want};
 use super::Planner;
 use crate::error::{Error, Result};
-use crate::managed::Step;
 use crate::managed::disk::{self, Modified, Node};
 use crate::managed::step::stamp;
+use crate::managed::{Step, made_directories};
 
 /// Says whether a path can be that of a generated text.
 fn is_text(path: &Path) -> bool {
@@ -78,7 +78,6 @@ impl Planner<'_> {
         for saved in self.backup.saved.iter_mut().filter(|saved| self.settled.contains(&saved.path)) {
             saved.is_settled = saved.is_original;
         }
-        self.steps.extend(backup::settle(&self.store.place, &self.settled)?);
         if self.wanted.is_empty() && unknown > 0 {
             self.warnings.push(format!(
                 "    Warning: nobody has written down what was there before ({unknown}); where no backup has it, nothing comes back"
@@ -142,7 +141,8 @@ impl Planner<'_> {
                 let there = stable_digest(split.as_ref().map_or(bytes, |split| split.block));
                 let has_front = path.extension().is_some_and(|extension| extension == "mdc");
                 let is_users = entry.owned == Owned::Block && split.is_none();
-                let is_changed = is_open || !is_users && there != entry.digest;
+                let is_changed = is_open || !is_users && !entry.digest.is_empty() && there != entry.digest;
+                is_unknown |= entry.digest.is_empty();
                 let is_of_earlier_tool = generate::is_of_earlier_tool(bytes, has_front);
                 is_unknown |= is_changed && is_of_earlier_tool || is_users && generate::is_generated(bytes, has_front);
                 is_changed && !is_of_earlier_tool
@@ -179,6 +179,10 @@ impl Planner<'_> {
             }
             if !has_block && !generate::is_generated(bytes, false) {
                 // The user has taken the block out; the file is theirs.
+                return Ok(true);
+            }
+            if let Some((users, mode)) = self.users_beside(path, entry, bytes)? {
+                self.write_back(path, users, &node, Some(mode), None)?;
                 return Ok(true);
             }
         } else if entry.owned == Owned::Block && !disk::is_there(path) {
@@ -257,9 +261,29 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// Has the registry know the directories that `init` has made and that our files are in: if `deinit` finds these there, the
+    /// directories cannot go with it.
+    fn know_directories_of_init(&mut self) {
+        let place = &self.store.place;
+        let Some(ours) = place.state.parent().and_then(Path::parent).filter(|_| place.scope == Scope::Repository)
+        else {
+            return;
+        };
+        let registry = &self.registry;
+        let has_ours = |directory: &PathBuf| registry.entries.keys().any(|path| path.starts_with(directory));
+        let is_new = |directory: &PathBuf| {
+            let is_inside = super::super::is_plain(directory) && directory.starts_with(&place.base);
+            is_inside && !registry.directories.contains(directory) && has_ours(directory)
+        };
+        let made: Vec<PathBuf> = made_directories(ours, &place.base).into_iter().filter(is_new).collect();
+        self.registry.directories.extend(made);
+        self.registry.directories.sort();
+    }
+
     /// Plans that directories go that we have made and that are not needed any more, where nothing else is in them. One that
     /// cannot go yet is known until it can.
     pub fn remove_directories(&mut self) {
+        self.know_directories_of_init();
         let mut needed: HashSet<&Path> = HashSet::new();
         for path in self.registry.entries.keys().chain(&self.wanted) {
             // What is above a directory that is needed is in the set already.

@@ -177,6 +177,30 @@ fn links_out_pipes_and_large_files_are_named_and_not_read() {
 }
 
 #[test]
+fn an_imported_link_that_leads_out_is_named_but_nothing_below_a_directory_that_does() {
+    let tree = Tree::new(&[("repo/CLAUDE.md", "@link.md @folder/own.md @real.md\n"), ("repo/real.md", "here\n")]);
+    fs::create_dir(tree.root.path().join("private")).unwrap();
+    fs::write(tree.root.path().join("private/own.md"), "secret\n").unwrap();
+    let top = tree.root.path().join("repo");
+    symlink("../private/own.md", top.join("link.md")).unwrap();
+    symlink("../private", top.join("folder")).unwrap();
+    assert_eq!(tree.find("claude", "", &[]), ["CLAUDE.md", "link.md: link", "real.md"]);
+}
+
+#[test]
+fn names_that_no_record_can_have_are_told_without_their_odd_letters() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let tree = Tree::new(&[("repo/.claude/rules/a\nb.md", "a\n"), ("repo/.claude/rules/c.md", "c\n")]);
+    let odd = std::ffi::OsStr::from_bytes(b"\xff.md");
+    if fs::write(tree.root.path().join("repo/.claude/rules").join(odd), "x\n").is_err() {
+        return println!("SKIPPED: the file system has no such names");
+    }
+    let found = tree.find("claude", "", &[]);
+    assert_eq!(found, [".claude/rules/a\u{fffd}b.md: name", ".claude/rules/c.md", ".claude/rules/\u{fffd}.md: name"]);
+}
+
+#[test]
 fn there_is_an_end_to_files_and_bytes() {
     let names: Vec<String> = (0..200).map(|n| format!("repo/.claude/rules/{n:03}.md")).collect();
     let many = Tree::new(&names.iter().map(|path| (path.as_str(), "x")).collect::<Vec<_>>());

@@ -1,6 +1,7 @@
 //! `git shiftlog rules`: one store of rules and skills for agents.
 
 mod adopting;
+mod answers;
 mod blocks;
 mod bounds;
 mod elsewhere;
@@ -11,6 +12,7 @@ mod interrupted;
 mod keeping;
 mod leftovers;
 mod losses;
+mod meanwhile;
 mod names;
 mod nested;
 mod outside;
