@@ -60,6 +60,7 @@ pub use self::place::FoundTranscript;
 pub use self::place::path_of_uri;
 pub use self::restoration::{Recorded, Restoration, RestoredContent};
 pub use self::settings::{Edited, add_hooks, has_hooks, remove_earlier_hooks, remove_hooks};
+pub use self::sqlite::limit_waits;
 use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;
 
