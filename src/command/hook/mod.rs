@@ -45,6 +45,7 @@ pub fn run() -> ExitCode {
         }
         std::process::exit(0);
     }));
+    cli::survive_full_files();
     agent::limit_waits(LOCK_WAIT);
     let is_off = std::env::var_os("SHIFTLOG_HOOK").is_some_and(|value| value == "off");
     let here = std::env::current_dir().unwrap_or_default();
