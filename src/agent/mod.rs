@@ -51,6 +51,7 @@ use std::time::Instant;
 pub use self::ask::Ask;
 pub use self::custom::Definition;
 pub use self::directory::directory;
+pub use self::document::is_whole;
 pub use self::event::Event;
 pub use self::hooks::{Commands, Handler, HookFile, HookForm};
 pub use self::instructions::{Choice, FilePatterns, HomeFolder, Instructions, Reach};
