@@ -163,9 +163,10 @@ fn a_commit_whose_hook_found_our_state_locked_is_recorded_by_the_next_hook() {
         chat.commits("three", "c.txt", "");
         chat.hook("AfterAgent", json!({}));
         let texts = ["HEAD~2", "HEAD~1", "HEAD"].map(|revision| scratch.raw(revision, &[]));
-        let commits =
-            texts.each_ref().map(|text| ["one", "two", "three"].map(|name| text.contains(&format!("c-{name}"))));
-        assert_eq!(commits, [[true, false, false], [false, true, false], [false, false, true]], "{texts:?}");
+        // Another call in the same turn may get the result of the call before it.
+        let names = if is_last { ["m-one", "m-two", "m-three"] } else { ["c-one", "c-two", "c-three"] };
+        assert!(texts.iter().zip(names).all(|(text, name)| text.contains(name)), "{texts:?}");
+        assert!(is_last || !texts[2].contains("c-two"), "{texts:?}");
         assert!(texts[1].contains("u-add b") && !texts[2].contains("u-add b"), "{texts:?}");
         scratch.assert_sound();
     }
