@@ -270,7 +270,9 @@ fn store_capture(
                 Some(segment_id) => Box::new(recorder.archive.open(segment_id)?.followed_by(capture.from.bytes, bytes)),
                 None => Box::new(Cursor::new(bytes)),
             };
-            Reading::of_source(recorder.context(agent, &key), progress, source)?.without_resume_points()
+            // This text was redacted before, so the places where an earlier capture could resume may be others here.
+            let known = Progress { resume_points: Vec::new(), ..progress.clone() };
+            Reading::of_source(recorder.context(agent, &key), &known, source)?
         }
     };
     // If later words have been recorded since, this capture keeps its own beginning and end.

@@ -202,12 +202,6 @@ impl<'a> Reading<'a> {
         Self::of_source(context, progress, Box::new(Cursor::new(bytes)))
     }
 
-    /// Forgets where earlier captures could resume: this text was redacted before, so its positions differ from theirs.
-    #[must_use]
-    pub fn without_resume_points(self) -> Self {
-        Reading { resume_points: Vec::new(), ..self }
-    }
-
     /// Returns the position in the agent's file of a line end of the stored transcript, at most `kept`.
     ///
     /// Costs nothing if the position is known; otherwise everything before it is redacted again.
