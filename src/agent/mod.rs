@@ -51,6 +51,7 @@ use std::time::Instant;
 pub use self::ask::Ask;
 pub use self::custom::Definition;
 pub use self::directory::directory;
+pub use self::document::is_whole;
 pub use self::event::Event;
 pub use self::hooks::{Commands, Handler, HookFile, HookForm};
 pub use self::instructions::{Choice, FilePatterns, HomeFolder, Instructions, Reach};
@@ -60,6 +61,7 @@ pub use self::place::FoundTranscript;
 pub use self::place::path_of_uri;
 pub use self::restoration::{Recorded, Restoration, RestoredContent};
 pub use self::settings::{Edited, add_hooks, has_hooks, remove_earlier_hooks, remove_hooks};
+pub use self::sqlite::limit_waits;
 use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;
 

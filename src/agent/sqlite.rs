@@ -1,6 +1,7 @@
 //! Databases in which agents keep conversations. They are live: they are opened to be read, and never written.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::types::ValueRef;
@@ -12,10 +13,41 @@ use crate::error::{Error, Kind, Result};
 use crate::git::private;
 use crate::outside;
 
-/// How long the agent may hold its database before we give up.
+/// How long the process waits, all together, for databases that agents hold, unless [`limit_waits`] was called.
 const BUSY: Duration = Duration::from_secs(1);
+/// How long after the first wait the process, which may be a server, waits again.
+const AGAIN: Duration = Duration::from_secs(60);
+/// How long a wait sleeps between two attempts.
+const STEP: Duration = Duration::from_millis(5);
 /// The first bytes of a database file.
 pub const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// What [`limit_waits`] was called with.
+static LIMIT: OnceLock<Duration> = OnceLock::new();
+/// When the process first waited. A hook or command opens a database many times, and each time it may be held.
+static FIRST_WAIT: Mutex<Option<Instant>> = Mutex::new(None);
+
+/// Limits how long the process waits, all together, for databases that agents hold. Only the first call counts.
+pub fn limit_waits(limit: Duration) {
+    LIMIT.get_or_init(|| limit);
+}
+
+/// Waits a little for a database that the agent holds. Returns whether to try again.
+fn wait(_: i32) -> bool {
+    let now = Instant::now();
+    let mut first = FIRST_WAIT.lock().unwrap_or_else(PoisonError::into_inner);
+    let since = *first.get_or_insert(now);
+    let is_new = now.duration_since(since) >= AGAIN;
+    if is_new {
+        *first = Some(now);
+    }
+    drop(first);
+    let may_wait = is_new || now.duration_since(since) < *LIMIT.get().unwrap_or(&BUSY);
+    if may_wait {
+        std::thread::sleep(STEP);
+    }
+    may_wait
+}
 
 /// Opens an agent's database. A connection that only reads writes no checkpoint either.
 ///
@@ -33,8 +65,8 @@ pub fn open(path: &Path) -> Result<Connection> {
         Some(uri) => Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI),
         None => Connection::open_with_flags(path, flags),
     };
-    let connection = opened.map_err(|error| unreadable(error).about(path))?;
-    connection.busy_timeout(BUSY).map_err(unreadable)?;
+    let mut connection = opened.map_err(|error| unreadable(error).about(path))?;
+    connection.busy_handler(Some(wait)).map_err(unreadable)?;
     Ok(connection)
 }
 

@@ -36,12 +36,12 @@ pub fn agent_event(recorder: &mut Recorder<'_>, agent: &dyn Agent, name: &str, p
         recorder.state.log(&format!("{} {name}: the payload names no session", agent.name()));
         return Ok(());
     };
-    // Without our lock nothing may be changed. The next hook of the session will see the same moves of HEAD.
-    if recorder.hindrance().is_some() {
-        return Ok(());
-    }
     let key = SessionKey::new(agent.name(), session_id);
     let event = Event::of(payload.event().unwrap_or(name));
+    // Without our lock no state may be changed. The next hook of the session will see the same moves of HEAD.
+    if recorder.hindrance().is_some() {
+        return if event == Event::AfterTool { keep_commits_of_call(recorder, &key, payload) } else { Ok(()) };
+    }
     let mut sessions = recorder.state.sessions();
     let before = sessions.clone();
     let position = sessions.iter().position(|live| live.key() == key).unwrap_or_else(|| {
@@ -189,7 +189,14 @@ struct ToolCall<'a> {
     head: Option<ObjectId>,
 }
 
-impl ToolCall<'_> {
+impl<'a> ToolCall<'a> {
+    /// Returns the call of `payload` that the session at `position` made.
+    fn new(repo: &Repository, sessions: &[TrackedSession], position: usize, payload: &'a Payload) -> Result<Self> {
+        let (key, worktree) = (sessions[position].key(), &sessions[position].worktree);
+        let is_alone = sessions.iter().filter(|live| live.worktree == *worktree && !live.is_over).count() == 1;
+        Ok(ToolCall { payload, key, is_alone, head: repo.head()?.commit_id })
+    }
+
     fn call_id(&self) -> Option<String> {
         self.payload.call_id().map(str::to_owned)
     }
@@ -266,12 +273,9 @@ fn after_tool(
     moves: &[ReflogEntry],
     payload: &Payload,
 ) -> Result<()> {
-    let worktree = sessions[position].worktree.clone();
-    let is_alone = sessions.iter().filter(|live| live.worktree == worktree && !live.is_over).count() == 1;
-    let key = sessions[position].key();
-    let (commits, has_pending) = commits_of_call(recorder, &key, moves);
-    let is_known_to_git_hooks = agent::find(&key.agent).is_some_and(|agent| !agent.variables().is_empty());
-    let call = ToolCall { payload, key, is_alone, head: recorder.repo.head()?.commit_id };
+    let call = ToolCall::new(recorder.repo, sessions, position, payload)?;
+    let (commits, has_pending) = commits_of_call(recorder, &call.key, moves);
+    let is_known_to_git_hooks = agent::find(&call.key.agent).is_some_and(|agent| !agent.variables().is_empty());
     // A call of the session that ended before the sub-agent's hook ran may have been taken for the one that committed.
     if call.is_of_sub_agent()
         && let Some(awaited) = sessions[position].awaited_result.as_mut()
@@ -329,10 +333,31 @@ fn after_tool(
     Ok(())
 }
 
+/// Keeps the commits that a tool call made in pending files when no state may be changed: the next hook of the session does
+/// not know the call. Leaves out those that `post-commit` has recorded, examined or kept.
+fn keep_commits_of_call(recorder: &Recorder<'_>, key: &SessionKey, payload: &Payload) -> Result<()> {
+    let mut sessions = recorder.state.sessions();
+    let Some(position) = sessions.iter().position(|live| live.key() == *key) else { return Ok(()) };
+    let moves = moves_of_head(recorder, &mut sessions[position]);
+    let call = ToolCall::new(recorder.repo, &sessions, position, payload)?;
+    for commit in commits_of_call(recorder, key, &moves).0 {
+        let note = notes::get(recorder.repo, &recorder.notes_ref, commit.commit_id)?;
+        let is_carried = note.map_or(Ok(true), |note| commit.is_carried(recorder, &note))?;
+        let is_examined = recorder.state.is_examined(commit.commit_id);
+        if commit.pending.is_none() && is_carried && !is_examined && call.has_made(&commit) {
+            let commit_ids = std::iter::once(commit.commit_id).chain(commit.became).collect();
+            let made = NewCommit::made_here(recorder.repo, vec![key.clone()]);
+            keep_commit(&recorder.state, &NewCommit { commit_ids, kind: commit.kind, ..made }, &sessions, &[])?;
+        }
+    }
+    Ok(())
+}
+
 /// Returns the commits that a tool call of a session may have made, oldest first, and whether `post-commit` left any of
 /// them for this session. Those made in other worktrees come first.
 fn commits_of_call(recorder: &Recorder<'_>, key: &SessionKey, moves: &[ReflogEntry]) -> (Vec<CallCommit>, bool) {
     let mut left = pending::commits_left_to(&recorder.state, key);
+    left.retain(|(_, pending)| pending.is_there(recorder.repo));
     let has_pending = !left.is_empty();
     let mut here = Vec::new();
     for (entry, kind, stop) in commits_of_moves(moves, recorder.repo) {

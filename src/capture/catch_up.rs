@@ -19,6 +19,7 @@ use super::tracked::TrackedSession;
 use crate::agent::{self, Agent};
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;
+use crate::git::date::Time;
 use crate::record::kept;
 use crate::transcript::SessionKey;
 
@@ -121,10 +122,13 @@ fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
         Leave::CommitsOfOthers(own) => running.iter().any(|other| other != own && is_of(commit, other)),
         Leave::Commits => true,
     };
+    let is_new = |commit: &PendingCommit| commit.time > Time::now().seconds - KEEP_SECS;
     let mut unfinished = Ok(());
     for path in pending_files {
         let pending = match pending::read_head(&path) {
             Ok(Pending::Commit(commit)) if is_left(&commit) => continue,
+            // Its objects may come.
+            Ok(Pending::Commit(commit)) if is_new(&commit) && !commit.is_there(recorder.repo) => continue,
             Ok(pending) => pending,
             // Another process has stored and removed it.
             Err(_) if !path.exists() => continue,
@@ -139,7 +143,7 @@ fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
             _ if must_wait || is_late => {
                 Err(Error::new(Kind::Busy, format!("there was no time to store '{}'", path.display())))
             }
-            Pending::Commit(commit) => store_commit(recorder, commit).map(|()| true),
+            Pending::Commit(commit) => store_commit(recorder, commit).map(|()| commit.is_there(recorder.repo)),
             Pending::Capture(capture) => match agent::named(&capture.agent) {
                 Ok(agent) if is_lost(agent, capture, &path) => {
                     recorder.warn(was_deleted(&SessionKey::new(&capture.agent, &capture.session).to_string()));
@@ -266,7 +270,9 @@ fn store_capture(
                 Some(segment_id) => Box::new(recorder.archive.open(segment_id)?.followed_by(capture.from.bytes, bytes)),
                 None => Box::new(Cursor::new(bytes)),
             };
-            Reading::of_source(recorder.context(agent, &key), progress, source)?
+            // This text was redacted before, so the places where an earlier capture could resume may be others here.
+            let known = Progress { resume_points: Vec::new(), ..progress.clone() };
+            Reading::of_source(recorder.context(agent, &key), &known, source)?
         }
     };
     // If later words have been recorded since, this capture keeps its own beginning and end.

@@ -15,8 +15,7 @@ use super::choose::CommitKind;
 use super::segment_end::SegmentEnd;
 use super::tracked::TrackedSession;
 use crate::error::{Error, Kind, Result};
-use crate::git::ObjectId;
-use crate::git::private;
+use crate::git::{ObjectId, Repository, private};
 use crate::record::Record;
 use crate::redact::Redactor;
 use crate::transcript::SessionKey;
@@ -69,6 +68,15 @@ pub struct PendingCommit {
     /// the environment.
     #[serde(default, rename = "others", skip_serializing_if = "Vec::is_empty")]
     pub unreported: Vec<TrackedSession>,
+}
+
+impl PendingCommit {
+    /// Says whether the repository has the commit, or one that it became. Only some processes know other places for objects
+    /// (`GIT_OBJECT_DIRECTORY`).
+    pub fn is_there(&self, repo: &Repository) -> bool {
+        let mut ids = std::iter::once(&self.commit).chain(&self.rewritten).filter_map(|hex| repo.parse_id(hex));
+        ids.any(|id| repo.has_object(id))
+    }
 }
 
 /// An increment of a session that is to be recorded on commits.

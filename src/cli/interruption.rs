@@ -1,8 +1,9 @@
 //! Tidying up when a signal ends a command.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use signal_hook::consts::signal::{SIGINT, SIGTERM};
+use signal_hook::consts::signal::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use crate::error::{Error, Result};
@@ -37,6 +38,12 @@ impl Drop for Interruption {
     fn drop(&mut self) {
         self.tidy.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
+}
+
+/// Makes a write beyond the largest size of a file that the user allows (`ulimit -f`) fail, instead of ending the process.
+pub fn survive_full_files() {
+    // Where the signal cannot be caught, it ends the process, as it would without us.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
 /// Starts a thread that calls `act` when one of the signals comes, and then has the signal end the process.

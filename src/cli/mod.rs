@@ -29,7 +29,7 @@ use clap::{CommandFactory, FromArgMatches};
 pub use self::color::{Color, ColorWhen, SLOTS, is_color, is_color_when};
 pub use self::confirm::{ask, confirm};
 pub use self::flags::{Json, NotesRef, Porcelain, Quiet, Silent};
-pub use self::interruption::Interruption;
+pub use self::interruption::{Interruption, survive_full_files};
 pub use self::man::{PAGES, show_hook_page, show_page};
 pub use self::mdoc::Page;
 pub use self::message::{error, hint, warning};

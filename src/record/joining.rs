@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::proven::{Headers, has_all_of, has_lost};
 use super::{MAX_JOINED_TREES, Note, Reader, Record, Unit, apart, edits};
 use crate::git::Repository;
-use crate::transcript::SessionKey;
+use crate::transcript::{SessionKey, UsageSums};
 
 /// The records of a note are compared in the archive, each with those of its session, if that takes no more comparisons. A
 /// squash of many sessions takes a few for each.
@@ -95,13 +95,11 @@ impl Record {
             (a, b) => a.or(b),
         };
         let model = second.model.clone().or_else(|| first.model.clone());
-        let mut usage = first.usage_by_model();
-        second.usage_by_model().into_iter().for_each(|one| one.add_to(&mut usage));
-        usage.sort_by(|a, b| (&a.model, &a.tier).cmp(&(&b.model, &b.tier)));
+        let usage: UsageSums = first.usage_by_model().into_iter().chain(second.usage_by_model()).collect();
         Some(Record {
             since: first.since.clone(),
             prompt: first.prompt.clone().or_else(|| second.prompt.clone()),
-            usage: apart(usage, model.as_deref()),
+            usage: apart(usage.list().collect(), model.as_deref()),
             edits: edits::joined(first.edits.iter().chain(&second.edits).cloned()),
             active,
             model,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Hidden, Note, Record, Unit, edits, newer};
 use crate::told::Told;
-use crate::transcript::{EditedPath, Message, ModelUsage, SessionKey, Tally, Tokens};
+use crate::transcript::{EditedPath, Message, ModelUsage, SessionKey, Tally, Tokens, UsageSums};
 
 /// The most models of one record that are told apart: each counts for each file. Real sessions have a few.
 const MAX_MODELS: usize = 16;
@@ -190,11 +190,8 @@ fn few_models(mut usage: Vec<ModelUsage>) -> Vec<ModelUsage> {
     }
     usage.sort_by_key(|one| std::cmp::Reverse(one.tokens.total()));
     let rest = usage.split_off(MAX_MODELS - 1);
-    for one in rest {
-        ModelUsage { model: None, tier: None, ..one }.add_to(&mut usage);
-    }
-    usage.sort_by(|a, b| (&a.model, &a.tier).cmp(&(&b.model, &b.tier)));
-    usage
+    let rest = rest.into_iter().map(|one| ModelUsage { model: None, tier: None, ..one });
+    usage.into_iter().chain(rest).collect::<UsageSums>().list().collect()
 }
 
 /// Returns the name of a model, cut if it is none.

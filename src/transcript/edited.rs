@@ -48,16 +48,15 @@ impl Edits {
         if call.edits.is_empty() {
             return;
         }
-        let mut own: Vec<EditedPath> = Vec::new();
+        let mut own: BTreeMap<&str, EditedPath> = BTreeMap::new();
         for edit in &call.edits {
             let (added, removed) =
                 changed_lines(edit.old.as_deref().unwrap_or_default(), edit.new.as_deref().unwrap_or_default());
-            let edited = EditedPath { path: edit.path.clone(), calls: 0, added, removed };
-            match own.iter_mut().find(|known| known.path == edited.path) {
-                Some(known) => known.add(&edited),
-                None => own.push(EditedPath { calls: 1, ..edited }),
-            }
+            let known = own.entry(&edit.path).or_insert_with(|| EditedPath { calls: 1, ..EditedPath::default() });
+            known.add(&EditedPath { added, removed, ..EditedPath::default() });
         }
+        let own: Vec<EditedPath> =
+            own.into_iter().map(|(path, edited)| EditedPath { path: path.to_owned(), ..edited }).collect();
         for edited in &own {
             let known = self.by_path.entry(edited.path.clone()).or_default();
             known.path.clone_from(&edited.path);
@@ -124,6 +123,22 @@ mod tests {
         assert_eq!(changed_lines("", "a\nb"), (2, 0));
         assert_eq!(changed_lines("a\nb\n", ""), (0, 2));
         assert_eq!(changed_lines("a", "a\n"), (0, 0));
+    }
+
+    #[test]
+    fn many_files_in_one_call_cost_no_more_than_in_many_calls() {
+        let calls = |count: usize, files: usize| {
+            let paths: Vec<String> = (0..files).map(|number| format!("f{number}")).collect();
+            let edits: Vec<_> = paths.iter().map(|path| (path.as_str(), None, "x")).collect();
+            let call = call("1", &edits);
+            let begin = std::time::Instant::now();
+            let mut edits = Edits::default();
+            (0..count).for_each(|_| edits.call(&call));
+            (begin.elapsed(), edits.list().iter().map(|edited| edited.added).sum::<u64>())
+        };
+        let ((many, added), (one, added_at_once)) = (calls(20, 1000), calls(1, 20_000));
+        assert_eq!(added, added_at_once);
+        assert!(one < many * 5, "one call took {one:?}, many {many:?}");
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub use self::edited::EditedPath;
 pub use self::picture::Picture;
 pub use self::session::{SessionKey, short_ids};
 pub use self::tally::{Before, LastAnswers, Tally};
-pub use self::tokens::{ModelUsage, Tokens};
+pub use self::tokens::{ModelUsage, Tokens, UsageSums};
 pub use self::turn::{Turn, turn_numbers, turns};
 
 /// Who speaks.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::edited::Edits;
-use super::{EditedPath, Message, ModelUsage, Part, Role, Tokens};
+use super::{EditedPath, Message, ModelUsage, Part, Role, Tokens, UsageSums};
 
 /// The counts of a stretch of a transcript.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +31,7 @@ pub struct Tally {
     /// The answers that may still grow, by their ids.
     open_usage: BTreeMap<String, ModelUsage>,
     /// The sum of all other answers.
-    closed_usage: Vec<ModelUsage>,
+    closed_usage: UsageSums,
     /// The last answers before the stretch, which may go on in it; the tokens that they had used by then are already
     /// counted.
     counted: LastAnswers,
@@ -122,7 +122,7 @@ impl Tally {
     fn add_usage(&mut self, message: &Message, tokens: Tokens) {
         let (model, tier) = (message.model.clone(), message.tier.clone());
         let Some(answer_id) = message.answer_id.clone() else {
-            return ModelUsage { model, tier, tokens }.add_to(&mut self.closed_usage);
+            return self.closed_usage.add(ModelUsage { model, tier, tokens });
         };
         let known = self.open_usage.entry(answer_id.clone()).or_default();
         known.model = model.or_else(|| known.model.take());
@@ -137,7 +137,7 @@ impl Tally {
         }
         if self.open_usage.len() > OPEN_ANSWERS {
             let closed: Vec<ModelUsage> = self.new_usage().collect();
-            closed.into_iter().for_each(|usage| usage.add_to(&mut self.closed_usage));
+            closed.into_iter().for_each(|usage| self.closed_usage.add(usage));
             self.open_usage.clear();
             self.counted.clone_from(&self.last_answers);
         }
@@ -164,13 +164,9 @@ impl Tally {
 
     /// Returns the tokens of each model, sorted. An answer that does not name its model counts for the last one.
     pub fn usage(&self) -> Vec<ModelUsage> {
-        let mut list = Vec::new();
-        for usage in self.closed_usage.iter().cloned().chain(self.new_usage()) {
-            let model = usage.model.clone().or_else(|| self.model.clone());
-            ModelUsage { model, ..usage }.add_to(&mut list);
-        }
-        list.sort_by(|a, b| (&a.model, &a.tier).cmp(&(&b.model, &b.tier)));
-        list
+        let all = self.closed_usage.list().chain(self.new_usage());
+        let named = all.map(|usage| ModelUsage { model: usage.model.or_else(|| self.model.clone()), ..usage });
+        named.collect::<UsageSums>().list().collect()
     }
 }
 
@@ -202,6 +198,22 @@ mod tests {
         let expected = [("big", 7), ("other", 2), ("small", 11)];
         assert_eq!(usage, expected.map(|(model, output)| (model.to_owned(), output)));
         assert_eq!(tally.tokens().map(|tokens| tokens.output), Some(20), "the sum is that of the models");
+    }
+
+    #[test]
+    fn many_models_cost_no_more_than_few() {
+        let count = |models: usize| {
+            let answers: Vec<Message> = (0..20_000)
+                .map(|number| answer(&number.to_string(), Some(&format!("m{}", number % models)), 0, 1))
+                .collect();
+            let begin = std::time::Instant::now();
+            let mut tally = Tally::default();
+            tally.add(&answers);
+            assert_eq!(tally.usage().len(), models);
+            begin.elapsed()
+        };
+        let (few, many) = (count(10), count(20_000));
+        assert!(many < few * 5, "many took {many:?}, few {few:?}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Tokens as a model's provider counts them, and their sums by model.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Tokens as the model's provider counts them. Keys are written in this order, absent when unknown.
@@ -84,12 +86,28 @@ pub struct ModelUsage {
     pub tokens: Tokens,
 }
 
-impl ModelUsage {
-    /// Adds tokens to those of the same model and tier in a list.
-    pub fn add_to(self, list: &mut Vec<ModelUsage>) {
-        match list.iter_mut().find(|known| known.model == self.model && known.tier == self.tier) {
-            Some(known) => known.tokens = known.tokens.plus(self.tokens),
-            None => list.push(self),
-        }
+/// The sums of tokens by model and tier.
+#[derive(Clone, Debug, Default)]
+pub struct UsageSums(BTreeMap<(Option<String>, Option<String>), Tokens>);
+
+impl UsageSums {
+    /// Adds tokens to those of the same model and tier.
+    pub fn add(&mut self, usage: ModelUsage) {
+        let sum = self.0.entry((usage.model, usage.tier)).or_default();
+        *sum = sum.plus(usage.tokens);
+    }
+
+    /// Returns the sums, sorted by model and tier.
+    pub fn list(&self) -> impl Iterator<Item = ModelUsage> {
+        let sums = self.0.iter();
+        sums.map(|((model, tier), tokens)| ModelUsage { model: model.clone(), tier: tier.clone(), tokens: *tokens })
+    }
+}
+
+impl FromIterator<ModelUsage> for UsageSums {
+    fn from_iter<I: IntoIterator<Item = ModelUsage>>(usage: I) -> Self {
+        let mut sums = UsageSums::default();
+        usage.into_iter().for_each(|one| sums.add(one));
+        sums
     }
 }

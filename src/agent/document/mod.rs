@@ -10,12 +10,13 @@ mod spelling;
 use std::ops::Range;
 
 use bstr::ByteSlice as _;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use serde_json_borrow::Value as Record;
 
 use self::spelling::{Put, write};
-use super::json;
+use super::{Agent, json};
 use crate::path::{Members, tokens};
 use crate::transcript::without_last_line;
 
@@ -113,6 +114,21 @@ pub fn is_lines(text: &[u8]) -> bool {
 pub fn has_line_for_each(text: &[u8]) -> bool {
     let end = text.find_byte(b'\n').unwrap_or(text.len());
     header(&text[..end]).is_some_and(|head| head.get("list").is_some())
+}
+
+/// Says whether the lines of a transcript are those of a whole document, not of one that the agent is just writing. One that
+/// `had_messages` before has some.
+pub fn is_whole(agent: &dyn Agent, lines: &[u8], had_messages: bool) -> bool {
+    let start = lines.find_byte(b'\n').map_or(lines.len(), |end| end + 1);
+    match agent.list() {
+        None => true,
+        Some(_) if has_line_for_each(lines) => !had_messages || agent.lines_that_stay(lines) > start,
+        // A document that is spelt in an odd way is in one piece, too.
+        Some(_) => {
+            let is_json = serde_json::from_slice::<IgnoredAny>(&lines[start..]).is_ok();
+            is_json && (!had_messages || !agent.parse(lines).is_empty())
+        }
+    }
 }
 
 /// Returns the document of which the lines were made; any other text is returned as it is.

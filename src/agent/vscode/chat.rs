@@ -10,7 +10,8 @@ use std::ops::Range;
 use serde_json::Value;
 use serde_json_borrow::Value as Record;
 
-use super::request::{self, Returned};
+use super::request;
+use super::requests::Requests;
 use crate::agent::copilot::events::{self, Events};
 use crate::agent::json::{at, field, string, text};
 use crate::agent::{Parser, document};
@@ -23,25 +24,12 @@ const MAX_DEPTH: usize = 64;
 #[derive(Default)]
 pub struct Chat {
     events: Events,
-    requests: Vec<Request>,
+    requests: Requests,
     /// The model that is chosen for what comes next.
     selected: Option<String>,
     has_model: bool,
     /// Whether the log was seen from its beginning.
     is_whole: bool,
-}
-
-/// A request, and which parts of it were returned.
-#[derive(Default)]
-struct Request {
-    /// Its place in the list, where that is known.
-    index: Option<u64>,
-    value: Value,
-    returned: Returned,
-    /// The last line that was about it, if it still has something to return.
-    news: Option<Range<usize>>,
-    /// Whether it was taken back.
-    is_gone: bool,
 }
 
 /// Returns the session that a transcript names.
@@ -84,13 +72,13 @@ impl Chat {
     /// Returns the messages of the requests that changed.
     fn tell(&mut self, end: &Range<usize>) -> Vec<Message> {
         let mut messages = Vec::new();
-        for request in &mut self.requests {
-            let Some(span) = request.news.take() else { continue };
+        self.requests.each_changed(|request| {
+            let Some(span) = request.news.take() else { return };
             let mut news = request::read(&request.value, self.selected.as_deref(), &mut request.returned, &span);
             news.iter_mut().for_each(|message| message.is_abandoned |= request.is_gone);
             self.has_model |= news.iter().any(|message| message.model.is_some());
             messages.extend(news);
-        }
+        });
         // In a document the choice stands behind all requests.
         if let Some(model) = self.selected.as_ref().filter(|_| !self.has_model && !self.requests.is_empty()) {
             self.has_model = true;
@@ -118,25 +106,24 @@ impl Chat {
             [] if kind == Some(0) => {
                 self.is_whole = true;
                 self.select(value);
-                self.take_back(0);
+                self.requests.take_back(0);
                 self.append_all(&value[super::LIST], span);
             }
             [list] if list == super::LIST => {
                 match (kind, change["i"].as_u64()) {
-                    (Some(2), Some(length)) => self.take_back(length),
+                    (Some(2), Some(length)) => self.requests.take_back(length),
                     (Some(2), None) => {}
-                    _ => self.take_back(0),
+                    _ => self.requests.take_back(0),
                 }
                 self.append_all(value, span);
             }
             [list, index, rest @ ..] if list == super::LIST => {
-                let Some(request) = index.as_u64().map(|index| self.at(index)) else { return };
+                let Some(index) = index.as_u64() else { return };
                 if rest.is_empty() && kind == Some(3) {
-                    request.is_gone = true;
+                    self.requests.remove(index, span);
                 } else {
-                    play(&mut request.value, rest, change);
+                    self.requests.change(index, span, |request| play(request, rest, change));
                 }
-                request.news = Some(span.clone());
             }
             [state, rest @ ..] if state == "inputState" => {
                 let mut whole = serde_json::json!({ "inputState": {} });
@@ -151,42 +138,8 @@ impl Chat {
         list.as_array().into_iter().flatten().for_each(|value| self.append(value.clone(), span));
     }
 
-    /// Appends a request. Replaces an earlier one with the same id.
     fn append(&mut self, value: Value, span: &Range<usize>) {
-        let last = self.requests.iter().rev().find(|request| !request.is_gone);
-        let index = match last {
-            Some(last) => last.index.map(|index| index + 1),
-            None => self.is_whole.then_some(0),
-        };
-        let id = value["requestId"].as_str();
-        let same = self.requests.iter().position(|known| id.is_some() && known.value["requestId"].as_str() == id);
-        let mut request = same.map(|position| self.requests.remove(position)).unwrap_or_default();
-        (request.index, request.value, request.is_gone) = (index, value, false);
-        request.news = Some(span.clone());
-        self.requests.push(request);
-    }
-
-    /// Takes requests back, from a place in the list on.
-    fn take_back(&mut self, length: u64) {
-        let is_behind = |request: &&mut Request| request.index.is_some_and(|index| index >= length);
-        for request in self.requests.iter_mut().filter(is_behind) {
-            (request.index, request.is_gone) = (None, true);
-        }
-    }
-
-    /// Returns the request at a place in the list. Where the beginning of the log is unknown, that is the last one which
-    /// was added, or one that nothing was heard of yet.
-    fn at(&mut self, index: u64) -> &mut Request {
-        let last = self.requests.iter().rposition(|request| !request.is_gone);
-        if let Some(last) = last.map(|last| &mut self.requests[last]).filter(|last| last.index.is_none()) {
-            last.index = Some(index);
-        }
-        let known = self.requests.iter().position(|request| !request.is_gone && request.index == Some(index));
-        let position = known.unwrap_or_else(|| {
-            self.requests.push(Request { index: Some(index), value: serde_json::json!({}), ..Request::default() });
-            self.requests.len() - 1
-        });
-        &mut self.requests[position]
+        self.requests.append(value, self.is_whole.then_some(0), span);
     }
 }
 

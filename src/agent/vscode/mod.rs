@@ -6,6 +6,7 @@
 
 mod chat;
 mod request;
+mod requests;
 
 use std::path::{Path, PathBuf};
 

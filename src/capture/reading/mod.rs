@@ -28,7 +28,7 @@ pub use self::survey::Survey;
 use super::left_out::is_too_large;
 use super::progress::{Progress, ResumePoint};
 use super::segment_end::SegmentEnd;
-use crate::agent::Agent;
+use crate::agent::{self, Agent};
 use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
@@ -127,7 +127,7 @@ impl<'a> Reading<'a> {
         let SessionContext { archive, agent, purged, .. } = context;
         let is_rendered = agent.is_rendered(transcript);
         let opened = match is_rendered {
-            true => open_rendered(context, transcript, extent),
+            true => open_rendered(context, transcript, extent, progress.stored.bytes > 0),
             false => open_file(transcript, extent),
         };
         let source: Box<dyn Source + 'a> = match opened {
@@ -176,7 +176,7 @@ impl<'a> Reading<'a> {
             agent,
             key: key.clone(),
             lines: Lines::new(source, redaction, deadline)?,
-            is_rendered: false,
+            is_rendered: agent.rewrites_last_lines(),
             is_same: false,
             parent: None,
             parent_bytes: 0,
@@ -314,16 +314,21 @@ fn cannot_redact(error: &Error) -> Error {
 ///
 /// If the transcript cannot be read; [`Kind::Busy`] if reading a database takes until the deadline. [`Kind::Unsupported`] if it
 /// is too large to be rendered: the caller must not read the archived part in its place, since the file still exists.
+/// [`Kind::Other`] if the agent is just writing a document: part of it would pass for a conversation without its messages.
 fn open_rendered(
     SessionContext { agent, deadline, .. }: SessionContext<'_, '_>,
     transcript: &Path,
     extent: Extent,
+    had_words: bool,
 ) -> Result<Box<dyn Source>> {
     if is_too_large(agent, transcript) {
         let message = format!("the transcript '{}' is too large", transcript.display());
         return Err(Error::new(Kind::Unsupported, message));
     }
     let mut lines = agent.read_until(transcript, deadline)?;
+    if !agent::is_whole(agent, &lines, had_words) {
+        return Err(Error::other(format!("the transcript '{}' is not complete", transcript.display())));
+    }
     if let Extent::Until(position) = extent {
         lines.truncate(usize::try_from(position).unwrap_or(usize::MAX));
     }

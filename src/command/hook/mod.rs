@@ -22,7 +22,8 @@ use crate::remap::Scope;
 use crate::transcript::SessionKey;
 use crate::{cli, record, setup};
 
-/// How long a hook waits for locks, all together; what it cannot store then waits for the next command.
+/// How long a hook waits for locks, all together, and as long for databases of agents; what it cannot read or store then
+/// waits for the next command.
 const LOCK_WAIT: Duration = Duration::from_millis(300);
 
 /// Runs the program: `git post-commit`, `git post-rewrite <command>`, `git post-merge`, `git pre-push <remote>`, or
@@ -44,6 +45,8 @@ pub fn run() -> ExitCode {
         }
         std::process::exit(0);
     }));
+    cli::survive_full_files();
+    agent::limit_waits(LOCK_WAIT);
     let is_off = std::env::var_os("SHIFTLOG_HOOK").is_some_and(|value| value == "off");
     let here = std::env::current_dir().unwrap_or_default();
     let outcome = match args.as_slice() {

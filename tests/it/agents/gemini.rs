@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::disturbed::with_our_lock;
 use super::{
     assert_taken, come_back, command_for, fake_program, files_below, fixture, refuse_hostile_ids, run_command,
     run_hook, survive_payloads, survive_settings, texts, told,
@@ -138,6 +139,36 @@ impl<'s> Chat<'s> {
             "hook_event_name": event });
         payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         run_hook(self.scratch, ".gemini/settings.json", event, &payload);
+    }
+}
+
+// Its shells run no Git hooks, and the hook after the call could not write our state: the words went to the next commit.
+#[test]
+fn a_commit_whose_hook_found_our_state_locked_is_recorded_by_the_next_hook() {
+    for is_last in [false, true] {
+        let scratch = Scratch::new();
+        scratch.shiftlog("init", ["--agent=gemini", "-q"]).ok();
+        scratch.git(["config", "core.hooksPath", "/dev/null"]).ok();
+        let chat = Chat::new(&scratch);
+        chat.hook("SessionStart", json!({ "source": "startup" }));
+        chat.prompt("add a");
+        chat.commits("one", "a.txt", "");
+        chat.hook("AfterAgent", json!({}));
+        chat.prompt("add b");
+        with_our_lock(&scratch, || chat.commits("two", "b.txt", ""));
+        if !is_last {
+            chat.hook("AfterAgent", json!({}));
+            chat.prompt("add c");
+        }
+        chat.commits("three", "c.txt", "");
+        chat.hook("AfterAgent", json!({}));
+        let texts = ["HEAD~2", "HEAD~1", "HEAD"].map(|revision| scratch.raw(revision, &[]));
+        // Another call in the same turn may get the result of the call before it.
+        let names = if is_last { ["m-one", "m-two", "m-three"] } else { ["c-one", "c-two", "c-three"] };
+        assert!(texts.iter().zip(names).all(|(text, name)| text.contains(name)), "{texts:?}");
+        assert!(is_last || !texts[2].contains("c-two"), "{texts:?}");
+        assert!(texts[1].contains("u-add b") && !texts[2].contains("u-add b"), "{texts:?}");
+        scratch.assert_sound();
     }
 }
 

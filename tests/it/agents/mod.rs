@@ -11,6 +11,7 @@ mod continue_cli;
 mod copilot;
 mod cursor;
 mod custom;
+mod disturbed;
 mod droid;
 mod gemini;
 mod opencode;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use shiftlog::agent;
 use shiftlog::transcript::Part;
 
+use super::disturbed::assert_linear;
 use super::{
     come_back, files_below, fixture, payload_tells, refuse_hostile_ids, run_hook, survive_cuts, survive_payloads, told,
 };
@@ -157,6 +158,25 @@ fn a_chat_without_hooks_is_found_in_the_store_when_a_commit_is_made() {
         assert!(stored == fs::read(&path).unwrap(), "{end}: byte for byte");
         scratch.assert_sound();
     }
+}
+
+#[test]
+fn reading_many_requests_or_changes_takes_time_in_proportion() {
+    let request =
+        |number: usize| json!({ "requestId": format!("r{number}"), "message": { "text": "x" }, "response": [] });
+    assert_linear("vscode", |count| {
+        let requests: Vec<Value> = (0..count).map(request).collect();
+        json!({ "sessionId": "s", "requests": requests }).to_string().into_bytes()
+    });
+    assert_linear("vscode", |count| {
+        let whole = json!({ "kind": 0, "v": { "sessionId": "s", "requests": [] } });
+        let added = (0..count).map(|number| json!({ "kind": 2, "k": ["requests"], "v": [request(number)] }));
+        let changed = (0..count).map(|number| {
+            json!({ "kind": 1, "k": ["requests", number, "response"], "v": [{ "value": format!("said {number}") }] })
+        });
+        let lines = std::iter::once(whole).chain(added).chain(changed);
+        lines.map(|line| format!("{line}\n")).collect::<String>().into_bytes()
+    });
 }
 
 #[test]

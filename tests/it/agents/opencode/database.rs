@@ -280,3 +280,22 @@ fn reading_a_database_ends_in_time() {
     let late = opencode().read_until(&path, Some(Instant::now())).unwrap_err();
     assert_eq!(late.kind(), shiftlog::error::Kind::Busy);
 }
+
+// Each query waited a second for itself, so that a commit took as long as a hook may.
+#[test]
+fn a_database_that_is_held_is_waited_for_once() {
+    let scratch = Scratch::new();
+    let file = scratch.root().join("opencode.db");
+    let path = database_of(&fixture("opencode/storage"), &file).join(ID);
+    let holder = Connection::open(&file).unwrap();
+    holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let read = || assert_eq!(opencode().read(&path).unwrap_err().kind(), shiftlog::error::Kind::Busy);
+    let begin = Instant::now();
+    read();
+    let (first, begin) = (begin.elapsed(), Instant::now());
+    (0..10).for_each(|_| read());
+    let later = begin.elapsed();
+    assert!(later < first, "ten more took {later:?}, the first {first:?}");
+    holder.execute_batch("ROLLBACK").unwrap();
+    opencode().read(&path).unwrap();
+}
