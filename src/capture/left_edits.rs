@@ -36,11 +36,12 @@ pub(super) fn remember(
     for named in edited {
         let path = if Path::new(named).is_absolute() { below(top, Path::new(named)) } else { Some(named.into()) };
         let Some(path) = path.and_then(|path| path.into_os_string().into_string().ok()) else { continue };
-        let Some(blob) = blob_in_worktree(repo, top, &path).map(|id| id.to_string()) else { continue };
+        let Some(blob_id) = blob_in_worktree(repo, top, &path) else { continue };
+        let blob = blob_id.to_string();
         // What an earlier commit left of the same file was changed together with it.
         live.left_edits.iter_mut().filter(|left| left.path == path).for_each(|left| left.blob.clone_from(&blob));
         let committed = repo.blob_at(commit_id, path.as_bytes().as_bstr()).ok().flatten();
-        if committed.is_some_and(|committed| committed.to_string() == blob) {
+        if committed == Some(blob_id) {
             continue;
         }
         let left = LeftEdit { commit: commit_id.to_string(), path, blob };
@@ -77,10 +78,11 @@ pub(super) fn carry_left_edits(
             let Some(after) = changed.as_ref().and_then(|changed| changed.get(left.path.as_bytes().as_bstr())) else {
                 return true;
             };
-            let is_whole = after.is_some_and(|after| after.to_string() == left.blob);
+            let left_id = repo.parse_id(&left.blob);
+            let is_whole = left_id.is_some() && *after == left_id;
             let is_part = || {
                 let present = worktree.and_then(|top| blob_in_worktree(repo, top, &left.path));
-                present.is_some_and(|present| present.to_string() == left.blob)
+                left_id.is_some() && present == left_id
             };
             if is_whole || is_part() {
                 sources.extend(repo.parse_id(&left.commit).filter(|source| *source != commit.commit_id));
