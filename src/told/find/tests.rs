@@ -193,11 +193,11 @@ fn names_that_no_record_can_have_are_told_without_their_odd_letters() {
 
     let tree = Tree::new(&[("repo/.claude/rules/a\nb.md", "a\n"), ("repo/.claude/rules/c.md", "c\n")]);
     let odd = std::ffi::OsStr::from_bytes(b"\xff.md");
-    if fs::write(tree.root.path().join("repo/.claude/rules").join(odd), "x\n").is_err() {
-        return println!("SKIPPED: the file system has no such names");
-    }
+    // Not every file system has such names.
+    let has_odd = fs::write(tree.root.path().join("repo/.claude/rules").join(odd), "x\n").is_ok();
     let found = tree.find("claude", "", &[]);
-    assert_eq!(found, [".claude/rules/a\u{fffd}b.md: name", ".claude/rules/c.md", ".claude/rules/\u{fffd}.md: name"]);
+    let expected = [".claude/rules/a\u{fffd}b.md: name", ".claude/rules/c.md", ".claude/rules/\u{fffd}.md: name"];
+    assert_eq!(found, expected[..expected.len() - usize::from(!has_odd)]);
 }
 
 #[test]
