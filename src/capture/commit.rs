@@ -298,7 +298,10 @@ pub(super) fn record_commit(
                 outcome = Err(Error::new(Kind::Busy, format!("{} could not be kept", live.key())));
             }
             let edited = &increment.survey.tally.edited_paths;
-            left_edits::remember(recorder.repo, live, new_commit.worktree.as_deref(), commit_id, edited);
+            if let Err(error) = left_edits::remember(recorder, live, new_commit.worktree.as_deref(), commit_id, edited)
+            {
+                recorder.state.log(&format!("warning: {}: {error}", live.key()));
+            }
             record_sub_agents(recorder, Some(commit_id), live)?;
             // The next words follow this commit, not an earlier one.
             live.awaited_result = None;

@@ -12,45 +12,62 @@ use super::recorder::Recorder;
 use super::rewritten::{self, Rewrite};
 use super::tracked::{LeftEdit, TrackedSession};
 use crate::error::Result;
-use crate::git::{Commit, ObjectId, Repository};
+use crate::git::{Commit, ObjectId, git};
 
 /// How many edits of a session are remembered.
 const MAX_EDITS: usize = 100;
-/// A larger file is not compared.
-const MAX_FILE_BYTES: u64 = 4 << 20;
+/// How much of the edited files is read.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// Remembers those of some paths whose files differ from what `commit_id` has: a session has edited them, and its words
 /// about them were recorded there. Remembers nothing of a commit that HEAD has left: the files may be of a later time.
+///
+/// # Errors
+///
+/// If Git cannot compute the ids of files.
 pub(super) fn remember(
-    repo: &Repository,
+    recorder: &Recorder<'_>,
     live: &mut TrackedSession,
     worktree: Option<&Path>,
     commit_id: ObjectId,
     edited: &BTreeSet<String>,
-) {
-    let Some(top) = worktree.filter(|top| live.worktree.as_deref() == Some(*top)) else { return };
+) -> Result<()> {
+    let repo = recorder.repo;
+    let Some(top) = worktree.filter(|top| live.worktree.as_deref() == Some(*top)) else { return Ok(()) };
     let is_at_head = || repo.head().is_ok_and(|head| head.commit_id == Some(commit_id));
     if edited.is_empty() || repo.is_mid_operation() || !is_at_head() {
-        return;
+        return Ok(());
     }
-    for named in edited {
-        let path = if Path::new(named).is_absolute() { below(top, Path::new(named)) } else { Some(named.into()) };
-        let Some(path) = path.and_then(|path| path.into_os_string().into_string().ok()) else { continue };
-        let Some(blob_id) = blob_in_worktree(repo, top, &path) else { continue };
-        let blob = blob_id.to_string();
+    // A relative path is relative to the directory that the session runs in.
+    let directory = live.directory.as_deref().unwrap_or(top);
+    let named =
+        edited.iter().filter_map(|named| below(top, &directory.join(named))?.into_os_string().into_string().ok());
+    let committed = |path: &str| repo.blob_at(commit_id, path.as_bytes().as_bstr()).ok().flatten();
+    let (mut paths, mut bytes) = (Vec::new(), 0);
+    for path in named {
+        let Ok(file) = top.join(&path).symlink_metadata() else { continue };
+        bytes += file.len();
+        if paths.len() == MAX_EDITS || bytes > MAX_BYTES {
+            break;
+        }
+        let is_same = || std::fs::read(top.join(&path)).is_ok_and(|text| repo.blob_id(&text) == committed(&path));
+        if file.is_file() && !path.contains('\n') && !is_same() {
+            paths.push(path);
+        }
+    }
+    let ids = ids_in_worktree(recorder, top, &paths)?;
+    for (path, id) in paths.into_iter().zip(ids) {
+        let blob = id.to_string();
         // What an earlier commit left of the same file was changed together with it.
         live.left_edits.iter_mut().filter(|left| left.path == path).for_each(|left| left.blob.clone_from(&blob));
-        let committed = repo.blob_at(commit_id, path.as_bytes().as_bstr()).ok().flatten();
-        if committed == Some(blob_id) {
-            continue;
-        }
         let left = LeftEdit { commit: commit_id.to_string(), path, blob };
-        if !live.left_edits.contains(&left) {
+        if committed(&left.path) != Some(id) && !live.left_edits.contains(&left) {
             live.left_edits.push(left);
         }
     }
     let surplus = live.left_edits.len().saturating_sub(MAX_EDITS);
     live.left_edits.drain(..surplus);
+    Ok(())
 }
 
 /// Carries the records of sessions to a commit that has edits which earlier commits left out: it has the file as it was at
@@ -66,31 +83,33 @@ pub(super) fn carry_left_edits(
     sessions: &mut [TrackedSession],
 ) -> Result<()> {
     let is_concerned = |live: &&mut TrackedSession| !live.left_edits.is_empty() && live.worktree.as_deref() == worktree;
-    let mut changed: Option<BTreeMap<BString, Option<ObjectId>>> = None;
+    let mut changed: Option<BTreeMap<BString, ObjectId>> = None;
     for live in sessions.iter_mut().filter(is_concerned) {
         let repo = recorder.repo;
         if changed.is_none() {
+            // A change of the mode alone takes no edit, nor does a removal.
+            let content = |version: Option<(u16, ObjectId)>| version.map(|(_, id)| id);
             let changes = repo.changes_of(commit)?.into_iter();
-            changed = Some(changes.map(|change| (change.path, change.after.map(|(_, id)| id))).collect());
+            let changes = changes.filter(|change| content(change.before) != content(change.after));
+            changed = Some(changes.filter_map(|change| Some((change.path, content(change.after)?))).collect());
         }
-        let mut sources = BTreeSet::new();
-        live.left_edits.retain(|left| {
-            let Some(after) = changed.as_ref().and_then(|changed| changed.get(left.path.as_bytes().as_bstr())) else {
-                return true;
-            };
-            let left_id = repo.parse_id(&left.blob);
-            let is_whole = left_id.is_some() && *after == left_id;
-            let is_part = || {
-                let present = worktree.and_then(|top| blob_in_worktree(repo, top, &left.path));
-                left_id.is_some() && present == left_id
-            };
-            if is_whole || is_part() {
-                sources.extend(repo.parse_id(&left.commit).filter(|source| *source != commit.commit_id));
-            }
-            !is_whole
-        });
+        let after = |left: &LeftEdit| Some(*changed.as_ref()?.get(left.path.as_bytes().as_bstr())?);
+        let is_whole = |left: &LeftEdit| after(left).is_some_and(|after| repo.parse_id(&left.blob) == Some(after));
+        let touched: Vec<LeftEdit> = live.left_edits.iter().filter(|left| after(left).is_some()).cloned().collect();
+        let parts: Vec<&LeftEdit> = touched.iter().filter(|left| !is_whole(left)).collect();
+        let paths: Vec<String> = parts.iter().map(|left| left.path.clone()).collect();
+        let is_there = |path: &String| worktree.is_some_and(|top| top.join(path).is_file());
+        let present = match worktree {
+            Some(top) if paths.iter().all(is_there) => ids_in_worktree(recorder, top, &paths)?,
+            _ => Vec::new(),
+        };
+        let is_unchanged = |(left, id): &(&LeftEdit, ObjectId)| repo.parse_id(&left.blob) == Some(*id);
+        let parts = parts.into_iter().zip(present).filter(is_unchanged).map(|(left, _)| left);
+        let taken = touched.iter().filter(|left| is_whole(left)).chain(parts);
+        let sources: BTreeSet<ObjectId> = taken.filter_map(|left| repo.parse_id(&left.commit)).collect();
+        let sources: Vec<ObjectId> = sources.into_iter().filter(|source| *source != commit.commit_id).collect();
+        live.left_edits.retain(|left| !is_whole(left));
         if !sources.is_empty() {
-            let sources: Vec<ObjectId> = sources.into_iter().collect();
             let rewrite = Rewrite::copied("commit", &sources, commit.commit_id).only_of(live.key());
             rewritten::carry_or_keep(recorder, &rewrite)?;
         }
@@ -98,10 +117,14 @@ pub(super) fn carry_left_edits(
     Ok(())
 }
 
-/// Returns the id of a blob with the content of a file of the working tree; `None` if there is no such regular file, or it
-/// is large.
-fn blob_in_worktree(repo: &Repository, top: &Path, path: &str) -> Option<ObjectId> {
-    let file = top.join(path);
-    file.symlink_metadata().ok().filter(|file| file.is_file() && file.len() <= MAX_FILE_BYTES)?;
-    repo.blob_id(&std::fs::read(file).ok()?)
+/// Returns the ids of the blobs that `git add` would make of files of the working tree, with Git's filters.
+fn ids_in_worktree(recorder: &Recorder<'_>, top: &Path, paths: &[String]) -> Result<Vec<ObjectId>> {
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let args = ["-C".as_ref(), top.as_os_str(), "hash-object".as_ref(), "--stdin-paths".as_ref()];
+    let input: String = paths.iter().map(|path| format!("{path}\n")).collect();
+    let listed = git(args).input(input.into_bytes()).until(recorder.deadline).capture()?;
+    let ids: Vec<ObjectId> = listed.to_str_lossy().lines().filter_map(|hex| recorder.repo.parse_id(hex)).collect();
+    Ok(if ids.len() == paths.len() { ids } else { Vec::new() })
 }

@@ -3,11 +3,14 @@
 //!
 //! Read [`carry_taken_back`].
 
+use std::collections::BTreeMap;
+
 use super::recorder::Recorder;
 use super::rewritten::{self, Rewrite};
 use crate::error::Result;
 use crate::git::{ObjectId, PathChange, ReflogEntry, Repository};
 use crate::record::{Note, Reader, Record};
+use crate::transcript::SessionKey;
 
 /// How many moves of HEAD are read.
 const MAX_MOVES: usize = 50;
@@ -41,9 +44,9 @@ pub(super) fn carry_taken_back(recorder: &mut Recorder<'_>, commit_ids: &[Object
             continue;
         };
         let Some(taken_back) = taken_back_before(recorder.repo, &moves[index..]) else { continue };
-        let sources = sources(recorder, &taken_back, moves[index].old_id, *commit_id)?;
-        if !sources.is_empty() {
-            rewritten::carry_or_keep(recorder, &Rewrite::copied("reset", &sources, *commit_id))?;
+        for (key, sources) in sources(recorder, &taken_back, moves[index].old_id, *commit_id)? {
+            let rewrite = Rewrite::copied("reset", &sources, *commit_id).only_of(key);
+            rewritten::carry_or_keep(recorder, &rewrite)?;
         }
     }
     Ok(())
@@ -80,23 +83,25 @@ fn taken_back_before(repo: &Repository, moves: &[ReflogEntry]) -> Option<TakenBa
     next.map(|_| TakenBack { tip, base, commit_ids })
 }
 
-/// Returns those of the commits that were taken back which have records and whose changes a new commit has: all, if it has
-/// every change; otherwise those that change one of its paths. `before` is where HEAD was before the new commit.
+/// Returns the commits that were taken back whose changes a new commit has, by the sessions whose records of them it gets: all,
+/// if it has every change; otherwise the records that tell of an edit of one of its paths, or of no edits, on the commits that
+/// change one. `before` is where HEAD was before the new commit.
 fn sources(
     recorder: &Recorder<'_>,
     taken_back: &TakenBack,
     before: ObjectId,
     commit_id: ObjectId,
-) -> Result<Vec<ObjectId>> {
+) -> Result<BTreeMap<SessionKey, Vec<ObjectId>>> {
     let repo = recorder.repo;
     let tree = |commit_id: ObjectId| repo.commit(commit_id).map(|commit| commit.tree_id);
     let theirs = repo.tree_changes(Some(tree(taken_back.base)?), tree(taken_back.tip)?)?;
-    let made = match before.is_null() {
-        true => repo.tree_changes(None, tree(commit_id)?)?,
-        false => repo.tree_changes(Some(tree(before)?), tree(commit_id)?)?,
-    };
-    let again: Vec<&PathChange> = theirs.iter().filter(|change| made.contains(change)).collect();
+    let before = if before.is_null() { None } else { Some(tree(before)?) };
+    let made = repo.tree_changes(before, tree(commit_id)?)?;
+    let is_made =
+        |change: &&PathChange| made.iter().any(|other| other.path == change.path && other.after == change.after);
+    let again: Vec<&PathChange> = theirs.iter().filter(is_made).collect();
     let is_whole = again.len() == theirs.len();
+    let has_again = |path: &[u8]| again.iter().any(|change| change.path == path);
     let reader = Reader::beside(repo, &recorder.notes_ref);
     // Of a squash or a cherry-pick Git names the sources, and their records are there.
     let present = reader.note(commit_id)?.unwrap_or_default();
@@ -106,17 +111,22 @@ fn sources(
             other.through == record.through || joined()
         })
     };
-    let mut sources = Vec::new();
-    for source in taken_back.commit_ids.iter().copied().filter(|source| *source != commit_id) {
-        let has_again = |change: &PathChange| again.iter().any(|other| other.path == change.path);
-        let may_have = || {
-            let changes = repo.commit(source).and_then(|commit| repo.changes_of(&commit));
-            changes.is_ok_and(|changes| changes.iter().any(has_again))
-        };
-        let is_source = !again.is_empty() && (is_whole || may_have());
-        let has_more = |note: Note| note.is_carried() && !(note.has_conversation() && note.records().all(is_present));
-        if is_source && reader.note(source)?.is_some_and(has_more) {
-            sources.push(source);
+    let is_told = |record: &Record| {
+        is_whole || record.edits.is_empty() || record.edits.iter().any(|edit| has_again(edit.path.as_bytes()))
+    };
+    let mut sources: BTreeMap<SessionKey, Vec<ObjectId>> = BTreeMap::new();
+    for source in taken_back.commit_ids.iter().copied().filter(|source| *source != commit_id && !again.is_empty()) {
+        let changes = if is_whole { Vec::new() } else { repo.changes_of(&repo.commit(source)?)? };
+        if !is_whole && !changes.iter().any(|change| has_again(&change.path)) {
+            continue;
+        }
+        for record in reader.note(source)?.iter().flat_map(Note::records) {
+            if !is_present(record) && is_told(record) {
+                let of_session = sources.entry(record.key()).or_default();
+                if of_session.last() != Some(&source) {
+                    of_session.push(source);
+                }
+            }
         }
     }
     Ok(sources)

@@ -303,8 +303,10 @@ fn tell_what_is_left(purged: &Purged) {
         cli::error(&error);
     }
     for name in &purged.other_refs {
-        cli::error(
-            &Error::other(format!("'{name}' still has the removed words")).hint(format!("git update-ref -d {name}")),
-        );
+        let hint = match name.as_str() {
+            "HEAD" => "check out a branch".to_owned(),
+            name => format!("git update-ref -d {name}"),
+        };
+        cli::error(&Error::other(format!("'{name}' still has the removed words")).hint(hint));
     }
 }

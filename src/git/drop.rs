@@ -7,6 +7,14 @@ use bstr::ByteSlice as _;
 use super::{ObjectId, Repository, git, private};
 use crate::error::{Error, Result};
 
+/// The objects that [`Repository::unneeded`] finds.
+pub struct Unneeded {
+    /// What may be deleted.
+    pub gone: Vec<ObjectId>,
+    /// The wanted blobs that the tips reach, and something else, too.
+    pub held: HashSet<ObjectId>,
+}
+
 impl Repository {
     /// Deletes a ref, if it exists.
     ///
@@ -32,14 +40,15 @@ impl Repository {
     }
 
     /// Returns objects that no ref, reflog or index reaches. Of these, the ones that the commits `tips` reach, the
-    /// blobs for which `is_wanted` is true, and every tree and commit that names one of them.
+    /// blobs for which `is_wanted` is true, and every tree and commit that names one of them. Also returns the wanted blobs that
+    /// `tips` reach and that are still reached otherwise.
     ///
     /// Walks all reachable objects, and reads all unreachable ones.
     ///
     /// # Errors
     ///
     /// If Git cannot list the objects.
-    pub fn unneeded(&self, tips: &[ObjectId], is_wanted: impl Fn(ObjectId, &[u8]) -> bool) -> Result<Vec<ObjectId>> {
+    pub fn unneeded(&self, tips: &[ObjectId], is_wanted: impl Fn(ObjectId, &[u8]) -> bool) -> Result<Unneeded> {
         let list = |args: &[&str], input: String| {
             let output = git(args).repository(self).input(input.into_bytes()).capture()?;
             let id = |line: &[u8]| self.parse_id(&line.fields().next()?.to_str_lossy());
@@ -47,11 +56,17 @@ impl Repository {
         };
         let everything = ["rev-list", "--objects", "--missing=allow-any", "--all", "--reflog", "--indexed-objects"];
         let needed: HashSet<ObjectId> = list(&everything, String::new())?.into_iter().collect();
-        let mut gone: HashSet<ObjectId> = HashSet::new();
+        let (mut gone, mut held): (HashSet<ObjectId>, HashSet<ObjectId>) = Default::default();
         if !tips.is_empty() {
             let input: String = tips.iter().map(|id| format!("{id}\n")).collect();
             let reached = list(&["rev-list", "--objects", "--missing=allow-any", "--stdin"], input)?;
-            gone.extend(reached.into_iter().filter(|id| !needed.contains(id)));
+            let (needed, unneeded): (Vec<_>, Vec<_>) = reached.into_iter().partition(|id| needed.contains(id));
+            gone.extend(unneeded);
+            let is_held = |id: &ObjectId| {
+                let object = self.gix().find_object(*id);
+                object.is_ok_and(|object| object.kind == gix::object::Kind::Blob && is_wanted(*id, &object.data))
+            };
+            held.extend(needed.into_iter().filter(is_held));
         }
         let all = ["cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)", "--unordered"];
         let mut holders: Vec<(ObjectId, Vec<ObjectId>)> = Vec::new();
@@ -85,7 +100,49 @@ impl Repository {
             }
             gone.extend(more);
         }
-        Ok(gone.into_iter().collect())
+        Ok(Unneeded { gone: gone.into_iter().collect(), held })
+    }
+
+    /// Returns the refs, and a detached `HEAD`, that reach one of some objects. Looks at those that have the first commits of
+    /// the histories of `tips`, and at those that name no commit.
+    ///
+    /// # Errors
+    ///
+    /// If Git cannot list the refs or the objects.
+    pub fn refs_reaching(&self, ids: &HashSet<ObjectId>, tips: &[ObjectId]) -> Result<Vec<String>> {
+        let lines =
+            |output: bstr::BString| output.lines().map(|line| line.to_str_lossy().into_owned()).collect::<Vec<_>>();
+        let input: String = tips.iter().map(|id| format!("{id}\n")).collect();
+        let first = git(["rev-list", "--max-parents=0", "--missing=allow-any", "--stdin"]);
+        let mut list: Vec<String> = vec!["for-each-ref".into(), "--format=%(refname)".into()];
+        list.extend(
+            lines(first.repository(self).input(input.into_bytes()).capture()?)
+                .iter()
+                .map(|id| format!("--contains={id}")),
+        );
+        let mut names = if list.len() > 2 { lines(git(&list).repository(self).capture()?) } else { Vec::new() };
+        let others = ["for-each-ref", "--format=%(objecttype) %(*objecttype) %(refname)"];
+        for line in lines(git(others).repository(self).capture()?) {
+            let mut words = line.split(' ');
+            let kinds = [words.next(), words.next()];
+            if kinds.iter().any(|kind| matches!(kind, Some("blob" | "tree"))) {
+                names.extend(words.next().map(str::to_owned));
+            }
+        }
+        names.extend(self.head()?.branch.is_none().then(|| "HEAD".to_owned()));
+        let mut found = Vec::new();
+        for name in names {
+            let listed =
+                git(["rev-list", "--objects", "--missing=allow-any", &name, "--"]).repository(self).capture()?;
+            let is_one = |line: &[u8]| {
+                line.fields()
+                    .next()
+                    .and_then(|id| self.parse_id(&id.to_str_lossy()))
+                    .is_some_and(|id| ids.contains(&id))
+            };
+            found.extend(listed.lines().any(is_one).then_some(name));
+        }
+        Ok(found)
     }
 
     /// Deletes objects from this repository. Returns those that remain: in a pack with a `.keep` file, or in a repository

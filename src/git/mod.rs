@@ -59,6 +59,7 @@ pub use self::change::PathChange;
 pub use self::check::{Allowed, Checked, EntryBudget, MAX_ENTRIES};
 pub use self::command::{Asking, Output, git, version};
 pub use self::commit::{Commit, Person};
+pub use self::drop::Unneeded;
 pub use self::fault::{fault_point, has_fault};
 pub use self::graph::{GraphNode, GraphOptions};
 pub use self::head::{ReflogEntry, last_message, last_move, was_reset_lately};

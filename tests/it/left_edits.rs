@@ -102,3 +102,27 @@ fn a_copy_of_left_edits_has_the_records_of_their_session_alone() {
     assert_eq!(said(&scratch, "HEAD~1", &["FIRST", "THIRD"]), ["FIRST", "THIRD"], "{}", scratch.log());
     assert_eq!(said(&scratch, "HEAD", &["SECOND", "THIRD"]), ["SECOND"], "{}", scratch.log());
 }
+
+#[test]
+fn a_change_of_the_mode_or_a_removal_takes_no_edit() {
+    for autocrlf in ["false", "true"] {
+        let scratch = Scratch::set_up();
+        scratch.git(["config", "core.autocrlf", autocrlf]).ok();
+        scratch.commit("f.txt", "1\r\n", "f");
+        scratch.commit("g.txt", "1\r\n", "g");
+        let session = scratch.session("s1");
+        session.prompt("FIRST");
+        session.edits("f.txt", "one\r\n");
+        session.edits("g.txt", "one\r\n");
+        session.hook("Stop");
+        commits(&scratch, "f.txt");
+        scratch.git(["update-index", "--chmod=+x", "f.txt"]).ok();
+        scratch.git(["commit", "-q", "-m", "mode"]).ok();
+        assert_eq!(scratch.records("HEAD").len(), 0, "{autocrlf}: {}", scratch.log());
+        scratch.git(["rm", "-q", "--cached", "g.txt"]).ok();
+        scratch.git(["commit", "-q", "-m", "removed"]).ok();
+        assert_eq!(scratch.records("HEAD").len(), 0, "{autocrlf}: {}", scratch.log());
+        commits(&scratch, "g.txt");
+        assert_eq!(said(&scratch, "HEAD", &WORDS), ["FIRST"], "{autocrlf}: {}", scratch.log());
+    }
+}

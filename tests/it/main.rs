@@ -57,6 +57,7 @@ mod newer;
 mod order;
 mod paging;
 mod progress;
+mod purged_copies;
 mod purged_words;
 mod purging;
 mod pushed;

@@ -128,3 +128,46 @@ fn a_squash_of_a_branch_after_a_reset_has_each_record_once() {
     let records = scratch.records("HEAD");
     assert_eq!((records.len(), &records[0]["turns"]), (1, &json!(3)), "{}", scratch.log());
 }
+
+#[test]
+fn each_part_of_a_split_commit_has_the_session_that_edited_it() {
+    let scratch = Scratch::set_up();
+    scratch.commit("base.txt", "x", "base");
+    let (one, two) = (scratch.session("s1"), scratch.session("s2"));
+    one.prompt("FIRST");
+    one.edits("f.txt", "f");
+    two.prompt("SECOND");
+    two.edits("g.txt", "g");
+    scratch.git(["add", "."]).ok();
+    scratch.git(["commit", "-q", "-m", "both"]).ok();
+    assert_eq!(scratch.records("HEAD").len(), 2);
+    scratch.git(["reset", "-q", "HEAD~1"]).ok();
+    for (path, word) in [("f.txt", "FIRST"), ("g.txt", "SECOND")] {
+        scratch.git(["add", path]).ok();
+        scratch.git(["commit", "-q", "-m", path]).ok();
+        assert_eq!(said(&scratch, "HEAD", &WORDS), [word], "{path}: {}", scratch.log());
+    }
+}
+
+#[test]
+fn a_squash_of_commits_with_left_edits_has_each_turn_once() {
+    let scratch = Scratch::set_up();
+    scratch.commit("base.txt", "x", "base");
+    let (one, two) = (scratch.session("s1"), scratch.session("s2"));
+    one.prompt("FIRST");
+    one.edits("f.txt", "f");
+    scratch.git(["add", "f.txt"]).ok();
+    scratch.git(["commit", "-q", "-m", "f"]).ok();
+    two.prompt("OTHER");
+    two.edits("g.txt", "g");
+    one.prompt("SECOND");
+    one.edits("g.txt", "gg");
+    one.edits("n.txt", "n");
+    scratch.git(["add", "g.txt"]).ok();
+    scratch.git(["commit", "-q", "-m", "g"]).ok();
+    runs(&one, "THIRD", &[&["reset", "-q", "HEAD~2"], &["add", "."], &["commit", "-m", "squashed"]]);
+    let records = scratch.records("HEAD");
+    assert_eq!(records.len(), 2, "one of each session: {records:?}");
+    let own = records.iter().find(|record| record["session"] == "s1").unwrap();
+    assert_eq!(own["turns"], 3, "{records:?}");
+}

@@ -115,6 +115,8 @@ fn an_edit_that_an_earlier_commit_recorded_is_found() {
     session.edits("a.txt", "the_line_of_a()\n");
     session.edits("b.txt", "the_line_of_b()\n");
     session.runs_commit(&["-m", "a", "--", "a.txt"]);
+    // Without its state, the second commit does not get the record of the first one, too.
+    std::fs::remove_dir_all(scratch.top.join(".git/shiftlog/live")).unwrap();
     session.prompt("now b");
     session.says("Of course.");
     session.commits("b");

@@ -14,7 +14,7 @@ use crate::capture::State;
 use crate::capture::pending::{self, Pending};
 use crate::error::{Error, Kind, Result};
 use crate::git::private;
-use crate::git::{ObjectId, Order, REMOTES_PREFIX, Range, Replaced, Repository, fault_point};
+use crate::git::{ObjectId, REMOTES_PREFIX, Replaced, Repository, Unneeded, fault_point};
 use crate::notes::{self, Changed};
 use crate::record::tombstone::{self, Replacement, Tombstones};
 use crate::record::{EARLIER_REF, Note, kept};
@@ -233,7 +233,7 @@ fn finish(repo: &Repository, mut journal: Journal, signed: &HashSet<(ObjectId, S
     }
     fault_point("purge-unlinked");
     let tips = journal.tips(repo);
-    let gone = repo.unneeded(&tips, |id, bytes| {
+    let Unneeded { gone, held } = repo.unneeded(&tips, |id, bytes| {
         let names_marked = |hex: &str| journal.segments.contains_key(hex);
         marks.segments.contains_key(&id)
             || Note::parse_unjoined(bytes)
@@ -247,7 +247,7 @@ fn finish(repo: &Repository, mut journal: Journal, signed: &HashSet<(ObjectId, S
                     || texts.any(|hex| names_marked(&hex))
             })
     })?;
-    let other_refs = other_refs(repo, &notes_ref, &tips)?;
+    let other_refs = other_refs(repo, &notes_ref, &tips, &held)?;
     let left = repo.drop_objects(&gone)?;
     fault_point("purge-dropped");
     let purged = Purged {
@@ -301,19 +301,17 @@ fn carried(before: &[u8], after: &[u8], is_signed: impl Fn(SessionKey) -> bool) 
     carried.to_bytes()
 }
 
-/// Returns other refs that reach our old commits, such as a copy of our notes under another name.
-fn other_refs(repo: &Repository, notes_ref: &str, old_tips: &[ObjectId]) -> Result<Vec<String>> {
-    let old: HashSet<ObjectId> = old_tips.iter().copied().collect();
-    let mut found = Vec::new();
-    for (name, id) in repo.ref_targets("refs/notes/").into_iter().chain(repo.ref_targets("refs/shiftlog/")) {
-        let is_ours = [notes_ref, EARLIER_REF, archive::REF, tombstone::REF].contains(&name.as_str());
-        if is_ours || name.ends_with("/purged") || repo.commit(id).is_err() {
-            continue;
-        }
-        let range = Range { tips: vec![id], hidden: Vec::new() };
-        let reaches = repo.walk(&range, Order::AsFound)?.flatten().any(|step| old.contains(&step.commit_id));
-        found.extend(reaches.then_some(name));
+/// Returns what reaches removed words: other refs, such as a copy of our notes under another name, or a detached `HEAD`. A user's
+/// own file that has the same content is the user's.
+fn other_refs(repo: &Repository, notes_ref: &str, tips: &[ObjectId], held: &HashSet<ObjectId>) -> Result<Vec<String>> {
+    if held.is_empty() {
+        return Ok(Vec::new());
     }
+    let is_ours = |name: &String| {
+        [notes_ref, EARLIER_REF, archive::REF, tombstone::REF].contains(&name.as_str()) || name.ends_with("/purged")
+    };
+    let mut found = repo.refs_reaching(held, tips)?;
+    found.retain(|name| !is_ours(name));
     Ok(found)
 }
 
