@@ -22,7 +22,7 @@ const STEP: Duration = Duration::from_millis(5);
 /// The first bytes of a database file.
 pub const MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// What [`limit_waits`] was called with.
+/// The limit that [`limit_waits`] has set.
 static LIMIT: OnceLock<Duration> = OnceLock::new();
 /// When the process first waited. A hook or command opens a database many times, and each time it may be held.
 static FIRST_WAIT: Mutex<Option<Instant>> = Mutex::new(None);

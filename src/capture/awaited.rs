@@ -4,7 +4,7 @@
 use super::availability::{Availability, availability};
 use super::increment::Increment;
 use super::new_words::{archive_session, unrecorded, unrecorded_in};
-use super::reading::Extent;
+use super::reading::{Extent, Survey};
 use super::recorder::Recorder;
 use super::sessions::save_changed;
 use super::state::State;
@@ -67,8 +67,7 @@ pub(super) fn extend_awaited_record<'r>(
     let is_later = awaited.time > 0 && first_time.is_some_and(|time| time > awaited.time);
     // The same shows a prompt that alone came later.
     let survey = increment.as_ref().map(|increment| &increment.survey);
-    let is_prompt_alone = survey.is_some_and(|survey| survey.open_prompt.is_some() && !survey.has_answer);
-    let is_next_prompt = is_prompt_alone && patience != Patience::Turn;
+    let is_next_prompt = patience != Patience::Turn && survey.is_some_and(Survey::is_prompt_alone);
     if !has_record && awaited.call.is_none() && (is_later || is_next_prompt) && !awaited.is_of_sub_agent {
         live.awaited_result = None;
         return Ok(increment);

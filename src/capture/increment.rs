@@ -67,7 +67,7 @@ impl<'a> Increment<'a> {
     /// If the transcript cannot be read.
     pub(super) fn before_open_prompt(mut self) -> Result<Option<Self>> {
         let Some(open) = self.survey.open_prompt else { return Ok(Some(self)) };
-        if !self.survey.has_answer && self.survey.results.is_empty() {
+        if self.survey.is_prompt_alone() {
             return Ok(None);
         }
         self.end_at(open.max(self.reading.kept()))?;

@@ -82,6 +82,7 @@ pub(super) fn carry_left_edits(
     worktree: Option<&Path>,
     sessions: &mut [TrackedSession],
 ) -> Result<()> {
+    let Some(top) = worktree else { return Ok(()) };
     let is_concerned = |live: &&mut TrackedSession| !live.left_edits.is_empty() && live.worktree.as_deref() == worktree;
     let mut changed: Option<BTreeMap<BString, ObjectId>> = None;
     for live in sessions.iter_mut().filter(is_concerned) {
@@ -95,19 +96,17 @@ pub(super) fn carry_left_edits(
         }
         let after = |left: &LeftEdit| Some(*changed.as_ref()?.get(left.path.as_bytes().as_bstr())?);
         let is_whole = |left: &LeftEdit| after(left).is_some_and(|after| repo.parse_id(&left.blob) == Some(after));
-        let touched: Vec<LeftEdit> = live.left_edits.iter().filter(|left| after(left).is_some()).cloned().collect();
-        let parts: Vec<&LeftEdit> = touched.iter().filter(|left| !is_whole(left)).collect();
-        let paths: Vec<String> = parts.iter().map(|left| left.path.clone()).collect();
-        let is_there = |path: &String| worktree.is_some_and(|top| top.join(path).is_file());
-        let present = match worktree {
-            Some(top) if paths.iter().all(is_there) => ids_in_worktree(recorder, top, &paths)?,
-            _ => Vec::new(),
-        };
-        let is_unchanged = |(left, id): &(&LeftEdit, ObjectId)| repo.parse_id(&left.blob) == Some(*id);
-        let parts = parts.into_iter().zip(present).filter(is_unchanged).map(|(left, _)| left);
-        let taken = touched.iter().filter(|left| is_whole(left)).chain(parts);
-        let sources: BTreeSet<ObjectId> = taken.filter_map(|left| repo.parse_id(&left.commit)).collect();
-        let sources: Vec<ObjectId> = sources.into_iter().filter(|source| *source != commit.commit_id).collect();
+        let is_touched = |left: &&LeftEdit| after(left).is_some();
+        let (whole, rest): (Vec<_>, Vec<_>) =
+            live.left_edits.iter().filter(is_touched).partition(|left| is_whole(left));
+        let rest: Vec<&LeftEdit> = rest.into_iter().filter(|left| top.join(&left.path).is_file()).collect();
+        let paths: Vec<String> = rest.iter().map(|left| left.path.clone()).collect();
+        let present = ids_in_worktree(recorder, top, &paths)?;
+        let is_part = |(left, present): &(&LeftEdit, ObjectId)| repo.parse_id(&left.blob) == Some(*present);
+        let parts = rest.into_iter().zip(present).filter(is_part).map(|(left, _)| left);
+        let commits = whole.into_iter().chain(parts).filter_map(|left| repo.parse_id(&left.commit));
+        let sources: BTreeSet<ObjectId> = commits.filter(|source| *source != commit.commit_id).collect();
+        let sources: Vec<ObjectId> = sources.into_iter().collect();
         live.left_edits.retain(|left| !is_whole(left));
         if !sources.is_empty() {
             let rewrite = Rewrite::copied("commit", &sources, commit.commit_id).only_of(live.key());

@@ -1,5 +1,6 @@
 //! `git shiftlog add`: a transcript attached to a commit by hand.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::Read as _;
 use std::os::unix::fs::FileTypeExt as _;
@@ -137,11 +138,13 @@ fn require_messages(agent: &dyn Agent, file: &Path, transcript: &[u8]) -> Result
     let found = read_by(agent, beginning(transcript));
     let others = agent::all().filter(|other| other.name() != agent.name());
     let others = others.map(|other| {
-        let transcript = match file == Path::new("-") {
-            true => other.lines(transcript.to_vec()),
-            false => other.read(file).unwrap_or_default(),
+        let lines = match file == Path::new("-") {
+            true => Cow::Owned(other.lines(transcript.to_vec())),
+            // A file of lines is the same for all.
+            false if !agent.is_rendered(file) && !other.is_rendered(file) => Cow::Borrowed(transcript),
+            false => Cow::Owned(other.read(file).unwrap_or_default()),
         };
-        (read_by(other, beginning(&transcript)), other)
+        (read_by(other, beginning(&lines)), other)
     });
     let best = others.max_by_key(|(found, _)| *found).filter(|(other, _)| *other > found);
     let name = if file == Path::new("-") { "standard input".to_owned() } else { format!("'{}'", file.display()) };

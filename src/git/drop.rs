@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 
 /// The objects that [`Repository::unneeded`] finds.
 pub struct Unneeded {
-    /// What may be deleted.
+    /// The objects that may be deleted.
     pub gone: Vec<ObjectId>,
     /// The wanted blobs that the tips reach, and something else, too.
     pub held: HashSet<ObjectId>,

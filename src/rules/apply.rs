@@ -108,7 +108,7 @@ impl Journal {
     }
 }
 
-/// What a command is about to do.
+/// The steps of a command, and the registry that belongs to them.
 pub struct Operation {
     pub backup: Backup,
     /// The steps that change the store itself.

@@ -19,8 +19,8 @@ const MAX_THREADS: usize = 2;
 const LARGE_BYTES: u64 = 4 << 20;
 
 /// Replaces the tokens of records by those of the answers in their words. An answer that several sessions have, as after a
-/// fork, counts once, in the oldest record, and so do the turns up to it; an answer that a commit cuts in two counts in both records with its parts. Records
-/// whose words cannot be read keep their tokens; their number is returned.
+/// fork, counts once, in the oldest record, and so do the turns up to it; an answer that a commit cuts in two counts in both
+/// records with its parts. Records whose words cannot be read keep their tokens; their number is returned.
 ///
 /// # Errors
 ///
@@ -220,7 +220,7 @@ fn answers(conversation: &Conversation) -> Vec<Answered> {
     answers
 }
 
-/// What a conversation counts up to an answer.
+/// The turns, messages and seconds of work of a conversation up to an answer.
 struct CountsAt {
     answer_id: String,
     turns: u64,

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::amended::speaks_and_commits;
-use crate::support::{Ran, Scratch, Session};
+use crate::support::{Ran, Scratch, Session, Staying};
 
 /// Lets a session say something, change a file and amend in a call whose result is written after the hook.
 fn amends_with_a_late_result(session: &Session<'_>, word: &str) -> String {
@@ -21,6 +21,16 @@ fn amends_with_a_late_result(session: &Session<'_>, word: &str) -> String {
 pub fn said(scratch: &Scratch, revision: &str, words: &[&str]) -> Vec<String> {
     let text = scratch.shiftlog("show", ["--raw", revision]).stdout;
     words.iter().filter(|word| text.contains(**word)).map(|word| (*word).to_owned()).collect()
+}
+
+/// Lets a session that is known to run hooks after its calls say `WORD`, and begin the call `c`. Its process runs on.
+fn begins_a_call(session: &Session<'_>, command: &str) -> Staying {
+    session.prompt("zero");
+    session.hook("PostToolUse");
+    session.prompt("WORD");
+    let process = session.stays();
+    session.calls("c", "Bash", &json!({ "command": command }));
+    process
 }
 
 #[test]
@@ -164,11 +174,7 @@ fn a_commit_from_a_terminal_of_the_agents_takes_no_later_turn() {
 fn the_hook_of_another_session_leaves_a_commit_to_the_call_that_undoes_it() {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");
-    session.prompt("zero");
-    session.hook("PostToolUse");
-    session.prompt("WORD");
-    let process = session.stays();
-    session.calls("c", "Bash", &json!({ "command": "git commit && git reset --soft HEAD~1 && git commit" }));
+    let process = begins_a_call(&session, "git commit && git reset --soft HEAD~1 && git commit");
     scratch.write("a.txt", "a");
     let wrong = session.runs_commit(&["-m", "wrong"]);
     scratch.git(["reset", "-q", "--soft", "HEAD~1"]).ok();
@@ -308,11 +314,7 @@ fn a_commit_from_a_terminal_below_an_agent_without_times_gets_no_later_prompt() 
 fn the_second_commit_of_a_long_call_gets_the_late_result_of_that_call() {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");
-    session.prompt("zero");
-    session.hook("PostToolUse");
-    session.prompt("WORD");
-    let process = session.stays();
-    session.calls("c", "Bash", &json!({ "command": "git commit -m one; make test; git commit -m two" }));
+    let process = begins_a_call(&session, "git commit -m one; make test; git commit -m two");
     scratch.write("one.txt", "1");
     session.runs_commit(&["-m", "one"]);
     scratch.write("two.txt", "2");
@@ -325,4 +327,31 @@ fn the_second_commit_of_a_long_call_gets_the_late_result_of_that_call() {
     speaks_and_commits(&session, "next");
     assert_eq!(said(&scratch, &second, &["DONE"]), ["DONE"], "{}", scratch.log());
     assert_eq!(said(&scratch, "HEAD", &["DONE", "next"]), ["next"], "{}", scratch.log());
+}
+
+#[test]
+fn a_late_result_before_the_next_prompt_goes_to_the_commit_that_it_names() {
+    let scratch = Scratch::new();
+    let mut thread = Thread::new(&scratch);
+    thread.hook("SessionStart", &json!({}));
+    thread.prompt("ONE-SAID");
+    let call =
+        json!({ "type": "tool_use", "complete": true, "id": "c", "name": "Bash", "input": { "cmd": "git commit" } });
+    thread.writes("assistant", &call);
+    thread.commits_by_hand("first");
+    thread.commits_by_hand("second");
+    let second = scratch.id("HEAD");
+    // The hook does not name the call.
+    thread
+        .hook("PostToolUse", &json!({ "tool_name": "Bash", "tool_input": { "cmd": "git commit" }, "status": "done" }));
+    let output = format!("[main {}] second DONE", &second[..7]);
+    let run = json!({ "status": "done", "result": { "output": output, "exitCode": 0 } });
+    thread.writes("user", &json!({ "type": "tool_result", "toolUseID": "c", "run": run }));
+    thread.prompt("TWO-SAID");
+    thread.commits("third");
+    thread.hook("Stop", &json!({}));
+    let words = ["ONE-SAID", "DONE", "TWO-SAID"];
+    assert_eq!(said(&scratch, &second, &words[1..]), ["DONE"], "{}", scratch.log());
+    assert_eq!(said(&scratch, "HEAD", &words[..2]).len(), 1, "its own result alone: {}", scratch.log());
+    assert_eq!(said(&scratch, "HEAD", &words[2..]), ["TWO-SAID"], "{}", scratch.log());
 }

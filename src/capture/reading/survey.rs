@@ -65,7 +65,7 @@ pub struct Survey {
     /// The position before the prompts at the end that have no answer yet.
     pub open_prompt: Option<u64>,
     /// Whether the agent has said or done anything.
-    pub has_answer: bool,
+    pub(super) has_answer: bool,
     /// The position after the last line that was counted. An unfinished private key at the end is not counted; the next
     /// capture takes it.
     pub until: u64,
@@ -84,6 +84,11 @@ impl Survey {
         // A quiet commit is named nowhere, and no hook may have named the call.
         let by_command = || self.results.iter().find(|result| awaited.call.is_none() && result.is_of_commit);
         by_call.or_else(by_name).or_else(by_command)
+    }
+
+    /// Says whether there is a prompt and nothing else: no answer, and no result of an earlier call.
+    pub fn is_prompt_alone(&self) -> bool {
+        self.open_prompt.is_some() && !self.has_answer && self.results.is_empty()
     }
 
     /// Returns the call that runs `git commit` and has no result yet, the last one; `None` if there is none.

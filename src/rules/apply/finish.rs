@@ -166,7 +166,8 @@ fn top<'j>(journal: &Journal, path: &'j Path) -> &'j Path {
 /// Returns the steps that have put something in the place of a directory already, when a run before ended behind them, each with
 /// the path of the directory. Earlier steps at this path and below it are done.
 ///
-/// What is there now is a user's, or leads into the store, also where it is the same as what an earlier step had to remove.
+/// Such an earlier step must not be taken again, even where its path has what it had to remove: that is a user's by now, or a
+/// file of the store, to which a link leads.
 fn replaced(steps: &[Step]) -> Vec<(usize, &Path)> {
     let is_replaced = |(number, step): (usize, &'_ Step)| match step {
         Step::Move { from, to } => disk::is_there(to) && !disk::is_there(from),
