@@ -183,11 +183,11 @@ pub(super) fn finish_interrupted(repo: &Repository) -> Result<Option<bool>> {
         purge::finish_interrupted(repo)?
     };
     let Some(purged) = finished else { return Ok(None) };
+    let gone = format!("{} gone from this repository", count(purged.objects, "object"));
     if is_unfinished {
-        cli::warning(&format!(
-            "a purge was interrupted; it is finished now: {} gone from this repository",
-            count(purged.objects, "object")
-        ));
+        cli::warning(&format!("a purge was interrupted; it is finished now: {gone}"));
+    } else if purged.objects > 0 {
+        cli::warning(&format!("what an earlier purge had left is removed now: {gone}"));
     }
     tell_what_is_left(&purged);
     Ok(Some(purged.left.is_empty() && purged.other_refs.is_empty()))

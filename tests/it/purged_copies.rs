@@ -30,6 +30,22 @@ fn a_purge_names_what_still_has_the_words() {
 }
 
 #[test]
+fn once_a_copy_is_gone_the_next_purge_removes_what_was_left_and_says_so() {
+    let scratch = Scratch::set_up();
+    scratch.commit("base.txt", "x", "base");
+    speaks_and_commits(&scratch.session("s1"), "hunter2");
+    scratch.git(["branch", "copy", "refs/notes/shiftlog"]).ok();
+    let note = scratch.git(["notes", "--ref=shiftlog", "list", "HEAD"]).ok();
+    assert_eq!(scratch.shiftlog("purge", ["--yes", "--match=hunter2"]).code, 1);
+    assert_eq!(scratch.git(["cat-file", "-e", note.trim()]).code, 0, "the copy has it");
+    scratch.git(["branch", "-D", "copy"]).ok();
+    let ran = scratch.shiftlog("purge", ["--yes", "--match=hunter2"]);
+    let told = "warning: what an earlier purge had left is removed now: ";
+    assert!(ran.stderr.starts_with(told) && ran.stderr.contains("nothing that is recorded matches"), "{ran:?}");
+    assert_ne!(scratch.git(["cat-file", "-e", note.trim()]).code, 0, "it is gone");
+}
+
+#[test]
 fn a_copy_without_the_words_is_not_named() {
     let scratch = Scratch::set_up();
     scratch.commit("base.txt", "x", "base");
