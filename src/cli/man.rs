@@ -6,6 +6,7 @@ use super::mdoc::Page;
 use super::packed::packed;
 use super::{Screen, mdoc, print};
 use crate::error::{Error, Kind, Result};
+use crate::git::temporary;
 
 macro_rules! page {
     ($name:literal $section:literal) => {
@@ -87,7 +88,7 @@ pub fn show_hook_page() -> Result<()> {
 
 fn show(page: &Page) -> Result<()> {
     let failed = |error: std::io::Error| Error::other("cannot show the manual page").because(error);
-    let directory = tempfile::tempdir().map_err(failed)?;
+    let directory = temporary::directory().map_err(failed)?;
     let file = directory.path().join(page.file_name());
     std::fs::write(&file, page.source()).map_err(failed)?;
     // A name with a slash is a file, for every 'man' there is.

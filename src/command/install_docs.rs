@@ -9,7 +9,7 @@ use clap::Parser;
 
 use crate::cli::{self, Outcome, PAGES, Quiet};
 use crate::error::{Error, Result};
-use crate::git::private;
+use crate::git::{private, temporary};
 use crate::{outside, pretty};
 
 /// Install manual pages and completions
@@ -286,7 +286,7 @@ fn quoted(path: &Path) -> String {
 /// Returns the folders that a shell prints, which is run with a home of its own: fish makes directories in the one that it has.
 /// `None` if the shell is not there; then it needs nothing.
 fn folders_of(program: &str, args: &[&str]) -> Option<Vec<PathBuf>> {
-    let home = tempfile::tempdir().ok()?;
+    let home = temporary::directory().ok()?;
     let mut command = Command::new(program);
     command.args(args).env("HOME", home.path()).stdin(Stdio::null()).stderr(Stdio::null());
     for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "ZDOTDIR"] {

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::temporary;
+
 /// How long a process has to clean up when its time is over.
 pub const GRACE: Duration = Duration::from_millis(300);
 
@@ -30,22 +32,13 @@ impl Streams {
     ///
     /// If a temporary file cannot be written.
     pub fn of(command: &mut Command, input: &[u8]) -> io::Result<Self> {
-        let mut stdin = nameless_file()?;
+        let mut stdin = temporary::file()?;
         stdin.write_all(input)?;
         stdin.rewind()?;
-        let streams = Streams { stdout: nameless_file()?, stderr: nameless_file()? };
+        let streams = Streams { stdout: temporary::file()?, stderr: temporary::file()? };
         command.stdin(stdin).stdout(streams.stdout.try_clone()?).stderr(streams.stderr.try_clone()?);
         Ok(streams)
     }
-}
-
-/// Makes a temporary file without a name; in `/tmp` if `TMPDIR` names no directory, as after a `nix-shell` has ended.
-pub(super) fn nameless_file() -> io::Result<File> {
-    tempfile::tempfile().or_else(|error| {
-        let directory = std::env::temp_dir();
-        let why = |_| io::Error::new(error.kind(), format!("no temporary file in '{}': {error}", directory.display()));
-        tempfile::tempfile_in("/tmp").map_err(why)
-    })
 }
 
 /// Finds a program on `PATH`. Directories that `PATH` names from the current one do not count: the program runs in another

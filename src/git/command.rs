@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use bstr::{BString, ByteSlice as _};
 
-use super::Repository;
 use super::child::{self, Streams};
+use super::{Repository, temporary};
 use crate::error::{Error, Result};
 use crate::progress::delay;
 
@@ -167,7 +167,7 @@ impl Git {
     pub fn lines(self) -> Result<OutputLines> {
         let failed = |error: std::io::Error| Error::other(format!("cannot run 'git {}'", self.name)).because(error);
         // Nobody would drain a pipe while the lines are read, and Git would wait for that after 64 KiB of warnings.
-        let stderr = child::nameless_file().map_err(failed)?;
+        let stderr = temporary::file().map_err(failed)?;
         let mut command = self.command();
         let mut child = command.stderr(stderr.try_clone().map_err(failed)?).spawn().map_err(failed)?;
         if let Some((mut stdin, input)) = child.stdin.take().zip(self.input.as_ref()) {

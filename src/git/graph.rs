@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use bstr::ByteSlice as _;
 
-use super::{ObjectId, Output, Paths, Range, Repository, git};
+use super::{ObjectId, Output, Paths, Range, Repository, git, temporary};
 use crate::error::{Error, Result};
 
 /// A commit to draw.
@@ -49,7 +49,7 @@ impl Repository {
         }
         let order = self.nearest(range, nodes, drawing)?;
         let failed = |error: std::io::Error| Error::other("cannot make a temporary directory").because(error);
-        let directory = tempfile::tempdir().map_err(failed)?;
+        let directory = temporary::directory().map_err(failed)?;
         let place = directory.path().to_string_lossy().into_owned();
         let objects = directory.path().join("objects").to_string_lossy().into_owned();
         let run = |args: &[&str]| {

@@ -12,6 +12,7 @@ mod config;
 mod locate;
 mod lock;
 pub mod private;
+pub mod temporary;
 mod worktrees;
 
 // Objects and commits.

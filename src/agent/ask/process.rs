@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::super::ALL;
 use crate::git::child::{self, Streams};
+use crate::git::temporary;
 
 /// The longest answer, in bytes.
 const MAX_ANSWER_BYTES: u64 = 1 << 20;
@@ -32,7 +33,7 @@ pub fn run(
     limit: Duration,
 ) -> Result<Ended, String> {
     let failed = |error: io::Error| error.to_string();
-    let directory = tempfile::tempdir().map_err(failed)?;
+    let directory = temporary::directory().map_err(failed)?;
     let guard = Guard::new(directory.path());
     let mut command = command(program, words, directory.path(), guard.group());
     let Streams { mut stdout, mut stderr } = Streams::of(&mut command, input.as_bytes()).map_err(failed)?;

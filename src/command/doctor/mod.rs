@@ -13,7 +13,7 @@ use crate::agent;
 use crate::capture::State;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
-use crate::git::Repository;
+use crate::git::{Repository, temporary};
 use crate::outside;
 use crate::record::redaction;
 use crate::setup::{self, Declared, Finding, Verdict};
@@ -139,7 +139,8 @@ struct Stage {
 
 /// Runs the whole chain once: set up, an agent's session with a commit, and reading it back byte for byte.
 fn rehearse() -> Result<()> {
-    let root = tempfile::tempdir().map_err(|error| Error::other("cannot make a temporary directory").because(error))?;
+    let root =
+        temporary::directory().map_err(|error| Error::other("cannot make a temporary directory").because(error))?;
     let stage = Stage { root };
     let top = stage.root.path().join("repo");
     std::fs::create_dir_all(&top).map_err(|error| Error::io("create", &top, error))?;

@@ -99,9 +99,10 @@ fn a_key_that_cannot_sign_is_told_with_what_does_without() {
 }
 
 #[test]
-fn a_directory_for_temporary_files_that_is_gone_stops_no_reader() {
+fn a_directory_for_temporary_files_that_is_gone_stops_no_command() {
     let mut scratch = recorded();
-    scratch.env.insert("TMPDIR".into(), "/nonexistent".into());
+    let gone = scratch.root().join("gone");
+    scratch.env.insert("TMPDIR".into(), gone.to_str().unwrap().to_owned());
     for (name, args) in [
         ("blame", &["a.txt"][..]),
         ("why", &["a.txt:1"]),
@@ -111,9 +112,13 @@ fn a_directory_for_temporary_files_that_is_gone_stops_no_reader() {
         ("show", &["--stat"]),
         ("stats", &["--lines"]),
         ("export", &["--html"]),
+        ("doctor", &[]),
+        ("install-docs", &["--dry-run"]),
+        ("add", &["--help"]),
     ] {
         let ran = scratch.shiftlog(name, args);
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{name} {args:?}: {}", ran.stdout);
+        assert!(!gone.exists(), "{name} {args:?} made it");
     }
 }
 
