@@ -102,6 +102,7 @@ fn a_key_that_cannot_sign_is_told_with_what_does_without() {
 fn a_directory_for_temporary_files_that_is_gone_stops_no_command() {
     let mut scratch = recorded();
     let gone = scratch.root().join("gone");
+    let installed = scratch.shiftlog("install-docs", ["--dry-run"]).ok();
     scratch.env.insert("TMPDIR".into(), gone.to_str().unwrap().to_owned());
     for (name, args) in [
         ("blame", &["a.txt"][..]),
@@ -120,6 +121,8 @@ fn a_directory_for_temporary_files_that_is_gone_stops_no_command() {
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{name} {args:?}: {}", ran.stdout);
         assert!(!gone.exists(), "{name} {args:?} made it");
     }
+    // It asks the shells for their folders, each with a temporary home; a shell that cannot be asked counts as not there.
+    assert_eq!(scratch.shiftlog("install-docs", ["--dry-run"]).ok(), installed);
 }
 
 #[test]
