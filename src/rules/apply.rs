@@ -15,7 +15,7 @@ use super::backup::{self, Backup};
 use super::registry::Registry;
 use super::report::Change;
 use super::store::Store;
-use super::{Place, Scope, folders, interrupted, is_plain, places, shared, want};
+use super::{Place, Scope, interrupted, is_plain, places, shared, want};
 use crate::error::{Error, Kind, Result};
 use crate::git::{fault_point, private};
 use crate::managed::disk;
@@ -37,7 +37,7 @@ pub fn changes(steps: &[Step]) -> Vec<Change> {
 }
 
 /// The steps of one operation, with what is known when they are done.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 struct Journal {
     /// The base of the place whose steps these are.
     #[serde(default)]
@@ -49,6 +49,9 @@ struct Journal {
     /// How many of the steps, from the first one, change the store itself.
     #[serde(default)]
     store_steps: usize,
+    /// Whether these are taken. From then on the store may change, and the other steps are taken whatever it has.
+    #[serde(default)]
+    is_stored: bool,
     /// The registry when all steps are taken.
     registry: Registry,
     /// The registry as it was.
@@ -83,17 +86,22 @@ impl Journal {
         }
     }
 
-    /// Says whether a step changes the store itself. A file of the store can be kept elsewhere.
-    fn is_of_store(&self, place: &Place, number: usize) -> bool {
-        let is_stored = |path: &&Path| path.starts_with(place.store()) && !path.starts_with(&place.backups);
-        number < self.store_steps || self.steps[number].paths().iter().all(is_stored)
+    /// Writes the journal.
+    fn write(&self, place: &Place) -> Result<()> {
+        let bytes =
+            serde_json::to_vec(self).map_err(|error| Error::other("cannot write the journal").because(error))?;
+        private::write_synced(&place.journal_path(), &bytes)
+    }
+
+    /// Writes the journal, and in it that the steps in the store are taken.
+    fn write_stored(&self, place: &Place) -> Result<()> {
+        Journal { is_stored: true, ..self.clone() }.write(place)
     }
 
     /// Returns a path of the store at which something else is than the plan has seen.
-    fn changed_in_store(&self, place: &Place) -> Option<&Path> {
+    fn changed_in_store(&self) -> Option<&Path> {
         let mut seen: HashSet<&Path> = HashSet::new();
-        let steps = self.steps.iter().enumerate().filter(|(number, _)| self.is_of_store(place, *number));
-        for (_, step) in steps {
+        for step in &self.steps[..self.store_steps] {
             let paths = step.paths();
             // A later step at the same path finds what the earlier one has made.
             let is_first = !paths.iter().any(|path| path.ancestors().any(|above| seen.contains(above)));
@@ -147,9 +155,7 @@ pub fn lock_and_finish(place: &Place) -> Result<(private::Lock, bool)> {
         return Err(Error::new(Kind::Busy, "another home has begun to use this store meanwhile; try again"));
     }
     private::sweep(&place.state);
-    if let Some(newest) = folders(&place.backups).last() {
-        private::sweep(&place.backups.join(newest));
-    }
+    backup::sweep(place);
     let path = place.journal_path();
     let unreadable = |error: Error| {
         let how =
@@ -291,17 +297,16 @@ pub fn carry_out(place: &Place, operation: Operation) -> Result<()> {
     fault_point("rules-backed-up");
     let taken = steps.iter().filter_map(written).flat_map(file::occupied).collect();
     let (base, identity) = (place.base.clone(), disk::identity(&place.base));
-    let journal = Journal { base, identity, steps, store_steps, registry, previous, taken, settled };
-    let bytes =
-        serde_json::to_vec(&journal).map_err(|error| Error::other("cannot write the journal").because(error))?;
-    private::write_synced(&place.journal_path(), &bytes)?;
+    let is_stored = store_steps == 0;
+    let journal = Journal { base, identity, steps, store_steps, is_stored, registry, previous, taken, settled };
+    journal.write(place)?;
     let busy = |path: &Path| {
         Error::new(
             Kind::Busy,
             format!("'{}' has changed meanwhile; try again", crate::outside::line(&place.shown(path))),
         )
     };
-    if let Some(path) = journal.changed_in_store(place) {
+    if let Some(path) = journal.changed_in_store() {
         private::remove(&place.journal_path())?;
         backup.discard();
         return Err(busy(path));

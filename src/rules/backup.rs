@@ -11,12 +11,14 @@ use serde_json::{Value, json};
 use super::{Place, folders};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
-use crate::git::private;
+use crate::git::{fault_point, private};
 use crate::managed::Step;
 use crate::managed::disk::{self, Modified, Node};
 
 /// The end of the name of a second thing that was at the same path.
 const EDITED: &str = ".edited";
+/// How the name of a backup begins while it is written. No other folder is called so.
+const UNFINISHED: &str = ".shiftlog-unfinished-";
 /// The key that says that an original is back, or that the user has put something else in its place.
 const SETTLED: &str = "settled";
 
@@ -89,7 +91,7 @@ impl Backup {
         kept
     }
 
-    /// Writes the backup, but for the directories that are moved to it. Without `meta.json` it is not one yet.
+    /// Writes the backup, but for the directories that are moved to it. It gets its name when all of it is there.
     ///
     /// # Errors
     ///
@@ -98,31 +100,45 @@ impl Backup {
         if self.saved.is_empty() {
             return Ok(());
         }
+        let unfinished = self.directory.with_file_name(format!("{UNFINISHED}{}", self.id));
+        let written = self.write_to(&unfinished).and_then(|()| {
+            fs::rename(&unfinished, &self.directory).map_err(|error| Error::io("write", &self.directory, error))
+        });
+        if written.is_err() {
+            let _ = fs::remove_dir_all(&unfinished);
+        }
+        written
+    }
+
+    /// Writes the backup to a directory.
+    fn write_to(&self, directory: &Path) -> Result<()> {
         for saved in &self.saved {
-            let above = saved.kept.parent().unwrap_or(&self.directory);
+            let kept = directory.join(saved.kept.strip_prefix(&self.directory).unwrap_or(&saved.kept));
+            let above = kept.parent().unwrap_or(directory);
             // What is copied here may be private.
             disk::make_directories(above, 0o700).map_err(|error| Error::io("create", above, error))?;
-            let fail = |error| Error::io("write", &saved.kept, error);
+            let fail = |error| Error::io("write", &kept, error);
             match &saved.what {
                 What::File { bytes, mode } => {
                     let mut options = fs::OpenOptions::new();
-                    let opened = options.write(true).create_new(true).mode(0o600).open(&saved.kept);
+                    let opened = options.write(true).create_new(true).mode(0o600).open(&kept);
                     // Soon nothing else has these bytes.
                     let mut file = opened.map_err(fail)?;
                     private::hand_over(&file, above);
+                    fault_point("rules-backing-up");
                     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(fail)?;
-                    disk::set_mode(&saved.kept, *mode).map_err(fail)?;
+                    disk::set_mode(&kept, *mode).map_err(fail)?;
                 }
                 What::Link { target } => {
-                    std::os::unix::fs::symlink(target, &saved.kept).map_err(fail)?;
-                    private::hand_over_path(&saved.kept, above);
+                    std::os::unix::fs::symlink(target, &kept).map_err(fail)?;
+                    private::hand_over_path(&kept, above);
                 }
                 What::Moved => continue,
             }
-            disk::set_modified(&saved.kept, saved.modified);
+            disk::set_modified(&kept, saved.modified);
         }
-        let meta = self.directory.join("meta.json");
-        private::write(&meta, (self.meta().to_string() + "\n").as_bytes())
+        let meta = directory.join("meta.json");
+        private::write(&meta, (self.meta(directory).to_string() + "\n").as_bytes())
     }
 
     /// Removes the backup of an operation of which no step was taken.
@@ -132,7 +148,8 @@ impl Backup {
         }
     }
 
-    fn meta(&self) -> Value {
+    /// Returns the list of a backup that is written to a directory.
+    fn meta(&self, directory: &Path) -> Value {
         let file = |saved: &Saved| {
             let kept = saved.kept.strip_prefix(&self.directory).unwrap_or(&saved.kept);
             let mut file = json!({ "path": saved.path, "file": kept, "original": saved.is_original });
@@ -142,8 +159,17 @@ impl Backup {
             file
         };
         let files: Vec<Value> = self.saved.iter().map(file).collect();
-        let inode = inode(&self.directory);
+        let inode = inode(directory);
         json!({ "created": self.id, "command": self.command, "base": self.base, "inode": inode, "files": files })
+    }
+}
+
+/// Removes the backups that a process that was killed has not finished: no step of it was taken.
+pub fn sweep(place: &Place) {
+    for entry in fs::read_dir(&place.backups).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
@@ -182,7 +208,7 @@ enum Listed {
     Other,
     /// Nothing: an earlier tool has made the backup.
     Nothing,
-    /// There is no list: the backup was not finished, and may have a part of the file alone.
+    /// There is no list: an earlier tool has not finished the backup, and it may have a part of the file alone.
     Unfinished,
 }
 

@@ -43,6 +43,7 @@ impl LeftOut {
 /// If a step fails, or if somebody has changed something at its path since the plan was made, the later steps at the path and
 /// below it are left out. The registry keeps its former entries for these paths, and the originals stay in the backups, so that
 /// a later command finds them. All other steps are taken, unless it is a step in the store itself: then no later step is taken.
+/// Once all of these are taken, which is written down, the store may change.
 ///
 /// `is_again` says that a process before may have taken some of the steps: where an original was to come back and something of a
 /// user's is, it has come back and was changed since.
@@ -54,7 +55,19 @@ pub fn finish(place: &Place, journal: &Journal, is_again: bool) -> Result<Change
     let mut directories: BTreeMap<&Path, bool> = BTreeMap::new();
     let replaced = replaced(&journal.steps);
     let mut end = journal.steps.len();
-    for (number, step) in journal.steps.iter().enumerate() {
+    let first = if journal.is_stored { journal.store_steps } else { 0 };
+    for (number, step) in journal.steps.iter().enumerate().skip(first) {
+        if number == journal.store_steps
+            && !journal.is_stored
+            && let Err(error) = journal.write_stored(place)
+        {
+            failed.get_or_insert(error);
+            end = number;
+            break;
+        }
+        if number == journal.store_steps {
+            fault_point("rules-stored");
+        }
         fault_point(&format!("rules-step-{number}"));
         let paths = step.paths();
         if replaced.iter().any(|(later, top)| number < *later && paths.iter().all(|path| path.starts_with(top)))
@@ -62,7 +75,7 @@ pub fn finish(place: &Place, journal: &Journal, is_again: bool) -> Result<Change
         {
             continue;
         }
-        let is_in_store = journal.is_of_store(place, number);
+        let is_in_store = number < journal.store_steps;
         // An agent's file is made again from the store.
         match step.take(false) {
             Ok(true) => {

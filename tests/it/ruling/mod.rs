@@ -10,6 +10,7 @@ mod hostile;
 mod in_the_way;
 mod interrupted;
 mod keeping;
+mod killed;
 mod leftovers;
 mod losses;
 mod meanwhile;

@@ -1,0 +1,90 @@
+//! A command that was killed, and a store that somebody changes before the next one.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::Home;
+use crate::support::feed;
+
+/// A home in which a block, a whole file and a link to a skill stand where a user has files and a folder.
+fn fresh() -> Home {
+    let home = Home::empty();
+    home.write(".ai-agent/rules/a.md", "# A\n\nbe kind\n");
+    home.write(".ai-agent/skills/review/SKILL.md", "theirs\n");
+    let skills = json!([{ "name": "claude", "sync_mode": "symlink", "conflict_strategy": "overwrite" }]);
+    let targets = json!({ "instructions": ["claude"], "rules": ["cursor"], "skills": skills });
+    let rule = json!({ "id": "a", "file": "a.md", "imported_from": "manual" });
+    let manifest = json!({ "version": "1.0", "rules": [rule], "active_targets": targets });
+    home.write(".ai-agent/manifest.json", &manifest.to_string());
+    home.write(".claude/CLAUDE.md", "\u{feff}my own text\n");
+    home.write(".claude/skills/review/SKILL.md", "my own review\n");
+    home.write(".cursor/rules/a.mdc", "my own a\n");
+    home
+}
+
+/// The registry of before the command counted again, though the files were those of after it: 'clean --force' then removed what
+/// it had put back itself.
+#[test]
+fn a_store_that_changes_after_a_kill_costs_no_file_of_the_users() {
+    let commands: [&[&str]; 5] = [
+        &["sync"],
+        &["import", "--yes"],
+        &["reconfigure"],
+        &["add-rule", "new"],
+        &["clean", "--yes"],
+    ];
+    let mut killed = 0;
+    for command in commands {
+        let run = |home: &Home, point: &str| {
+            let mut process = home.scratch.command("git", &home.scratch.top);
+            process.env("SHIFTLOG_FAULT", point).args(["shiftlog", "rules"]).args(command);
+            feed(&mut process, if command == ["add-rule", "new"] { b"new words\n" } else { b"none\nnone\nnone\n" })
+        };
+        let whole = fresh();
+        if command != ["sync"] {
+            whole.rules(&["sync"]).ok();
+        }
+        run(&whole, "no such point").ok();
+        let numbered = (0..30).map(|number| format!("rules-step-{number}"));
+        for point in numbered.chain(["rules-backed-up", "rules-stored", "rules-stepped"].map(str::to_owned)) {
+            let home = fresh();
+            let before = home.tree();
+            if command != ["sync"] {
+                home.rules(&["sync"]).ok();
+            }
+            if run(&home, &point).code == 0 {
+                continue;
+            }
+            killed += 1;
+            let name = format!("{command:?} killed at {point}");
+            let manifest = home.read(".ai-agent/manifest.json").replacen('{', "{ \"mine\": 1, ", 1);
+            home.write(".ai-agent/manifest.json", &manifest);
+            // It goes on with what was interrupted, or says that it does not.
+            home.rules(&["sync"]);
+            home.rules(&["sync"]).ok();
+            assert!(home.read(".ai-agent/manifest.json").contains("\"mine\""), "{name}");
+            home.rules(&["clean", "--yes", "--force"]).ok();
+            assert_eq!(home.tree(), before, "{name}");
+        }
+    }
+    assert!(killed > 25, "{killed} kills");
+}
+
+/// A part of a file in a backup was taken for what was there before.
+#[test]
+fn a_backup_that_was_not_finished_is_none() {
+    let home = fresh();
+    let before = home.tree();
+    assert!(home.killed("rules-backing-up", &["sync"]));
+    let backups = || {
+        let entries = fs::read_dir(home.path(".ai-agent/backups")).unwrap().flatten();
+        entries.map(|entry| entry.file_name().into_string().unwrap()).collect::<Vec<_>>()
+    };
+    assert!(matches!(&backups()[..], [one] if one.starts_with('.')), "{:?}", backups());
+    home.rules(&["sync"]).ok();
+    assert!(matches!(&backups()[..], [one] if home.is_there(&format!(".ai-agent/backups/{one}/meta.json"))));
+    fs::remove_file(home.path(".ai-agent/shiftlog/registry.json")).unwrap();
+    home.rules(&["clean", "--yes", "--force"]).ok();
+    assert_eq!(home.tree(), before);
+}
