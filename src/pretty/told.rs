@@ -119,9 +119,12 @@ pub fn told_difference(
     diff: Result<String, String>,
 ) -> Value {
     let sha256 = |file: Option<&InstructionFile>| file.and_then(|file| file.sha256.clone());
-    let (diff, problem) = (diff.as_ref().ok(), diff.as_ref().err());
-    json!({ "version": 1, "name": name, "before": sha256(before), "after": sha256(after), "diff": diff,
-        "problem": problem })
+    let mut value = json!({ "version": 1, "name": name, "before": sha256(before), "after": sha256(after) });
+    match diff {
+        Ok(diff) => value["diff"] = diff.into(),
+        Err(problem) => value["problem"] = problem.into(),
+    }
+    value
 }
 
 #[cfg(test)]

@@ -58,6 +58,7 @@ pub use self::recount::Uncountable;
 pub use self::remark::Remark;
 pub use self::sessions::{Sessions, SubAgents};
 pub use self::summary::{save_summary, saved_summary};
+pub use self::told::told;
 pub use self::unit::Unit;
 pub use self::walk::{Listed, Query};
 use crate::git::Repository;

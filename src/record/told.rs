@@ -1,46 +1,46 @@
 //! The instruction files in the records of commits.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
 
 use super::{Query, Reader, Summary};
 use crate::error::Result;
 use crate::git::{ObjectId, Order, Range};
-use crate::told::{Changes, Told};
+use crate::told::{Changes, InstructionFile};
 
 /// How many commits are gone back.
 const MAX_STEPS: usize = 64;
 
 impl Reader<'_> {
-    /// Returns the last commit before another one whose record has instruction files, and these files. `None` if there is
-    /// none among the nearest commits.
-    pub fn told_before(&self, commit_id: ObjectId, agent: &str) -> Option<(ObjectId, Told)> {
+    /// Returns how the files that a session of a commit was told differ from those that the same agent was told at the last
+    /// commit before whose record has any, and that commit. `None` if the session's are not known, or if there is no such commit
+    /// among the nearest ones.
+    pub fn told_changes(&self, commit_id: ObjectId, summary: &Summary) -> Option<(ObjectId, Changes)> {
+        let after = summary.rules.as_ref()?.files();
         let range = Range { tips: vec![commit_id], hidden: Vec::new() };
         let steps = self.repo().walk(&range, Order::NewestFirst).ok()?.flatten();
         steps.filter(|step| step.commit_id != commit_id).take(MAX_STEPS).find_map(|step| {
             let note = self.note(step.commit_id).ok()??;
-            let told = told(&note.summaries()).remove(agent)?;
-            Some((step.commit_id, told))
+            let before = told(&note.summaries()).remove(&summary.key.agent)?;
+            Some((step.commit_id, Changes::between(&before, &after)))
         })
     }
 
-    /// Returns the commits reachable from the tips of a query at which an agent was told something else than at the commit
-    /// before, of those whose records say what this agent was told. Reads all notes.
+    /// Returns the commits of a query's range at which an agent was told something else than at the commit before, as
+    /// [`Reader::told_changes`] says. Reads all notes of the range, and for each the one before.
     ///
     /// # Errors
     ///
     /// As [`Reader::each`].
     pub fn commits_with_changed_rules(&self, query: &Query) -> Result<HashSet<ObjectId>> {
-        let range = Range { tips: query.range.tips.clone(), hidden: Vec::new() };
         let mut changed = HashSet::new();
-        let mut later: HashMap<String, (ObjectId, Told)> = HashMap::new();
-        self.each(&Query { range, ..Query::default() }, |listed| {
-            for (agent, before) in told(&listed.summaries) {
-                let here = (listed.commit.commit_id, before.clone());
-                let Some((commit_id, after)) = later.insert(agent, here) else { continue };
-                if before != after && !Changes::between(&before.files(), &after.files()).is_empty() {
-                    changed.insert(commit_id);
-                }
+        self.each(&Query { range: query.range.clone(), ..Query::default() }, |listed| {
+            let commit_id = listed.commit.commit_id;
+            let has_changed = |summary: &Summary| {
+                self.told_changes(commit_id, summary).is_some_and(|(_, changes)| !changes.is_empty())
+            };
+            if listed.summaries.iter().any(has_changed) {
+                changed.insert(commit_id);
             }
             Ok(ControlFlow::Continue(()))
         })?;
@@ -48,8 +48,13 @@ impl Reader<'_> {
     }
 }
 
-/// Returns the files that each agent was told at a commit. Of several sessions of one agent, the last one counts.
-fn told(summaries: &[Summary]) -> HashMap<String, Told> {
-    let of_agent = |summary: &Summary| Some((summary.key.agent.clone(), summary.rules.clone()?));
-    summaries.iter().filter_map(of_agent).collect()
+/// Returns the files that each agent was told at a commit, for each of its sessions.
+pub fn told(summaries: &[Summary]) -> BTreeMap<String, Vec<Vec<InstructionFile>>> {
+    let mut told: BTreeMap<String, Vec<Vec<InstructionFile>>> = BTreeMap::new();
+    for summary in summaries {
+        if let Some(rules) = &summary.rules {
+            told.entry(summary.key.agent.clone()).or_default().push(rules.files());
+        }
+    }
+    told
 }

@@ -275,7 +275,7 @@ impl Finder {
         };
         let imported = match &content {
             Content::Text(text) if self.has_imports && depth < MAX_DEPTH && self.imported.insert(resolved.clone()) => {
-                std::str::from_utf8(text).map(imports).unwrap_or_default().into_iter().map(str::to_owned).collect()
+                std::str::from_utf8(text).map(imports).unwrap_or_default()
             }
             _ => Vec::new(),
         };

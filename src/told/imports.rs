@@ -3,26 +3,72 @@
 /// How many imports of one file are looked at.
 const MAX_IMPORTS: usize = 64;
 
-/// Returns what a Markdown text imports: each `@path` at the beginning of a line or behind white space, outside of code.
-pub fn imports(text: &str) -> Vec<&str> {
+/// Returns what a Markdown text imports: each `@path` at the beginning of a line or behind white space, outside of code. A space
+/// in a path is written `\ `.
+pub fn imports(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut fence: Option<&str> = None;
+    // In a list, what is indented belongs to an item.
+    let (mut is_in_list, mut is_after_blank, mut is_in_code) = (false, true, false);
     for line in text.lines() {
         let trimmed = line.trim_start();
-        let mark = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark));
-        match (fence, mark) {
-            (None, Some(mark)) => fence = Some(mark),
-            (Some(open), Some(mark)) if open == mark => fence = None,
-            (None, None) => in_line(line, &mut found),
-            _ => {}
+        if let Some(open) = fence {
+            if is_end_of_fence(trimmed, open) {
+                fence = None;
+            }
+            continue;
+        }
+        if trimmed.is_empty() {
+            is_after_blank = true;
+            continue;
+        }
+        let is_indented = line.starts_with("    ") || line.trim_start_matches(' ').starts_with('\t');
+        is_in_code = is_indented && !is_in_list && (is_after_blank || is_in_code);
+        let item = list_item(trimmed);
+        is_in_list = match item {
+            Some(_) => !is_in_code,
+            // A paragraph goes on without being indented.
+            None => is_in_list && (trimmed.len() < line.len() || !is_after_blank),
+        };
+        is_after_blank = false;
+        if is_in_code {
+            continue;
+        }
+        fence = fence_of(item.unwrap_or(trimmed));
+        if fence.is_none() {
+            in_line(line, &mut found);
         }
     }
     found.truncate(MAX_IMPORTS);
     found
 }
 
+/// Returns the fence of code that a line opens: three or more of one mark.
+fn fence_of(line: &str) -> Option<&str> {
+    let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let length = line.len() - line.trim_start_matches(mark).len();
+    let (fence, info) = line.split_at(length);
+    // Text between backticks is code in a line.
+    (length >= 3 && !(mark == '`' && info.contains('`'))).then_some(fence)
+}
+
+/// Says whether a line ends code: it has the mark of the fence, no fewer times, and nothing else.
+fn is_end_of_fence(line: &str, open: &str) -> bool {
+    line.starts_with(open) && line.trim_end().trim_start_matches(&open[..1]).is_empty()
+}
+
+/// Returns what follows the mark of an item of a list, if a line begins one.
+fn list_item(line: &str) -> Option<&str> {
+    let after_digits = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let rest = match after_digits.len() < line.len() {
+        true => after_digits.strip_prefix(['.', ')']),
+        false => line.strip_prefix(['-', '*', '+']),
+    };
+    rest.filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t'])).map(str::trim_start)
+}
+
 /// Adds the imports in one line.
-fn in_line<'t>(line: &'t str, found: &mut Vec<&'t str>) {
+fn in_line(line: &str, found: &mut Vec<String>) {
     // Of the parts between backticks, every other one is code, unless the last backtick has no partner.
     let parts: Vec<&str> = line.split('`').collect();
     for (at, part) in parts.iter().enumerate() {
@@ -30,8 +76,11 @@ fn in_line<'t>(line: &'t str, found: &mut Vec<&'t str>) {
         if is_code {
             continue;
         }
+        // No path has the letter that stands for a space.
+        let part = part.replace("\\ ", "\0");
         let words = part.split([' ', '\t']).filter_map(|word| word.strip_prefix('@'));
-        let path = |word: &'t str| word.trim_end_matches(['.', ',', ';', ':', ')', '!', '?', '"', '\'']);
+        let path =
+            |word: &str| word.trim_end_matches(['.', ',', ';', ':', ')', '!', '?', '"', '\'']).replace('\0', " ");
         found.extend(words.map(path).filter(|path| !path.is_empty()));
     }
 }
@@ -101,6 +150,22 @@ mod tests {
                     ```sh\n@fenced.md\n```\n@./last.md\n    @indented.md";
         assert_eq!(imports(text), ["README", "docs/style.md", "~/.claude/own.md", "b.md", "./last.md", "indented.md"]);
         assert!(imports("``` \n@never.md").is_empty(), "a fence that is not closed goes to the end");
+        assert_eq!(imports("See @my\\ own\\ file.md."), ["my own file.md"]);
+    }
+
+    #[test]
+    fn code_ends_at_a_fence_of_its_own_length_and_begins_at_an_indented_line_too() {
+        for (text, expected) in [
+            ("~~~~\n~~~\n@a.md\n~~~~\n@b.md", vec!["b.md"]),
+            ("```\n```js\n@a.md\n```\n@b.md", vec!["b.md"]),
+            ("```js\n@a.md\n`````  \n@b.md", vec!["b.md"]),
+            ("``` a ``` @b.md\n@c.md", vec!["b.md", "c.md"]),
+            ("Text.\n\n    @a.md\n\n\t@a.md\n@b.md", vec!["b.md"]),
+            ("- item\n\n    @a.md\n\nText.\n\n    @b.md", vec!["a.md"]),
+            ("1. item\nits text\n\n   - ```\n     @b.md\n     ```\n\n    @a.md", vec!["a.md"]),
+        ] {
+            assert_eq!(imports(text), expected, "{text:?}");
+        }
     }
 
     #[test]

@@ -173,21 +173,28 @@ impl Told {
 }
 
 impl Changes {
-    /// Compares the files of two records.
-    pub fn between(before: &[InstructionFile], after: &[InstructionFile]) -> Self {
+    /// Compares the files of a session with those of each session before: at one commit an agent can have several. A text is
+    /// the same if one of these had it, and a file is gone if all of them had it.
+    pub fn between(before: &[Vec<InstructionFile>], after: &[InstructionFile]) -> Self {
         let is_it =
-            |file: &InstructionFile, other: &&InstructionFile| file.root == other.root && file.path == other.path;
+            |file: &InstructionFile, other: &InstructionFile| file.root == other.root && file.path == other.path;
         let mut changes = Changes::default();
         let mut seen = HashSet::new();
         for file in after.iter().filter(|file| seen.insert(file.name())) {
-            match before.iter().find(|other| is_it(file, other)) {
-                Some(other) if !file.is_same_text(other) => changes.changed.push(file.name()),
-                Some(_) => {}
-                None => changes.added.push(file.name()),
+            let others: Vec<_> = before.iter().flatten().filter(|other| is_it(file, other)).collect();
+            if others.is_empty() {
+                changes.added.push(file.name());
+            } else if !others.iter().any(|other| file.is_same_text(other)) {
+                changes.changed.push(file.name());
             }
         }
-        let is_gone = |file: &&InstructionFile| !after.iter().any(|other| is_it(file, &other));
-        changes.removed = before.iter().filter(is_gone).map(InstructionFile::name).collect();
+        if let Some((first, others)) = before.split_first() {
+            let is_in =
+                |files: &[InstructionFile], file: &InstructionFile| files.iter().any(|other| is_it(file, other));
+            let is_gone =
+                |file: &&InstructionFile| !is_in(after, file) && others.iter().all(|files| is_in(files, file));
+            changes.removed = first.iter().filter(is_gone).map(InstructionFile::name).collect();
+        }
         changes
     }
 
@@ -209,10 +216,22 @@ mod tests {
     fn changed_added_and_removed_files_are_told_apart() {
         let before = [file("AGENTS.md", Some("1")), file("a.md", Some("2")), file("same.md", None)];
         let after = [file("AGENTS.md", Some("3")), file("b.md", Some("2")), file("same.md", None)];
-        let changes = Changes::between(&before, &after);
+        let changes = Changes::between(&[before.to_vec()], &after);
         assert_eq!(changes.changed, ["AGENTS.md"]);
         assert_eq!((changes.added, changes.removed), (vec!["b.md".to_owned()], vec!["a.md".to_owned()]));
-        assert!(Changes::between(&before, &before).is_empty());
+        assert!(Changes::between(&[before.to_vec()], &before).is_empty());
+    }
+
+    #[test]
+    fn of_several_sessions_before_each_is_looked_at_whatever_their_order() {
+        let old = vec![file("AGENTS.md", Some("1")), file("a.md", Some("1"))];
+        let new = vec![file("AGENTS.md", Some("2"))];
+        for before in [[old.clone(), new.clone()], [new.clone(), old.clone()]] {
+            assert!(Changes::between(&before, &old).is_empty() && Changes::between(&before, &new).is_empty());
+            let changes = Changes::between(&before, &[file("AGENTS.md", Some("3"))]);
+            assert_eq!((changes.changed, changes.removed), (vec!["AGENTS.md".to_owned()], vec![]));
+            assert_eq!(Changes::between(&before, &[]).removed, ["AGENTS.md"], "one of the sessions had no 'a.md'");
+        }
     }
 
     #[test]

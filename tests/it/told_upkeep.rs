@@ -1,5 +1,6 @@
 //! Texts of instruction files are shared, checked, scanned and purged as conversations are.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use serde_json::Value;
@@ -153,4 +154,42 @@ fn who_gets_only_notes_is_told_which_files_there_were() {
     team.git(&b, &["fetch", "-q", "origin", "refs/notes/shiftlog:refs/notes/shiftlog"]).ok();
     assert!(team.shiftlog(&b, "show", &[&commit]).stdout.contains("told: CLAUDE.md\n"));
     assert_eq!(team.shiftlog(&b, "fsck", &["-q"]).ok(), "", "a remote may have the rest");
+}
+
+/// Which of two sessions of one commit counted was decided by their random names, and not the same way in each command.
+#[test]
+fn of_two_sessions_of_a_commit_both_count_whatever_their_names() {
+    for names in [["a", "b"], ["b", "a"]] {
+        let scratch = Scratch::set_up();
+        scratch.write("CLAUDE.md", "one\n");
+        scratch.write("pkg/CLAUDE.md", "two\n");
+        let before = works(&scratch.session("zero"), "before");
+        let top = scratch.session(names[0]);
+        top.prompt("begin");
+        top.edits("top.txt", "top\n");
+        let below = scratch.session_in(names[1], &scratch.top.join("pkg"));
+        below.prompt("go on");
+        below.edits("below.txt", "below\n");
+        let both = below.commits("both");
+        let told: BTreeSet<usize> =
+            scratch.records(&both).iter().map(|record| record["rules"].as_array().unwrap().len()).collect();
+        assert_eq!(told, [1, 2].into(), "the sessions were told different files");
+        let after = works(&scratch.session("last"), "after");
+        let log = || scratch.shiftlog("log", ["--rules-changed", "--format=%s"]).ok();
+        assert_eq!(log(), "both\n", "{names:?}");
+        let diff = |one: &str, other: &str| scratch.shiftlog("rules", ["diff", one, other]);
+        let differs = diff(&before, &both);
+        assert_eq!((differs.code, differs.stdout.matches("\n+two\n").count()), (1, 1), "{differs:?}");
+        assert_eq!(diff(&both, &after).ok(), "", "{names:?}");
+        assert!(!scratch.shiftlog("show", [&after]).ok().contains(" since "), "{names:?}");
+        assert_eq!(
+            scratch.shiftlog("show", [&both]).ok().matches("pkg/CLAUDE.md added since ").count(),
+            1,
+            "{names:?}"
+        );
+        // A commit beside it is compared with the one before it in its own history.
+        scratch.git(["checkout", "-q", "-b", "side", &before]).ok();
+        works(&scratch.session("side"), "side");
+        assert_eq!(scratch.shiftlog("log", ["--rules-changed", "--format=%s", "--all"]).ok(), "both\n", "{names:?}");
+    }
 }

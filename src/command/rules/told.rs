@@ -9,8 +9,8 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, date};
 use crate::outside;
 use crate::pretty;
-use crate::record::Reader;
-use crate::told::{self, InstructionFile};
+use crate::record::{self, Reader};
+use crate::told::{self, Changes, InstructionFile};
 
 /// A file that agents were told at a commit, and the agents.
 struct File {
@@ -67,25 +67,12 @@ pub(super) fn show(repo: &Repository, printing: &Printing, is_json: bool, revisi
 /// As [`show`].
 pub(super) fn diff(repo: &Repository, printing: &Printing, is_json: bool, revisions: [&str; 2]) -> Result<Outcome> {
     let reader = printing.reader(repo);
-    let mut sides: BTreeMap<String, [Option<InstructionFile>; 2]> = BTreeMap::new();
-    for (side, revision) in revisions.iter().enumerate() {
-        let Some(files) = files_of(&reader, revision)? else { return Ok(Outcome::No) };
-        for File { file, .. } in files {
-            let sides = sides.entry(file.name()).or_default();
-            // Several sessions made the commit and were told different texts: the last one counts, as for 'show'.
-            sides[side] = Some(file);
-        }
-    }
+    let (Some(before), Some(after)) = (told_at(&reader, revisions[0])?, told_at(&reader, revisions[1])?) else {
+        return Ok(Outcome::No);
+    };
+    let differences = differences(&before, &after);
     let mut screen = printing.screen(repo, printing.dates(repo, date::Format::default())?);
-    let mut has_difference = false;
-    for (name, [before, after]) in &sides {
-        let is_same = before.is_some() == after.is_some()
-            && before.as_ref().map(|file| (&file.sha256, &file.left))
-                == after.as_ref().map(|file| (&file.sha256, &file.left));
-        if is_same {
-            continue;
-        }
-        has_difference = true;
+    for Difference { name, before, after } in &differences {
         let text = |file: &Option<InstructionFile>| {
             file.as_ref().map(|file| told::text(&reader.archive(), file)).transpose().map_err(|error| error.to_string())
         };
@@ -106,29 +93,74 @@ pub(super) fn diff(repo: &Repository, printing: &Printing, is_json: bool, revisi
     }
     screen.out.finish()?;
     // As 'git diff --exit-code'.
-    Ok(if has_difference { Outcome::No } else { Outcome::Done })
+    Ok(if differences.is_empty() { Outcome::Done } else { Outcome::No })
+}
+
+/// A file of which the agents were told another text than before.
+#[derive(Eq, PartialEq)]
+struct Difference {
+    name: String,
+    before: Option<InstructionFile>,
+    after: Option<InstructionFile>,
+}
+
+/// What each agent was told at a commit, in each of its sessions.
+type ToldAt = BTreeMap<String, Vec<Vec<InstructionFile>>>;
+
+/// Returns the differences between two commits, by name. Each agent is compared with itself; one that has no session at the
+/// other commit, with all that have.
+fn differences(before: &ToldAt, after: &ToldAt) -> Vec<Difference> {
+    let all = |side: &ToldAt| -> Vec<Vec<InstructionFile>> { side.values().flatten().cloned().collect() };
+    let of = |name: &str, sessions: &[Vec<InstructionFile>]| {
+        sessions.iter().flatten().find(|file| file.name() == name).cloned()
+    };
+    let mut found: Vec<Difference> = Vec::new();
+    let mut add = |name: String, before: &[Vec<InstructionFile>], after: &[Vec<InstructionFile>]| {
+        let difference = Difference { before: of(&name, before), after: of(&name, after), name };
+        if !found.contains(&difference) {
+            found.push(difference);
+        }
+    };
+    for (agent, sessions) in after {
+        let before = before.get(agent).cloned().unwrap_or_else(|| all(before));
+        for session in sessions {
+            let Changes { changed, added, removed } = Changes::between(&before, session);
+            let names = [changed, added, removed].concat();
+            names.into_iter().for_each(|name| add(name, &before, std::slice::from_ref(session)));
+        }
+    }
+    for (_, sessions) in before.iter().filter(|(agent, _)| !after.contains_key(*agent)) {
+        let removed = Changes::between(sessions, &all(after).concat()).removed;
+        removed.into_iter().for_each(|name| add(name, sessions, &[]));
+    }
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    found
+}
+
+/// Returns what each agent was told at a commit; `None`, with a message, if no record says it.
+fn told_at(reader: &Reader<'_>, revision: &str) -> Result<Option<ToldAt>> {
+    let commit_id = reader.repo().resolve(revision)?;
+    let told_at = record::told(&reader.note(commit_id)?.unwrap_or_default().summaries());
+    if told_at.is_empty() {
+        let message = format!("no record of {} says what the agent was told", outside::line(revision));
+        cli::error(&Error::new(Kind::Missing, message));
+        return Ok(None);
+    }
+    Ok(Some(told_at))
 }
 
 /// Returns the files in the records of a commit, each text once; `None`, with a message, if no record names any.
 fn files_of(reader: &Reader<'_>, revision: &str) -> Result<Option<Vec<File>>> {
-    let commit_id = reader.repo().resolve(revision)?;
+    let Some(told_at) = told_at(reader, revision)? else { return Ok(None) };
     let mut files: Vec<File> = Vec::new();
-    let mut is_known = false;
-    for summary in reader.note(commit_id)?.unwrap_or_default().summaries() {
-        let Some(rules) = summary.rules else { continue };
-        is_known = true;
-        for file in rules.files() {
+    for (agent, sessions) in told_at {
+        for file in sessions.into_iter().flatten() {
             match files.iter_mut().find(|known| known.file == file) {
-                Some(known) if known.agents.contains(&summary.key.agent) => {}
-                Some(known) => known.agents.push(summary.key.agent.clone()),
-                None => files.push(File { file, agents: vec![summary.key.agent.clone()] }),
+                Some(known) if known.agents.contains(&agent) => {}
+                Some(known) => known.agents.push(agent.clone()),
+                None => files.push(File { file, agents: vec![agent.clone()] }),
             }
         }
-    }
-    if !is_known {
-        let message = format!("no record of {} says what the agent was told", outside::line(revision));
-        cli::error(&Error::new(Kind::Missing, message));
-        return Ok(None);
     }
     Ok(Some(files))
 }

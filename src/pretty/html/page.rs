@@ -261,7 +261,7 @@ impl<'p> Page<'p> {
             return None;
         }
         let files = told.files();
-        let changes = before.map(|before| Changes::between(&before.files(), &files));
+        let changes = before.map(|before| Changes::between(&[before.files()], &files));
         told_line(&files, changes.as_ref().map(|changes| ("the commit before", changes)))
     }
 

@@ -239,6 +239,7 @@ mod tests {
             base: place.base.clone(),
             identity: None,
             store_steps: 0,
+            is_stored: true,
             steps,
             registry,
             previous,

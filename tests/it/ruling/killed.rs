@@ -27,13 +27,8 @@ fn fresh() -> Home {
 /// it had put back itself.
 #[test]
 fn a_store_that_changes_after_a_kill_costs_no_file_of_the_users() {
-    let commands: [&[&str]; 5] = [
-        &["sync"],
-        &["import", "--yes"],
-        &["reconfigure"],
-        &["add-rule", "new"],
-        &["clean", "--yes"],
-    ];
+    let commands: [&[&str]; 5] =
+        [&["sync"], &["import", "--yes"], &["reconfigure"], &["add-rule", "new"], &["clean", "--yes"]];
     let mut killed = 0;
     for command in commands {
         let run = |home: &Home, point: &str| {

@@ -15,7 +15,6 @@ use crate::git::{Commit, ObjectId, Range, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Origin, SubAgent, Tasks};
 use crate::record::{Conversation, Evidence, MissingWords, Note, Query, Reader, SubAgents, Summary, Words};
-use crate::told::Changes;
 use crate::transcript::{WantedPaths, about, turn_numbers};
 
 /// For how many sessions of a commit earlier commits are asked what a session continues and what its agent was told before:
@@ -276,10 +275,9 @@ impl<'a> Shown<'a> {
         group.continues = continues.map(|(id, prompt)| (repo.abbreviate(id), prompt));
         let summary = &group.conversation.summary;
         let is_for_people = !self.options.raw && !self.options.json.is_on;
-        if let Some(rules) = summary.rules.as_ref().filter(|_| is_for_people && may_look_back) {
-            let before = reader.told_before(commit.commit_id, &summary.key.agent);
-            group.told_before =
-                before.map(|(id, before)| (repo.abbreviate(id), Changes::between(&before.files(), &rules.files())));
+        if is_for_people && may_look_back {
+            let changes = reader.told_changes(commit.commit_id, summary);
+            group.told_before = changes.map(|(id, changes)| (repo.abbreviate(id), changes));
         }
         if is_for_people && !self.options.full && may_look_back && Tasks::are_made_before(&group.conversation.messages)
         {
