@@ -23,17 +23,17 @@ use crate::managed::{LOCK_TIMEOUT, Step, file};
 
 /// Returns the changes that steps make in a store.
 pub fn changes(steps: &[Step]) -> Vec<Change> {
-    let change = |step: &Step| {
-        let (path, action) = match step {
-            Step::Write { path, before, .. } => (path, if before == "absent" { "create" } else { "update" }),
-            Step::Link { path, .. } => (path, "link"),
-            Step::Remove { path, .. } => (path, "remove"),
-            Step::Move { to, .. } => (to, "move"),
-            Step::MakeDirectory { .. } | Step::RemoveDirectory { .. } => return None,
-        };
-        Some(Change { path: path.clone(), action, before: None, after: None })
+    let change = |path: &Path, action| Change { path: path.to_owned(), action, before: None, after: None };
+    let changes = |step: &Step| match step {
+        Step::Write { path, before, .. } => {
+            vec![change(path, if before == "absent" { "create" } else { "update" })]
+        }
+        Step::Link { path, .. } => vec![change(path, "link")],
+        Step::Remove { path, .. } => vec![change(path, "remove")],
+        Step::Move { from, to } => vec![change(from, "move"), change(to, "create")],
+        Step::MakeDirectory { .. } | Step::RemoveDirectory { .. } => Vec::new(),
     };
-    steps.iter().filter_map(change).collect()
+    steps.iter().flat_map(changes).collect()
 }
 
 /// The steps of one operation, with what is known when they are done.

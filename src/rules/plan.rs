@@ -74,7 +74,7 @@ pub struct Planner<'o> {
     /// Whether directories are Git's.
     gits: HashMap<PathBuf, bool>,
     /// The files that the settings name, once they were looked for.
-    named: Option<Rc<Vec<(&'static str, PathBuf)>>>,
+    named: Option<Rc<BTreeMap<PathBuf, &'static str>>>,
     /// The skills of the store that were read, by where they are.
     skills: HashMap<PathBuf, Rc<skills::Skill>>,
     /// What homes and repositories have written, by the directory that they are in.

@@ -1,5 +1,6 @@
 //! Finding what is generated and is not in the registry: an earlier tool has written it, or the registry was lost.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -38,7 +39,7 @@ impl Planner<'_> {
                 }
             }
         }
-        files.extend(self.named().iter().cloned());
+        files.extend(self.named().iter().map(|(path, target)| (*target, path.clone())));
         files.extend(self.store.unnamed.iter().cloned());
         if self.wanted.is_empty() {
             // Nothing stays, also where the manifest names a file no longer that an earlier tool has replaced.
@@ -106,13 +107,14 @@ impl Planner<'_> {
     }
 
     /// Returns the files that the settings name, and warns if some of them were not looked for.
-    pub(super) fn named(&mut self) -> Rc<Vec<(&'static str, PathBuf)>> {
+    pub(super) fn named(&mut self) -> Rc<BTreeMap<PathBuf, &'static str>> {
         if let Some(named) = &self.named {
             return Rc::clone(named);
         }
         let (named, warning) = want::named(self.store);
         self.warnings.extend(warning);
-        Rc::clone(self.named.insert(Rc::new(named)))
+        let by_path = named.into_iter().map(|(target, path)| (path, target)).collect();
+        Rc::clone(self.named.insert(Rc::new(by_path)))
     }
 
     fn is_known(&self, path: &Path) -> bool {
@@ -151,7 +153,7 @@ impl Planner<'_> {
     pub fn keep_unnamed(&mut self) -> Result<()> {
         let named = self.named();
         for (target, path) in &self.store.unnamed {
-            if named.iter().any(|(_, named)| named == path) {
+            if named.contains_key(path) {
                 continue;
             }
             self.discover_file(target, path, false)?;

@@ -93,9 +93,7 @@ impl Planner<'_> {
         let store = self.store;
         let Ok(below) = path.strip_prefix(&store.place.base) else { return false };
         match entry.owned {
-            Owned::Whole | Owned::Block => {
-                places::is_text(below) || self.named().iter().any(|(_, named)| named == path)
-            }
+            Owned::Whole | Owned::Block => places::is_text(below) || self.named().contains_key(path),
             Owned::Link | Owned::Tree => places::is_skill(below),
         }
     }
