@@ -156,13 +156,19 @@ pub(super) fn read(text: &str) -> Result<Value> {
     Ok(parse(text)?.to_serde_value().unwrap_or_default())
 }
 
-fn parse(text: &str) -> Result<CstRootNode> {
-    CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| does_not_parse(&error))
-}
-
-fn does_not_parse(error: &jsonc_parser::errors::ParseError) -> Error {
-    let place = format!("line {}, column {}", error.line_display(), error.column_display());
-    Error::other(format!("it does not parse at {place}")).because(error.kind().to_string())
+/// Parses JSON that may have comments, so that it can be edited in place.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn parse(text: &str) -> Result<CstRootNode> {
+    CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| {
+        if text.starts_with('\u{feff}') {
+            return Error::other("it begins with a byte order mark (U+FEFF), which JSON does not allow");
+        }
+        let place = format!("line {}, column {}", error.line_display(), error.column_display());
+        Error::other(format!("it does not parse at {place}")).because(error.kind().to_string())
+    })
 }
 
 fn misplaced(what: &str, wanted: &str) -> Error {

@@ -18,6 +18,9 @@ use crate::git::date::Time;
 use crate::record::redaction;
 use crate::transcript::{SessionKey, Tally};
 
+/// What makes it possible to store what waits for a transcript that cannot be read.
+pub const HOW_TO_READ: &str = "make the transcript readable, or delete it, and run 'git shiftlog log'";
+
 /// How long reading all transcripts may take in all.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
@@ -110,4 +113,14 @@ pub fn waiting(repo: &Repository) -> Vec<PendingFile> {
         PendingFile { path, sessions, commits }
     };
     pending::list(&state).into_iter().map(read).collect()
+}
+
+/// Returns why something cannot be stored yet: the first problem with the transcript of a session that it waits for. What waits
+/// is as [`waiting`] has it.
+pub fn why_waiting(repo: &Repository, waiting: &[PendingFile]) -> Option<String> {
+    let is_waited_for = |key: &SessionKey| waiting.iter().any(|file| file.sessions.contains(&key.to_string()));
+    if waiting.is_empty() {
+        return None;
+    }
+    session_statuses(repo).into_iter().filter(|session| is_waited_for(&session.key)).find_map(|session| session.problem)
 }

@@ -20,6 +20,7 @@ mod progress;
 mod usage;
 mod writing;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -188,7 +189,9 @@ pub fn full_notes_ref(repo: &Repository, option: Option<&str>) -> String {
 
 /// Warns of what a recorder could not do.
 pub fn tell(repo: &Repository, report: &crate::capture::Report) {
-    for error in &report.warnings {
+    // Several captures can wait for one thing.
+    let mut told = BTreeSet::new();
+    for error in report.warnings.iter().filter(|error| told.insert(error.to_string())) {
         message::warning(&error.to_string());
         let reason = std::error::Error::source(error).and_then(|reason| reason.downcast_ref::<Error>());
         let hints = error.hints().iter().chain(reason.into_iter().flat_map(Error::hints));

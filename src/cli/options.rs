@@ -23,6 +23,7 @@ pub(super) fn parse(
 ) -> Result<(), ExitCode> {
     let command = prepared(command);
     let is_lone_h = args.len() == 2 && args[1] == "-h" && has_own_h(&command);
+    let typed: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let args = take_back(&command, with_counts(&command, args));
     let mut shown = command.clone();
     if is_lone_h {
@@ -38,11 +39,13 @@ pub(super) fn parse(
         ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::TooManyValues | ErrorKind::ArgumentConflict
     );
     // The list of all options would hide what is wrong with one; 'git log' leaves it out, too.
-    let problem = ambiguous(&shown, &error).unwrap_or_else(|| problem(&shown, &error));
+    let problem = ambiguous(&shown, &error).unwrap_or_else(|| problem(&shown, &error, &typed));
     super::message::wrong_usage(&problem, if is_clear { "" } else { synopsis(&usage) });
     if !is_clear {
         let way = match (error.kind(), error.get(ContextKind::InvalidArg)) {
-            (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) => way(shown.get_name(), name_of(option)),
+            (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) => {
+                way(shown.get_name(), with_value(&typed, name_of(option)))
+            }
             _ => None,
         };
         let list =
@@ -118,8 +121,17 @@ fn ambiguous(command: &Command, error: &clap::Error) -> Option<String> {
     is_unknown.then(|| format!("ambiguous option: {beginning} (could be --{one} or --{other})"))
 }
 
+/// Returns an option with the value that was typed behind it.
+fn with_value<'a>(typed: &'a [String], option: &'a str) -> &'a str {
+    let is_it = |arg: &&String| match arg.strip_prefix(option) {
+        Some(value) => value.is_empty() || value.starts_with('=') || !option.starts_with("--"),
+        None => false,
+    };
+    typed.iter().skip(1).find(is_it).map_or(option, String::as_str)
+}
+
 /// Returns clap's message in Git's words.
-fn problem(command: &Command, error: &clap::Error) -> String {
+fn problem(command: &Command, error: &clap::Error, typed: &[String]) -> String {
     let name_of = |option: &str| as_typed(command, name_of(option));
     let value = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
@@ -127,7 +139,11 @@ fn problem(command: &Command, error: &clap::Error) -> String {
         _ => None,
     };
     match (error.kind(), value(ContextKind::InvalidArg)) {
-        (ErrorKind::UnknownArgument, Some(option)) if option.starts_with('-') => format!("unknown option '{option}'"),
+        (ErrorKind::UnknownArgument, Some(option)) if option.starts_with('-') => {
+            // A number with something behind it is no option with other options behind it.
+            let is_number = option[1..].starts_with(|letter: char| letter.is_ascii_digit());
+            format!("unknown option '{}'", if is_number { with_value(typed, &option) } else { &option })
+        }
         (ErrorKind::UnknownArgument, Some(word)) => format!("unexpected argument '{word}'"),
         (ErrorKind::InvalidValue | ErrorKind::ValueValidation, Some(option)) => {
             let wrong = value(ContextKind::InvalidValue).unwrap_or_default();

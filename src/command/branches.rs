@@ -12,6 +12,9 @@ use crate::git::date;
 use crate::record::BranchSummary;
 use crate::{outside, pretty};
 
+/// The least columns of a name.
+const MIN_NAME: usize = 8;
+
 /// List branches with their conversations
 #[derive(Debug, Parser)]
 #[command(name = "git-shiftlog-branches", override_usage = "git shiftlog branches [<options>]")]
@@ -74,6 +77,18 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let widths = summaries.iter().map(|summary| pretty::width(&name_of(summary)));
         let width = widths.chain(has_header.then_some("branch".len())).max().unwrap_or(0);
         let mut names = repo.names();
+        let newest = |summary: &BranchSummary| match summary.last_time {
+            Some(seconds) => screen.style.date.show(date::Time { seconds, offset: 0 }),
+            None => "-".to_owned(),
+        };
+        // On a narrow terminal the names are cut.
+        let room = summaries.first().zip(screen.columns).map(|(first, columns)| {
+            let head_width = names.shorten(first.branch.commit_id).len();
+            let widths = summaries.iter().map(|summary| pretty::width(&newest(summary)));
+            let newest_width = widths.chain(has_header.then_some("newest".len())).max().unwrap_or(0);
+            columns.saturating_sub("  ".len() + " ".len() + head_width + " convs ".len() + newest_width).max(MIN_NAME)
+        });
+        let width = room.map_or(width, |room| width.min(room));
         if let Some(first) = summaries.first().filter(|_| has_header) {
             let head = pretty::padded("head", names.shorten(first.branch.commit_id).len());
             let header = format!("  {} {head} convs newest", pretty::padded("branch", width));
@@ -92,7 +107,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 }
                 let mark = if summary.is_current { "*" } else { " " };
                 let last = summary.last_time.map(|seconds| style.date.show(date::Time { seconds, offset: 0 }));
-                let name = pretty::padded(&name_of(summary), width);
+                let name = pretty::padded(&pretty::cut(&name_of(summary), width), width);
                 let name = style.paint(if summary.is_current { &style.new } else { "" }, &name);
                 let head = style.paint(&style.commit, &names.shorten(summary.branch.commit_id));
                 write!(

@@ -208,6 +208,8 @@ fn purge(repo: &Repository, refs: &[String], has_left: bool) -> Result<()> {
             &format!("'git ls-remote {remote} \"refs/notes/shiftlog*\" \"refs/shiftlog/*\"' lists what it has"),
         );
     }
-    cli::hint(repo, "'git gc' removes the objects once they are two weeks old");
+    if !refs.is_empty() {
+        cli::hint(repo, "'git gc' removes the objects once they are two weeks old");
+    }
     Ok(())
 }

@@ -93,6 +93,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let is_for_people = !options.json.is_on && !options.porcelain.is_on();
         if !checked.problems.is_empty() && !options.repair && is_for_people {
             cli::hint(&repo, "'git shiftlog fsck --repair' repairs what can be repaired");
+            if capture::why_waiting(&repo, &capture::waiting(&repo)).is_some() {
+                cli::hint(&repo, "'git shiftlog doctor' says why something is pending");
+            }
         }
         let is_for_people = is_for_people && !options.quiet;
         // Notes that a plain 'git fetch' brought are not checked.

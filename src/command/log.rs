@@ -19,7 +19,7 @@ use crate::find::{
 use crate::git::{ChangeOptions, GraphNode, GraphOptions, Names, ObjectId, PrintOptions, Repository, date};
 use crate::outside;
 use crate::pretty::{self, Format, Rows};
-use crate::record::{Listed, Query, Reader, Summary};
+use crate::record::{Listed, Query, Reader, Summary, tombstone};
 
 /// List commits that have a conversation
 #[derive(Debug, Parser)]
@@ -248,6 +248,9 @@ impl Options {
 
 /// Returns what to do where nothing is recorded at all.
 fn nothing_yet(repo: &Repository) -> &'static str {
+    if repo.tip(tombstone::REF).is_ok_and(|tip| tip.is_some()) {
+        return "nothing is recorded here; what was, 'git shiftlog purge' has removed";
+    }
     match repo.remotes().is_empty() {
         true => "nothing is recorded here yet; 'git shiftlog doctor' says whether sessions will be",
         false => {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::archive::{self, Archive};
 use crate::capture::{self, Lock, State};
@@ -63,10 +63,16 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
     let planned =
         preview(repo, notes_ref, &wanted.target, &mut |title, done, total| progress.tell(title, done, total))?;
     progress.end();
-    if is_received && (!wanted.is_json || wanted.is_dry_run) {
-        list(wanted.is_json, &planned)?;
+    if is_received && !wanted.is_json {
+        list(&planned)?;
+    }
+    if wanted.is_json && wanted.is_dry_run {
+        print_json(plan_value(&planned, true))?;
     }
     if planned.is_empty() {
+        if wanted.is_json && !wanted.is_dry_run {
+            print_json(result_value(&planned, &Purged::default()))?;
+        }
         if let Some(is_gone) = wanted.finished.filter(|_| is_received) {
             return Ok(if is_gone { Outcome::Done } else { Outcome::No });
         }
@@ -193,12 +199,30 @@ pub(super) fn finish_interrupted(repo: &Repository) -> Result<Option<bool>> {
     Ok(Some(purged.left.is_empty() && purged.other_refs.is_empty()))
 }
 
+/// Returns the object of a plan for JSON.
+fn plan_value(plan: &purge::Removal<'_>, is_dry_run: bool) -> Value {
+    let sessions: Vec<String> = plan.sessions.iter().map(ToString::to_string).collect();
+    json!({"version": 1, "dryRun": is_dry_run, "dropped": plan.dropped, "changed": plan.changed, "notes": plan.notes,
+        "sessions": sessions, "evidence": plan.evidence, "received": received(plan)})
+}
+
+/// Returns the object of a plan that was carried out.
+fn result_value(plan: &purge::Removal<'_>, purged: &Purged) -> Value {
+    let mut value = plan_value(plan, false);
+    value["objects"] = purged.objects.into();
+    value["left"] = purged.left.iter().map(ToString::to_string).collect();
+    value["otherRefs"] = purged.other_refs.clone().into();
+    value["agentFiles"] = json!(purged.agent_files);
+    value["remotes"] = purged.remotes.clone().into();
+    value
+}
+
+fn print_json(value: Value) -> Result<()> {
+    cli::print(&(outside::json(&value) + "\n"))
+}
+
 /// Lists what others have removed, by who did.
-fn list(is_json: bool, plan: &purge::Removal<'_>) -> Result<()> {
-    if is_json {
-        let object = json!({"version": 1, "received": received(plan)});
-        return cli::print(&(outside::json(&object) + "\n"));
-    }
+fn list(plan: &purge::Removal<'_>) -> Result<()> {
     let mut text = String::new();
     for (by, from) in &plan.received {
         let mut parts = Vec::new();
@@ -213,7 +237,7 @@ fn list(is_json: bool, plan: &purge::Removal<'_>) -> Result<()> {
     cli::print(&text)
 }
 
-fn received(plan: &purge::Removal<'_>) -> Vec<serde_json::Value> {
+fn received(plan: &purge::Removal<'_>) -> Vec<Value> {
     let object = |(by, from): (&String, &purge::Received)| {
         json!({"by": by, "segments": from.segments, "sessions": from.sessions, "elsewhere": from.elsewhere,
             "taken": from.is_taken})
@@ -266,15 +290,9 @@ fn is_confirmed(target: &Target) -> Result<bool> {
 
 fn report(repo: &Repository, wanted: &RemovalRequest, plan: &purge::Removal<'_>, purged: &Purged) -> Result<()> {
     if wanted.is_json {
-        let sessions: Vec<String> = plan.sessions.iter().map(ToString::to_string).collect();
-        let object = json!({"version": 1, "dropped": plan.dropped, "changed": plan.changed, "notes": plan.notes,
-            "sessions": sessions, "evidence": plan.evidence, "received": received(plan), "objects": purged.objects,
-            "left": purged.left.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "otherRefs": purged.other_refs, "agentFiles": purged.agent_files, "remotes": purged.remotes});
-        return cli::print(&(outside::json(&object) + "\n"));
+        return print_json(result_value(plan, purged));
     }
-    let before = captured_before(&wanted.target).map_or(String::new(), |before| format!(", {before}"));
-    cli::print(&format!("{} gone from this repository{before}\n", count(purged.objects, "object")))?;
+    cli::print(&format!("{} gone from this repository\n", count(purged.objects, "object")))?;
     tell_what_is_left(purged);
     for path in &purged.agent_files {
         cli::warning(&format!("the agent's own file still has the words: '{}'", path.display()));

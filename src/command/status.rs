@@ -106,7 +106,13 @@ fn for_people(
 
 fn tell_what_helps(repo: &Repository, sessions: &[SessionStatus], waiting: &[PendingFile]) {
     if !waiting.is_empty() {
-        cli::hint(repo, "'git shiftlog log' and most other commands store what waits");
+        cli::hint(
+            repo,
+            match capture::why_waiting(repo, waiting) {
+                Some(_) => capture::HOW_TO_READ,
+                None => "'git shiftlog log' and most other commands store what waits",
+            },
+        );
     }
     if sessions.is_empty() && !setup::is_complete(repo).unwrap_or(true) {
         cli::hint(repo, "'git shiftlog doctor' says what is not set up here");

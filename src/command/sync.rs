@@ -152,7 +152,7 @@ fn report(options: &Options, remote: &str, plan: sync::Exchange, synced: &Synced
         let amount = |amount: crate::share::sync::Amount| serde_json::json!({"notes": amount.notes, "segments": amount.segments});
         let refused: Vec<String> = synced.refused.iter().map(ToString::to_string).collect();
         let object = serde_json::json!({"version": 1, "remote": remote, "dryRun": plan.is_dry_run,
-            "received": amount(received), "sent": amount(sent), "refused": refused, "would": synced.would});
+            "received": amount(received), "sent": amount(sent), "sentMarks": synced.has_sent_marks, "refused": refused, "would": synced.would});
         outside::json(&object) + "\n"
     } else if options.quiet.is_on {
         String::new()
@@ -162,8 +162,9 @@ fn report(options: &Options, remote: &str, plan: sync::Exchange, synced: &Synced
         synced.would.iter().map(|line| format!("would {line}\n")).collect()
     } else {
         let count = |number: usize, noun: &str| pretty::count(number as u64, noun);
+        let removed = if synced.has_sent_marks { "; what was purged here is in none of its refs" } else { "" };
         format!(
-            "{remote}: received {}, {}; sent {}, {}\n",
+            "{remote}: received {}, {}; sent {}, {}{removed}\n",
             count(received.notes, "note"),
             count(received.segments, "segment"),
             count(sent.notes, "note"),

@@ -4,11 +4,11 @@
 
 use std::path::Path;
 
-use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstRootNode};
+use jsonc_parser::cst::CstInputValue;
 use serde_json::Value;
 
 use super::{file, toml};
+use crate::agent::parse_settings as parse;
 use crate::error::{Error, Result};
 
 /// The name of our server in all of them.
@@ -248,13 +248,6 @@ fn is_ours(entry: &Value) -> bool {
     let words = words_of(entry);
     let is_server = words.last().is_some_and(|word| word == "mcp" || word == "mcp-server");
     is_server && words.iter().any(|word| word.ends_with("git-shiftlog") || word == "shiftlog")
-}
-
-fn parse(text: &str) -> Result<CstRootNode> {
-    CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| {
-        let place = format!("line {}, column {}", error.line_display(), error.column_display());
-        Error::other(format!("it does not parse at {place}")).because(error.kind().to_string())
-    })
 }
 
 #[cfg(test)]

@@ -101,6 +101,11 @@ pub fn write_why(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: 
     let found = &block.found;
     writeln!(out, "{}:{}", outside::line(view.path), block.ranges())?;
     writeln!(out, "{}", style.paint(&style.commit, &head_of(view, style)))?;
+    // A boundary without parents is the first commit.
+    if block.commit.is_boundary() && view.commit.is_some_and(|commit| !commit.parent_ids.is_empty()) {
+        let older = "(may be older: history before this commit was not looked at)";
+        writeln!(out, "{}", style.paint(&style.dim, older))?;
+    }
     let certainty = found.sentence(block.lines.len() == 1);
     match found.work() {
         None => writeln!(out, "{certainty}")?,

@@ -57,6 +57,12 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Says whether the name of a model has a part: of one with tokens in the increment, or of the last one.
+    pub fn has_model(&self, part: &str) -> bool {
+        let models = self.usage.iter().map(|usage| &usage.model).chain([&self.model]);
+        models.flatten().any(|model| model.contains(part))
+    }
+
     /// Returns the data of a record that says no more than its session and its time.
     fn new(key: SessionKey, time: String) -> Summary {
         Summary {

@@ -373,7 +373,7 @@ impl Query {
     /// Says whether a session fits the agent, the model and the id that are wanted.
     pub fn fits_summary(&self, summary: &Summary) -> bool {
         self.agent.as_ref().is_none_or(|agent| summary.key.agent == *agent)
-            && self.model.as_ref().is_none_or(|part| summary.model.as_ref().is_some_and(|model| model.contains(part)))
+            && self.model.as_ref().is_none_or(|part| summary.has_model(part))
             && self.session.as_ref().is_none_or(|start| summary.key.is_within(start))
     }
 }

@@ -9,7 +9,7 @@ use super::sharing::remote_of;
 use super::{git_hooks, hook_check, program};
 use crate::agent::{self, Agent};
 use crate::archive;
-use crate::capture::{State, pending};
+use crate::capture::{self, State, pending};
 use crate::error::{Error, Kind, Result};
 use crate::git::{REMOTES_PREFIX, Repository};
 use crate::managed::place::Places;
@@ -350,7 +350,9 @@ fn pending_captures(repo: &Repository, state: &State) -> Vec<Finding> {
         true => "git shiftlog log    # if signing fails: git config shiftlog.sign false",
         false => "git shiftlog log",
     };
-    let problem = (count > 0).then_some(("could not be stored yet", fix));
-    findings.push(Finding::new(subject, problem));
+    let why = capture::why_waiting(repo, &capture::waiting(repo));
+    let what = why.as_ref().map_or("could not be stored yet".into(), |why| format!("could not be stored yet: {why}"));
+    let fix = if why.is_some() { capture::HOW_TO_READ } else { fix };
+    findings.push(Finding::new(subject, (count > 0).then_some((what.as_str(), fix))));
     findings
 }

@@ -44,7 +44,7 @@ pub fn collect(reader: &Reader<'_>, query: &Query) -> Result<Collected> {
         let before = records.len();
         records.extend(chosen.map(|summary| (commit, summary)));
         if records.len() > before {
-            let has_model = |summary: &Summary| model.is_none_or(|part| names_model(summary, part));
+            let has_model = |summary: &Summary| model.is_none_or(|part| summary.has_model(part));
             found.has_model.push(records[before..].iter().any(|(_, summary)| has_model(summary)));
             found.commits.push(listed.commit);
         }
@@ -59,12 +59,6 @@ pub fn collect(reader: &Reader<'_>, query: &Query) -> Result<Collected> {
     found.entries.sort_by_key(|entry| entry.commit);
     found.uncounted = uncounted;
     Ok(found)
-}
-
-/// Says whether a record has tokens of a model with such a name, or one that answered last.
-fn names_model(summary: &Summary, part: &str) -> bool {
-    let models = summary.usage.iter().map(|usage| &usage.model).chain([&summary.model]);
-    models.flatten().any(|model| model.contains(part))
 }
 
 impl Collected {

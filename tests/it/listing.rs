@@ -355,3 +355,16 @@ fn tokens_that_nobody_counted_are_not_told_as_none() {
     let listed = scratch.shiftlog("log", ["--format=%(turns)|%(tokens:input)|%(tokens:output)|%(cost)"]).ok();
     assert_eq!(listed, "1|||\n");
 }
+
+#[test]
+fn names_of_branches_are_cut_where_the_terminal_is_narrow() {
+    let mut scratch = Scratch::set_up();
+    scratch.git(["branch", "feature/with-a-name-that-somebody-took-great-care-to-make-long"]).ok();
+    scratch.env.insert("GIT_PAGER_IN_USE".into(), "true".into());
+    scratch.env.insert("COLUMNS".into(), "50".into());
+    let told = scratch.shiftlog("branches", ["--color=never"]).ok();
+    assert!(told.lines().all(|line| line.chars().count() <= 50) && told.contains('…'), "{told}");
+    scratch.env.remove("COLUMNS");
+    scratch.env.remove("GIT_PAGER_IN_USE");
+    assert!(scratch.shiftlog("branches", [""; 0]).ok().contains("to-make-long "), "elsewhere nothing is cut");
+}

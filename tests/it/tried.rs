@@ -1,6 +1,7 @@
 //! The README alone: wrong words on the command line help, and nothing is lost by one.
 
 mod again;
+mod answered;
 mod found;
 mod newcomer;
 mod purge;

@@ -158,7 +158,13 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Removal<'_>) -> Resu
         let is_of = |remote: &&String| below.strip_prefix(remote.as_str()).is_some_and(|rest| rest.starts_with('/'));
         known.iter().find(is_of).cloned().or_else(|| below.split('/').next().map(str::to_owned))
     };
-    journal.remotes = tracking.iter().filter_map(remote_of).collect();
+    // Where marks of others are, they have replaced the refs.
+    let is_received = !plan.received.is_empty();
+    let has_it = |name: &&String| {
+        let listing = Archive::new(repo).listing(name).unwrap_or_default();
+        listing.iter().any(|(_, id)| plan.marks.segments.contains_key(id))
+    };
+    journal.remotes = tracking.iter().filter(|name| !is_received || has_it(name)).filter_map(remote_of).collect();
     for name in [notes_ref, EARLIER_REF, archive::REF].into_iter().chain(tracking.iter().map(String::as_str)) {
         journal.tips.extend(repo.tip(name)?.map(|tip| hex(tip.commit_id)));
         journal.tips.extend(repo.reflog(name).into_iter().map(hex));

@@ -70,6 +70,8 @@ pub struct Synced {
     pub received: Amount,
     /// Numbers of what was new to the remote.
     pub sent: Amount,
+    /// Whether purge marks were new to the remote: what they name is gone from its refs now.
+    pub has_sent_marks: bool,
     /// Refs that the remote does not take, and why.
     pub refused: Vec<Error>,
     /// The actions of a dry run.
@@ -227,6 +229,7 @@ impl<'r> Syncer<'r> {
                 if now(&push.ref_name) == Some(push.commit_id) {
                     let Some(shared) = shared else { continue };
                     self.count_sent(shared, push, &mut synced.sent)?;
+                    synced.has_sent_marks |= shared.holds == Holds::Marks;
                     self.repo.point_ref(&shared.tracking, push.commit_id)?;
                 } else if now(&push.ref_name) != push.expected {
                     is_contended = true;

@@ -1,0 +1,122 @@
+//! Answers that did not say what somebody needed to know.
+
+use serde_json::Value;
+
+use super::*;
+
+#[test]
+fn a_purge_answers_in_json_whatever_it_finds_and_in_a_dry_run() {
+    let scratch = recorded();
+    let object = |args: &[&str], code: i32| -> Value {
+        let ran = scratch.shiftlog("purge", args);
+        assert_eq!(ran.code, code, "{ran:?}");
+        assert_eq!(ran.stdout.lines().count(), 1, "{ran:?}");
+        serde_json::from_str(&ran.stdout).unwrap()
+    };
+    let planned = object(&["-n", "--json", "HEAD"], 0);
+    assert_eq!((&planned["dryRun"], &planned["notes"], planned.get("objects")), (&json!(true), &json!(1), None));
+    for args in [&["--json", "--match=no such words", "--yes"][..], &["--json", "--received", "--yes"]] {
+        let nothing = object(args, 1);
+        assert_eq!((&nothing["notes"], &nothing["objects"]), (&json!(0), &json!(0)), "{nothing}");
+    }
+    assert_eq!(object(&["-n", "--json", "--received"], 1)["received"], json!([]));
+    let gone = object(&["--json", "--yes", "--all", "--before=now"], 0);
+    assert!(gone["objects"].as_u64() > Some(0) && gone["dryRun"] == false, "{gone}");
+    let removed = "nothing is recorded here; what was, 'git shiftlog purge' has removed";
+    told(&scratch.shiftlog("log", [""; 0]), 0, &format!("hint: {removed}\n"));
+}
+
+#[test]
+fn a_push_says_that_it_has_sent_a_purge_and_who_receives_one_need_not_send_it_again() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    team.commit(&a, "x", "1\n", "words of a");
+    team.commit(&a, "x", "2\n", "more words of a");
+    team.git(&a, &["push", "-q", "--no-verify"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.git(&b, &["pull", "-q"]).ok();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    let removed = team.shiftlog(&a, "purge", &["--yes", "HEAD"]);
+    assert!(removed.stderr.contains("git shiftlog sync push origin    # replaces what 'origin' has"), "{removed:?}");
+    let sent = team.shiftlog(&a, "sync", &["push"]).ok();
+    assert!(sent.ends_with("; what was purged here is in none of its refs\n"), "{sent}");
+    let again = team.shiftlog(&a, "sync", &["push"]).ok();
+    assert!(!again.contains("purged"), "{again}");
+    team.shiftlog(&b, "sync", &["pull", "-q"]);
+    let received = team.shiftlog(&b, "purge", &["--received", "--yes"]);
+    assert_eq!(received.code, 0, "{received:?}");
+    assert!(!received.stderr.contains("sync push"), "the remote has nothing of it: {received:?}");
+}
+
+#[test]
+fn a_model_is_found_though_another_one_answered_last() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("begin");
+    let answer = json!({ "type": "assistant", "sessionId": "s1", "message": { "role": "assistant", "id": "m1",
+        "model": "other-model-9", "usage": { "input_tokens": 5, "output_tokens": 7 }, "content": [{ "type": "text", "text": "so" }] } });
+    session.append(format!("{answer}\n").as_bytes());
+    session.edits("a.txt", "1\n");
+    session.commits("two models");
+    for model in ["other-model", "claude-test"] {
+        let listed = scratch.shiftlog("log", [&format!("--model={model}"), "--format=%s"]).ok();
+        assert_eq!(listed, "two models\n", "{model}");
+    }
+    assert_eq!(scratch.shiftlog("log", ["--model=nobody"]).ok(), "");
+}
+
+#[test]
+fn what_waits_for_a_transcript_that_cannot_be_read_says_what_helps() {
+    let scratch = recorded();
+    let session = scratch.session("s1");
+    session.prompt("begin");
+    session.edits("b.txt", "1\n");
+    let away = scratch.root().join("away");
+    fs::rename(&session.transcript, &away).unwrap();
+    fs::create_dir(&session.transcript).unwrap();
+    scratch.git(["add", "b.txt"]).ok();
+    scratch.git(["commit", "-q", "-m", "waits"]).ok();
+    let how = "make the transcript readable, or delete it, and run 'git shiftlog log'";
+    let status = scratch.shiftlog("status", [""; 0]);
+    assert!(status.stderr.contains(&format!("hint: {how}\n")), "{status:?}");
+    let doctor = scratch.shiftlog("doctor", [""; 0]);
+    let cause = format!("could not be stored yet: cannot read the transcript '{}'", session.transcript.display());
+    assert!(doctor.stdout.contains(&cause) && doctor.stdout.contains(&format!("fix: {how}\n")), "{doctor:?}");
+    let fsck = scratch.shiftlog("fsck", [""; 0]);
+    assert!(fsck.stderr.contains("hint: 'git shiftlog doctor' says why something is pending\n"), "{fsck:?}");
+    fs::remove_dir(&session.transcript).unwrap();
+    fs::rename(&away, &session.transcript).unwrap();
+    assert!(scratch.shiftlog("log", ["-1", "--format=%s"]).ok().starts_with("waits\n"));
+}
+
+#[test]
+fn an_option_of_gits_keeps_its_value_in_the_hint() {
+    let scratch = recorded();
+    for option in ["-U5", "-C50", "--dirstat=lines", "--diff-filter=A"] {
+        let ran = scratch.shiftlog("log", [option]);
+        assert!(ran.stderr.contains(&format!(" --stdin {option}' prints what Git has\n")), "{ran:?}");
+    }
+    let ran = scratch.shiftlog("log", ["--graph", "-2x"]);
+    assert!(ran.stderr.starts_with("error: unknown option '-2x'\n"), "{ran:?}");
+}
+
+#[test]
+fn settings_with_a_byte_order_mark_are_told_as_such_and_stay() {
+    let scratch = Scratch::new();
+    scratch.write(".claude/settings.local.json", "\u{feff}{}\n");
+    let ran = scratch.shiftlog("init", ["--agent=claude", "-q"]);
+    assert!(ran.stderr.contains("it begins with a byte order mark (U+FEFF), which JSON does not allow"), "{ran:?}");
+    assert_eq!(fs::read_to_string(scratch.top.join(".claude/settings.local.json")).unwrap(), "\u{feff}{}\n");
+}
+
+#[test]
+fn a_line_at_the_boundary_of_a_shallow_clone_may_be_older() {
+    let scratch = recorded();
+    let whole = scratch.shiftlog("why", ["a.txt:1"]).ok();
+    let url = format!("file://{}", scratch.top.display());
+    let clone = scratch.root().join("shallow");
+    scratch.git(["clone", "-q", "--depth=1", &url, clone.to_str().unwrap()]).ok();
+    let older = "(may be older: history before this commit was not looked at)\n";
+    let shallow = scratch.shiftlog_in(&clone, "why", ["a.txt:1"]);
+    assert!(shallow.stdout.contains(older) && !whole.contains(older), "{shallow:?}");
+}
