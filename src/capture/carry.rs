@@ -6,20 +6,24 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use bstr::{BStr, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use serde::{Deserialize, Serialize};
 
 use super::recorder::Recorder;
 use super::rewritten::{self, Rewrite};
 use crate::error::{Error, Result};
 use crate::git::private;
-use crate::git::{Commit, Location, ObjectId, PathChange, ReflogEntry, Repository, has_locked_notes, last_message};
+use crate::git::{
+    Commit, Location, ObjectId, Order, PathChange, Range, ReflogEntry, Repository, has_locked_notes, last_message,
+};
 use crate::record::Reader;
 
 /// The subject of the message that `git merge --squash` writes.
 const SQUASH_SUBJECT: &[u8] = b"Squashed commit of the following:";
 /// How many commits of a squash are read.
 const MAX_SQUASHED: usize = 2000;
+/// How many commits of the branch that gets a squash are read.
+const MAX_BESIDE: usize = 500;
 /// How long the source of a cherry-pick with conflicts is searched for.
 const SEARCH_TIME: Duration = Duration::from_millis(200);
 
@@ -123,7 +127,7 @@ pub(super) fn carry_at_once(
     let (command, sources) = match head {
         Some(head) => ("cherry-pick", with_same_author(recorder, commit, vec![head])),
         None if is_pick => ("cherry-pick", picked(recorder, commit, &reader)?),
-        None => ("merge --squash", squashed(recorder, commit, last_move)?),
+        None => ("merge --squash", not_picked(recorder, &reader, commit, squashed(recorder, commit, last_move)?)?),
     };
     let is_squash = command != "cherry-pick" && !sources.is_empty();
     let mut with_records = Vec::new();
@@ -175,14 +179,54 @@ fn picked(recorder: &Recorder<'_>, commit: &Commit, reader: &Reader<'_>) -> Resu
     let with_subject: Vec<ObjectId> = found.iter().filter(alike).copied().collect();
     let found = if with_subject.is_empty() { found } else { with_subject };
     // Copies of one commit have the same records. If the found commits have different records, the source is ambiguous.
-    let mut said = BTreeSet::new();
-    for source in &found {
-        let note = reader.note(*source)?.unwrap_or_default();
-        let records: BTreeSet<String> =
-            note.records_of_all_versions().map(|record| format!("{} {}", record.key(), record.through)).collect();
-        said.insert(records);
-    }
+    let said: BTreeSet<_> = found.iter().map(|source| said(reader, *source)).collect::<Result<_>>()?;
     Ok(if said.len() == 1 { found } else { Vec::new() })
+}
+
+/// Returns what tells the records of a commit from those of others.
+fn said(reader: &Reader<'_>, commit_id: ObjectId) -> Result<BTreeSet<String>> {
+    let note = reader.note(commit_id)?.unwrap_or_default();
+    Ok(note.records_of_all_versions().map(|record| format!("{} {}", record.key(), record.through)).collect())
+}
+
+/// Returns the squashed commits that the branch did not have yet: the squash of one that was cherry-picked before has nothing
+/// of its change, and its conversation is there. Where a later commit of the branch has changed the same files, it may have
+/// taken the change back.
+fn not_picked(
+    recorder: &Recorder<'_>,
+    reader: &Reader<'_>,
+    commit: &Commit,
+    mut sources: Vec<ObjectId>,
+) -> Result<Vec<ObjectId>> {
+    let repo = reader.repo();
+    let Some(tip) = sources.last().copied() else { return Ok(sources) };
+    let beside = Range { tips: commit.parent_ids.clone(), hidden: vec![tip] };
+    let changes = |commit_id| repo.commit(commit_id).and_then(|commit| repo.changes_of(&commit));
+    let mut changed_later: HashSet<BString> = HashSet::new();
+    for step in repo.walk(&beside, Order::NewestFirst)?.take(MAX_BESIDE) {
+        if sources.is_empty() || Instant::now() > recorder.deadline {
+            break;
+        }
+        let other = step?.commit_id;
+        let (there, theirs) = (said(reader, other)?, changes(other)?);
+        let is_latest = !theirs.iter().any(|change| changed_later.contains(&change.path));
+        let mut left = Vec::new();
+        for source in sources {
+            let is_said = is_latest && !there.is_empty() && said(reader, source)?.is_subset(&there);
+            if !is_said || !is_same_change(repo, &changes(source)?, &theirs) {
+                left.push(source);
+            }
+        }
+        sources = left;
+        changed_later.extend(theirs.into_iter().map(|change| change.path));
+    }
+    Ok(sources)
+}
+
+/// Says whether two changes have the same patch id.
+fn is_same_change(repo: &Repository, one: &[PathChange], other: &[PathChange]) -> bool {
+    let has_same_paths = one.iter().map(|change| &change.path).eq(other.iter().map(|change| &change.path));
+    has_same_paths && repo.change_print(one) == repo.change_print(other)
 }
 
 /// Returns the commits that were squashed into a commit, oldest first: those that its message names, or those of the

@@ -78,6 +78,7 @@ mod setup;
 mod sharing;
 mod shells;
 mod signing;
+mod squashing;
 mod storage;
 mod summarising;
 mod support;
