@@ -448,7 +448,7 @@ pub trait Agent: Sync {
         remark.map_or(Permission::NotNeeded, |remark| Permission::Unknown(remark.to_owned()))
     }
 
-    /// Says whether the agent, started in a linked working tree, also runs the hooks of the main one.
+    /// Says whether the agent, started in a linked working tree, also runs the private hooks of the main one.
     fn runs_hooks_of_main_worktree(&self) -> bool {
         false
     }

@@ -30,10 +30,15 @@ struct Hooks {
     are_users: bool,
 }
 
+/// The files with hooks of a working tree: the private ones and those that a team shares.
+const ALL: &[bool] = &[false, true];
+
 impl Hooks {
-    fn read(agent: &dyn Agent, top: PathBuf) -> Self {
+    /// Reads the hooks that are in a directory. `kinds` says which files are read: the private ones (`false`), and those that a
+    /// team shares.
+    fn read(agent: &dyn Agent, top: PathBuf, kinds: &[bool]) -> Self {
         let mut files: Vec<HookFile> = Vec::new();
-        for file in [false, true].into_iter().flat_map(|is_shared| agent.hook_files(is_shared)) {
+        for file in kinds.iter().flat_map(|is_shared| agent.hook_files(*is_shared)) {
             if files.iter().all(|known| known.path != file.path) {
                 files.push(file);
             }
@@ -44,18 +49,19 @@ impl Hooks {
 
     /// Returns the hooks that the agent runs in the working tree of a repository.
     fn of(repo: &Repository, agent: &dyn Agent) -> Option<Self> {
-        let own = Hooks::read(agent, repo.worktree()?.to_owned());
+        let own = Hooks::read(agent, repo.worktree()?.to_owned(), ALL);
         if own.are_set_up() {
             return Some(own);
         }
-        let users = agent.user_directory().map(|home| Hooks { are_users: true, ..Hooks::read(agent, home) });
+        let users = agent.user_directory().map(|home| Hooks { are_users: true, ..Hooks::read(agent, home, ALL) });
         if let Some(users) = users.filter(Hooks::are_set_up) {
             return Some(users);
         }
         if !agent.runs_hooks_of_main_worktree() {
             return Some(own);
         }
-        let main = repo.worktrees().into_iter().next().map(|main| Hooks::read(agent, main.top));
+        // Those that a team shares are in each working tree.
+        let main = repo.worktrees().into_iter().next().map(|main| Hooks::read(agent, main.top, &[false]));
         main.filter(Hooks::are_set_up).or(Some(own))
     }
 

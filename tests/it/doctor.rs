@@ -327,6 +327,11 @@ fn a_linked_worktree_has_the_hooks_of_the_main_one_in_claude_code_and_kilo_alone
     let expected = format!("ok       Kilo: hooks in .kilo/plugins/shiftlog.js of '{}'\n", scratch.top.display());
     assert!(told("kilo").starts_with(&expected), "{}", told("kilo"));
     assert!(told("droid").starts_with("note     Factory Droid: it is not on this machine"), "{}", told("droid"));
+    // Those that a team shares are run where they are checked out.
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    scratch.shiftlog("init", ["--agent=claude", "--shared", "-q"]).ok();
+    assert!(scratch.top.join(".claude/settings.json").exists());
+    assert!(!told("claude").contains("ok       Claude Code: hooks in"), "{}", told("claude"));
 }
 
 #[test]
