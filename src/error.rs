@@ -25,7 +25,7 @@ pub enum Kind {
     Other,
 }
 
-/// An error with a message that describes the world, and hints the reader can paste.
+/// An error: a message that says what is the case, and hints, which are commands to type or places to look at.
 #[derive(Debug)]
 pub struct Error {
     kind: Kind,

@@ -8,7 +8,7 @@ use clap::Parser;
 
 use super::chosen::{Chosen, Problems};
 use crate::cli::{self, Json, Outcome, Printing};
-use crate::find::{self, Case, Effort, Increments, Limits, Parts, Terms};
+use crate::find::{self, Case, Increments, Limits, Parts, SearchOptions, Terms};
 use crate::git::{Range, Repository, date};
 use crate::pretty;
 use crate::{agent, outside};
@@ -56,12 +56,12 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let plan = Increments::new(&reader, &options.chosen.query(&repo, &rest)?, false)?;
         plan.problems.iter().for_each(|problem| cli::warning(problem));
         let threads = options.threads.filter(|threads| *threads > 0).unwrap_or_else(find::default_threads);
-        let effort = Effort {
+        let wanted = SearchOptions {
             max_count: options.max_count.unwrap_or(ANSWERS),
             limits: Limits { threads, ..Limits::default() },
             now: date::Time::now().seconds,
         };
-        let found = find::search(&reader, &plan, &terms, effort, &|| Ok(()))?;
+        let found = find::search(&reader, &plan, &terms, wanted, &|| Ok(()))?;
         let hits = found.hits;
         let dates = options.printing.dates(&repo, date::Format::SHORT)?;
         let mut screen = options.printing.screen(&repo, dates);

@@ -17,7 +17,9 @@ use self::bars::Bars;
 pub use self::plan::{Made, Selection, Session, SessionCounts, Wanted, clean_commit, clean_summary, read_commit};
 use crate::error::{Error, Result};
 use crate::git::{Commit, ObjectId};
-use crate::pretty::html::{Frame, Outlet, Page, PageOptions, Part, SessionHead, Span, Spoken, address, beginning};
+use crate::pretty::html::{
+    Frame, Outlet, Page, PageConversation, PageOptions, PageTexts, SessionHead, Span, address, beginning,
+};
 use crate::pretty::{SubAgent, Tasks};
 use crate::record::redaction::{clean, clean_key};
 use crate::record::{Conversation, MissingWords, Reader, Sessions, Summary};
@@ -147,7 +149,7 @@ impl<'a, 'r> Pages<'a, 'r> {
         observed: &[Rc<Commit>],
         title: &str,
         up: Option<&str>,
-    ) -> Result<Spoken> {
+    ) -> Result<PageTexts> {
         let (plan, shape) = (self.plan, self.shape.clone());
         let has_patch = self.has_patch && shape.span != Span::Focused;
         let has_pages = shape.outlet == Outlet::Server;
@@ -186,7 +188,7 @@ impl<'a, 'r> Pages<'a, 'r> {
                         true => bars.after(session, made, &starts, has_patch)?,
                         false => Vec::new(),
                     };
-                    let part = Part {
+                    let part = PageConversation {
                         conversation: &conversation,
                         sub_agents: &sub_agents,
                         continues: continues.as_ref(),

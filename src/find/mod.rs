@@ -28,7 +28,7 @@ pub use self::pattern::{Pattern, PatternOptions, expression};
 pub use self::plan::{Increments, PlannedIncrement};
 pub use self::rank::{RankedTurn, Ranking};
 pub use self::ranked::{Census, TurnFound, turns_of};
-pub use self::search::{Effort, Hit, SearchResult, search};
+pub use self::search::{Hit, SearchOptions, SearchResult, search};
 pub use self::terms::{Case, Terms, words_of};
 pub use self::text::{PartKind, Parts};
 

@@ -20,7 +20,7 @@ pub struct Hit {
 
 /// How many answers are wanted, and how they are found.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
+pub struct SearchOptions {
     /// The most answers.
     pub max_count: usize,
     /// How much may be spent.
@@ -52,13 +52,13 @@ pub fn search(
     reader: &Reader<'_>,
     plan: &Increments,
     terms: &Terms,
-    effort: Effort,
+    options: SearchOptions,
     go_on: &dyn Fn() -> Result<()>,
 ) -> Result<SearchResult> {
     let started = Instant::now();
     let (mut ranking, mut problems, mut searched) = (Ranking::new(terms), Vec::new(), 0);
     let count = |worker: &mut Worker<'_>, _: usize, session: &PlannedIncrement| turns_of(worker, session, terms);
-    let left_out = run(reader, plan, effort.limits, count, |number, mut census| {
+    let left_out = run(reader, plan, options.limits, count, |number, mut census| {
         let problem = census.problem.take();
         if problem.as_ref().is_some_and(|problem| problem.kind() == Kind::Busy) {
             return Ok(ControlFlow::Break(()));
@@ -69,17 +69,17 @@ pub fn search(
         go_on().map(ControlFlow::Continue)
     })?;
     problems.extend(left_out);
-    let is_late = effort.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    let is_late = options.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline);
     let searched = if is_late { searched } else { plan.sessions.len() };
-    let best = ranking.best(plan, effort.now, effort.max_count);
+    let best = ranking.best(plan, options.now, options.max_count);
     let sessions = best.iter().map(|answer| plan.sessions[answer.session].clone()).collect();
     let chosen = Increments { sessions, ..Increments::default() };
     let read = |worker: &mut Worker<'_>, number: usize, session: &PlannedIncrement| {
         excerpt_of(worker, session, best[number].turn, terms)
     };
     let mut hits = Vec::new();
-    let deadline = effort.limits.deadline.map(|deadline| Instant::now() + (deadline - started));
-    let limits = Limits { deadline, ..effort.limits };
+    let deadline = options.limits.deadline.map(|deadline| Instant::now() + (deadline - started));
+    let limits = Limits { deadline, ..options.limits };
     run(reader, &chosen, limits, read, |number, excerpt| {
         hits.extend(excerpt.map(|excerpt| Hit { answer: best[number].clone(), excerpt }));
         go_on().map(ControlFlow::Continue)

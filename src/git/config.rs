@@ -90,7 +90,7 @@ impl Repository {
         self.gix().config_snapshot().integer(key)
     }
 
-    /// Says whether the repository's own config file can be edited now: who takes several steps would stop halfway.
+    /// Fails if the repository's own config file cannot be edited now. Whoever takes several steps asks before the first one.
     ///
     /// # Errors
     ///
@@ -133,7 +133,7 @@ impl Repository {
         if removed.is_err() && self.config_edit(&["--get", key, value], lock).is_err() { Ok(()) } else { removed }
     }
 
-    /// Does the same for a value that a user can have typed, too: if it stands there several times, it is removed once.
+    /// Removes one entry with a value, as [`Repository::config_remove`] removes all of them: the others may be a user's.
     ///
     /// # Errors
     ///
@@ -148,7 +148,7 @@ impl Repository {
         (2..count).try_for_each(|_| self.config_add(key, value, lock))
     }
 
-    /// Runs `git config` on the repository's own file, for values that are just as given.
+    /// Runs `git config` on the repository's own file. Values are compared as they are, not as regular expressions.
     fn config_edit(&self, args: &[&str], lock: &Lock) -> Result<Output> {
         let edited = git([&["config", "--local", "--fixed-value"], args].concat());
         let edited = edited.repository(self).holding(lock.for_child()?).capture();

@@ -13,8 +13,8 @@ use super::tokens::excerpt;
 use super::{Answer, Context, Refusal, refusal};
 use crate::error::Kind;
 use crate::find::{
-    self, Case, Effort, Increments, Limits, LineSearch, PartKind, Parts, Pattern, PatternOptions, PlannedIncrement,
-    Terms, Worker, matches_of,
+    self, Case, Increments, Limits, LineSearch, PartKind, Parts, Pattern, PatternOptions, PlannedIncrement,
+    SearchOptions, Terms, Worker, matches_of,
 };
 use crate::git::date::Time;
 use crate::git::{FilesSince, Paths, Repository};
@@ -160,8 +160,8 @@ type Answers = (Vec<Value>, usize);
 impl Search<'_> {
     /// Finds turns that have words, best first.
     fn by_words(&self, terms: &Terms, page: Page) -> Result<Answers, Refusal> {
-        let effort = Effort { max_count: page.enough(), limits: self.limits, now: Time::now().seconds };
-        let found = find::search(self.reader, self.plan, terms, effort, &|| self.context.go_on());
+        let wanted = SearchOptions { max_count: page.enough(), limits: self.limits, now: Time::now().seconds };
+        let found = find::search(self.reader, self.plan, terms, wanted, &|| self.context.go_on());
         let found = found.map_err(|error| refusal(&error))?;
         let tell = |hit: find::Hit| {
             let around = hit.excerpt.spans.first().map_or(hit.excerpt.line.start, |span| span.start);

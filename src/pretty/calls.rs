@@ -15,8 +15,8 @@ use crate::stats::{CallSum, CountedCalls, Key};
 /// The columns that are left out on a narrow terminal, in this order.
 const LEFT_OUT: [&str; 2] = ["share", "failed"];
 
-/// Writes a table for people. `names` are what the values of each group are called, with the tool behind those of the keys,
-/// `room` is the width of the terminal.
+/// Writes a table for people. `names` has the shown values of each group: one for each key, then the tool. `room` is the
+/// width of the terminal.
 ///
 /// # Errors
 ///

@@ -14,7 +14,7 @@ use crate::stats::{CountedLines, Key, LineSum};
 /// The columns that are left out on a narrow terminal, in this order.
 const LEFT_OUT: [&str; 7] = ["moved", "shell", "commits", "left", "share", "other", "added"];
 
-/// Writes a table for people. `names` are what the values of each group are called, `room` is the width of the terminal.
+/// Writes a table for people. `names` has the shown values of each group, `room` is the width of the terminal.
 ///
 /// # Errors
 ///

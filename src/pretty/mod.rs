@@ -150,7 +150,7 @@ pub fn count(number: u64, noun: &str) -> String {
 
 /// The origin of a commit's records, if they were made for other commits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Origin {
+pub enum RecordOrigin {
     /// From several commits, as after a squash.
     Joined(usize),
     /// From one commit with another content, as after a rebase.
@@ -159,33 +159,33 @@ pub enum Origin {
     Merge,
 }
 
-impl Origin {
+impl RecordOrigin {
     /// Returns the origin, by the trees of the commits that the records were made for; `None` if they were made for
     /// this commit.
     pub fn of(commit: &Commit, trees: &[String]) -> Option<Self> {
         let own = commit.tree_id.to_string();
         match trees {
-            [_, _, ..] => Some(Origin::Joined(trees.len())),
-            [tree] if *tree != own => Some(Origin::Carried),
-            _ => (commit.parent_ids.len() > 1).then_some(Origin::Merge),
+            [_, _, ..] => Some(RecordOrigin::Joined(trees.len())),
+            [tree] if *tree != own => Some(RecordOrigin::Carried),
+            _ => (commit.parent_ids.len() > 1).then_some(RecordOrigin::Merge),
         }
     }
 
     /// Returns the origin in a word or two, for a list.
     pub fn mark(self) -> String {
         match self {
-            Origin::Joined(commits) => format!("joined from {commits}"),
-            Origin::Carried => "carried".to_owned(),
-            Origin::Merge => "merge".to_owned(),
+            RecordOrigin::Joined(commits) => format!("joined from {commits}"),
+            RecordOrigin::Carried => "carried".to_owned(),
+            RecordOrigin::Merge => "merge".to_owned(),
         }
     }
 
     /// Returns the origin as a sentence.
     pub fn sentence(self) -> String {
         match self {
-            Origin::Joined(commits) => format!("joined from the records of {commits} commits"),
-            Origin::Carried => "carried from another commit".to_owned(),
-            Origin::Merge => "recorded on a merge".to_owned(),
+            RecordOrigin::Joined(commits) => format!("joined from the records of {commits} commits"),
+            RecordOrigin::Carried => "carried from another commit".to_owned(),
+            RecordOrigin::Merge => "recorded on a merge".to_owned(),
         }
     }
 }

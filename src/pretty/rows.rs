@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use bstr::ByteSlice as _;
 
 use super::width::{cut, padded, width};
-use super::{Origin, Style};
+use super::{RecordOrigin, Style};
 use crate::outside;
 use crate::record::{Listed, Summary};
 
@@ -54,7 +54,7 @@ impl Rows {
         style: &Style,
         end: &[u8],
     ) -> io::Result<()> {
-        let origin = Origin::of(&listed.commit, &listed.trees);
+        let origin = RecordOrigin::of(&listed.commit, &listed.trees);
         let row = Row {
             id: abbreviated.to_owned(),
             date: style.date.show(listed.commit.committer.time),

@@ -10,11 +10,11 @@ use super::{Style, count};
 use crate::outside;
 use crate::stats::{Cost, Counted, Group, Key, Prices, Sum};
 
-/// What the numbers of a row are called.
+/// The heads of the columns with numbers.
 pub(super) const NUMBERS: [&str; 7] = ["commits", "turns", "input", "output", "cache read", "written", "cost"];
 /// The index of the tokens that were read from the cache.
 const CACHE_READ: usize = 4;
-/// The widest bar, and what is kept for the longest one however wide the names are.
+/// The width of the longest bar, in columns: at most, and at least, however wide the names are.
 const MAX_BAR: usize = 60;
 const MIN_BAR: usize = 8;
 
@@ -32,7 +32,7 @@ pub struct Statistics<'a> {
     pub prices: Option<&'a Prices>,
 }
 
-/// Writes a table for people. `names` are what the values of each group are called, `room` is the width of the terminal.
+/// Writes a table for people. `names` has the shown values of each group, `room` is the width of the terminal.
 ///
 /// # Errors
 ///
@@ -130,7 +130,7 @@ pub fn write_chart(
 
 /// Returns a bar of so many columns at most.
 pub(super) fn bar(amount: u128, largest: u128, room: usize, is_plain: bool) -> String {
-    // Whatever the unit, a part in a million decides nothing.
+    // In millionths of the largest amount, so that nothing overflows.
     let unit = (largest / 1_000_000).max(1);
     let eighths = (amount / unit) * 8 * room as u128 / (largest / unit).max(1);
     let eighths = usize::try_from(eighths).unwrap_or(usize::MAX).clamp(usize::from(amount > 0), room * 8);
@@ -270,7 +270,7 @@ pub fn write_values(out: &mut dyn Write, of: Statistics<'_>, end: &str) -> io::R
         row.extend(counts.iter().chain(&used).map(u64::to_string));
         row.push(tokens.cache_write_long.map_or_else(String::new, |count| count.to_string()));
         if of.prices.is_some() {
-            // No number is better than a nought for what has no price.
+            // A cost that is unknown is empty, not 0.
             row.push(sum.cost.filter(|cost| !cost.is_unknown()).map_or_else(String::new, Cost::exact));
             row.push(sum.cost.is_some_and(|cost| cost.is_at_least).to_string());
         }
@@ -281,11 +281,11 @@ pub fn write_values(out: &mut dyn Write, of: Statistics<'_>, end: &str) -> io::R
 
 /// Returns a value as it stands between commas. What a spreadsheet would take for a formula gets an apostrophe.
 pub(super) fn quoted(value: &str) -> String {
-    // Some take the wide forms for the same.
+    // Some spreadsheets take full-width characters for the same.
     if value.starts_with(['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠']) {
         return quoted(&format!("'{value}"));
     }
-    // In some countries spreadsheets divide at semicolons, and what follows one could begin with a sign.
+    // Where spreadsheets separate values by semicolons, what follows one could be taken for a formula.
     match value.contains(['"', ',', ';', '\t', '\n', '\r']) {
         true => format!("\"{}\"", value.replace('"', "\"\"")),
         false => value.to_owned(),

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::Origin;
+use super::RecordOrigin;
 use super::clock::{Clock, duration};
 use super::sub_agent::SubAgent;
 use super::tasks::Tasks;
@@ -26,7 +26,7 @@ pub struct View<'a> {
     /// For each message, whether its turn is wanted; `None` for all.
     pub about: Option<&'a [bool]>,
     /// Where its records came from, if they were made for other commits.
-    pub origin: Option<Origin>,
+    pub origin: Option<RecordOrigin>,
     /// The abbreviated id of the commit whose conversation goes on in this one, and the prompt that is answered here.
     pub continues: Option<&'a (String, String)>,
     /// The abbreviated id of the last earlier commit whose record has instruction files, and the changes since then.

@@ -12,7 +12,7 @@ use super::Server;
 use super::asked::Values;
 use crate::error::{Error, Kind, Result};
 use crate::export::{Pages, Selection, Wanted, clean_commit, clean_summary, read_commit};
-use crate::find::{self, Case, Effort, Limits, Terms};
+use crate::find::{self, Case, Limits, SearchOptions, Terms};
 use crate::git::date::Time;
 use crate::git::{self, BlameRequest, Branch, Commit, ObjectId, Paths, Range, Repository};
 use crate::pretty::html::{
@@ -384,8 +384,8 @@ pub fn search(visit: &Visit<'_>, query: &str) -> Result<Vec<u8>> {
             Ok(terms) => {
                 plan = find::Increments::new(&visit.reader, &visit.query()?, false)?;
                 let limits = Limits { deadline: Some(Instant::now() + SEARCH_TIME), ..Limits::default() };
-                let effort = Effort { max_count: HITS, limits, now: Time::now().seconds };
-                let found = find::search(&visit.reader, &plan, &terms, effort, &|| Ok(()))?;
+                let wanted = SearchOptions { max_count: HITS, limits, now: Time::now().seconds };
+                let found = find::search(&visit.reader, &plan, &terms, wanted, &|| Ok(()))?;
                 let left = plan.sessions.len() - found.searched;
                 if left > 0 {
                     problems.push(format!("the search took too long; {left} older sessions were not searched"));

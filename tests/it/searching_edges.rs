@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use shiftlog::find::{self, Case, Effort, Increments, Limits, Terms};
+use shiftlog::find::{self, Case, Increments, Limits, SearchOptions, Terms};
 use shiftlog::git::{Range, Repository};
 use shiftlog::record::{Query, Reader};
 
@@ -224,8 +224,8 @@ fn a_search_that_runs_out_of_time_says_how_far_it_came() {
     let terms = Terms::new(&["needle".to_owned()], &[], Case::Folded, 0.6).unwrap();
     let search = |seconds: u64| {
         let limits = Limits { threads: 2, deadline: Some(Instant::now() + Duration::from_secs(seconds)) };
-        let effort = Effort { max_count: 9, limits, now: 0 };
-        let found = find::search(&reader, &plan, &terms, effort, &|| Ok(())).unwrap();
+        let options = SearchOptions { max_count: 9, limits, now: 0 };
+        let found = find::search(&reader, &plan, &terms, options, &|| Ok(())).unwrap();
         (found.hits.len(), found.searched)
     };
     assert_eq!(search(0), (0, 0), "there was no time at all");

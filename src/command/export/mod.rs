@@ -17,7 +17,7 @@ use crate::error::{Error, Kind, Result};
 use crate::export::{Pages, Selection, ShownConversation, Wanted};
 use crate::git::{Commit, Repository};
 use crate::outside;
-use crate::pretty::html::{Indexed, ObservedCommit, Outlet, PageOptions, Span, Spoken, Theme, write_index};
+use crate::pretty::html::{Indexed, ObservedCommit, Outlet, PageOptions, PageTexts, Span, Theme, write_index};
 use crate::pretty::{self, Amount, Depth, View};
 use crate::record::{READ_LIMIT, Reader, redaction};
 use crate::stats::Prices;
@@ -258,10 +258,10 @@ impl Export<'_, '_> {
         let names: Vec<String> = plan.sessions.iter().map(|session| session.file_name(extension)).collect();
         let observed: Vec<String> = plan.observed.iter().map(|commit| format!("{}.html", commit.commit_id)).collect();
         target.prepare(&[&names[..], &observed, std::slice::from_ref(&index)].concat())?;
-        let mut spoken = Vec::new();
+        let mut texts = Vec::new();
         for (at, name) in names.iter().enumerate() {
             target.write(Some(name), |out| {
-                spoken.push(self.write(out, &[at], &[], Some(&index))?);
+                texts.push(self.write(out, &[at], &[], Some(&index))?);
                 Ok(())
             })?;
         }
@@ -269,7 +269,7 @@ impl Export<'_, '_> {
             let commit = std::slice::from_ref(commit);
             target.write(Some(name), |out| self.write(out, &[], commit, Some(&index)).map(drop))?;
         }
-        target.write(Some(&index), |out| self.write_index(out, &names, &observed, &spoken).map_err(Error::output))
+        target.write(Some(&index), |out| self.write_index(out, &names, &observed, &texts).map_err(Error::output))
     }
 
     fn write(
@@ -278,9 +278,9 @@ impl Export<'_, '_> {
         sessions: &[usize],
         observed: &[Rc<Commit>],
         up: Option<&str>,
-    ) -> Result<Spoken> {
+    ) -> Result<PageTexts> {
         if !self.options.html {
-            return self.write_document(out, sessions).map(|()| Spoken::default());
+            return self.write_document(out, sessions).map(|()| PageTexts::default());
         }
         let title = self.title.clone().unwrap_or_else(|| self.plan.title(sessions, observed));
         self.pages.write(out, sessions, observed, &title, up)
@@ -320,7 +320,7 @@ impl Export<'_, '_> {
         out: &mut dyn Write,
         names: &[String],
         observed: &[String],
-        spoken: &[Spoken],
+        texts: &[PageTexts],
     ) -> std::io::Result<()> {
         let title = self.title.as_deref().unwrap_or("Conversations");
         let sessions = self.plan.sessions.iter().zip(names);
@@ -328,7 +328,7 @@ impl Export<'_, '_> {
         if self.options.html {
             // As on the pages of the sessions: at list prices, since a file is handed on.
             let prices = Prices::default();
-            let indexed = sessions.zip(spoken).enumerate().map(|(at, ((session, name), spoken))| {
+            let indexed = sessions.zip(texts).enumerate().map(|(at, ((session, name), texts))| {
                 let counts = pages.counts(at);
                 Indexed {
                     address: outside::component(name),
@@ -337,7 +337,7 @@ impl Export<'_, '_> {
                     cost: counts.cost(&prices),
                     counted: counts.records.iter().map(|(_, summary)| summary.clone()).collect(),
                     is_at_least: counts.uncounted.is_at_least(),
-                    spoken,
+                    texts,
                 }
             });
             let observed = self.plan.observed.iter().zip(observed);

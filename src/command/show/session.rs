@@ -7,7 +7,7 @@ use super::{Layout, Options};
 use crate::cli::{self, Screen};
 use crate::error::Result;
 use crate::git::{Commit, Repository};
-use crate::pretty::{self, Origin, SubAgent, Tasks, View};
+use crate::pretty::{self, RecordOrigin, SubAgent, Tasks, View};
 use crate::record::{Conversation, Evidence, Summary};
 use crate::told::Changes;
 use crate::transcript::{SessionKey, turn_numbers};
@@ -24,7 +24,7 @@ pub(super) struct Group {
     pub sub_agents: Vec<SubAgent>,
     /// The commit whose conversation goes on in this one, and its last prompt.
     pub continues: Option<(String, String)>,
-    pub origin: Option<Origin>,
+    pub origin: Option<RecordOrigin>,
     /// The last commit before whose record says what the agent was told, and what differs.
     pub told_before: Option<(String, Changes)>,
     /// The tasks that the session made before, if some are changed here.

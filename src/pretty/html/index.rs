@@ -8,7 +8,7 @@ use maud::html;
 use super::PageOptions;
 use super::head::{end, head, header};
 use super::page::{agent_name, cost_text};
-use super::spoken::{self, Spoken};
+use super::texts::{self, PageTexts};
 use super::turn::time_html;
 use super::words::beginning;
 use crate::git::Commit;
@@ -35,7 +35,7 @@ pub struct Indexed<'a> {
     /// Its cost with its sub-agents; `None` if no tokens are known.
     pub cost: Option<Cost>,
     /// The texts of its page.
-    pub spoken: &'a Spoken,
+    pub texts: &'a PageTexts,
 }
 
 /// A commit with evidence alone, as the overview lists it.
@@ -72,8 +72,8 @@ pub fn write_index(
         format!("{}{}", bound(is_at_least), count(turns.fold(0, u64::saturating_add), "turn")),
         count(commits as u64, "commit"),
     ];
-    let pages: Vec<_> = sessions.iter().map(|(_, session)| (session.address.as_str(), session.spoken)).collect();
-    let (words, left) = spoken::element(&pages);
+    let pages: Vec<_> = sessions.iter().map(|(_, session)| (session.address.as_str(), session.texts)).collect();
+    let (words, left) = texts::element(&pages);
     let of_sessions = sessions.iter().map(|(time, session)| (*time, card(session, time.offset)));
     let of_commits = observed.iter().map(|one| (one.commit.author.time, observed_card(one)));
     let mut cards: Vec<_> = of_sessions.chain(of_commits).collect();

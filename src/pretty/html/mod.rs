@@ -17,8 +17,8 @@ mod item;
 mod listing;
 mod page;
 mod patch;
-mod spoken;
 mod tables;
+mod texts;
 mod turn;
 mod words;
 
@@ -29,10 +29,10 @@ pub use self::found::{Searched, search_page};
 pub use self::head::policy;
 pub use self::index::{Indexed, ObservedCommit, write_index};
 pub use self::listing::{Entry, Filters, Listing, commits_page, notice_page, overview_page};
-pub use self::page::{Frame, Page, Part, SessionHead};
+pub use self::page::{Frame, Page, PageConversation, SessionHead};
 pub use self::patch::{CleanText, Hunk, PatchFile, patch_files, plain};
-pub use self::spoken::Spoken;
 pub use self::tables::{branches_page, stats_page};
+pub use self::texts::PageTexts;
 pub use self::words::beginning;
 
 /// How much of a conversation a page shows at first.

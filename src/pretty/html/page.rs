@@ -17,7 +17,7 @@ use super::call::Calls;
 use super::commit::Bar;
 use super::head::{end, head, header};
 use super::item::{Answers, tally};
-use super::spoken::Spoken;
+use super::texts::PageTexts;
 use super::turn::Turns;
 use super::words::{beginning, markdown};
 use super::{Outlet, PageOptions, Span};
@@ -48,7 +48,7 @@ pub struct SessionHead<'a> {
 
 /// A conversation as one commit has it.
 #[derive(Debug)]
-pub struct Part<'a> {
+pub struct PageConversation<'a> {
     /// The conversation.
     pub conversation: &'a Conversation,
     /// The sub-agents of its session.
@@ -98,7 +98,7 @@ pub struct Page<'p> {
     /// The instruction files of the last conversation of the session whose record has such.
     told: Option<Told>,
     /// The texts of the page, if an overview beside it searches them.
-    spoken: Option<Spoken>,
+    texts: Option<PageTexts>,
 }
 
 impl<'p> Page<'p> {
@@ -122,8 +122,8 @@ impl<'p> Page<'p> {
         if frame.has_change {
             write!(out, "<div class=\"said\">")?;
         }
-        let spoken = (frame.up.is_some() && shape.outlet == Outlet::File).then(Spoken::default);
-        Ok(Page { out, shape, contents: Vec::new(), session_name: None, told: None, spoken })
+        let texts = (frame.up.is_some() && shape.outlet == Outlet::File).then(PageTexts::default);
+        Ok(Page { out, shape, contents: Vec::new(), session_name: None, told: None, texts })
     }
 
     /// Writes the change that stands beside the conversations, after all of them.
@@ -185,7 +185,7 @@ impl<'p> Page<'p> {
     /// # Errors
     ///
     /// If writing fails.
-    pub fn part(&mut self, part: &Part<'_>) -> io::Result<()> {
+    pub fn part(&mut self, part: &PageConversation<'_>) -> io::Result<()> {
         let conversation = part.conversation;
         let summary = &conversation.summary;
         let notice = summary.newer_notice();
@@ -213,7 +213,7 @@ impl<'p> Page<'p> {
             offset: part.offset,
             place: String::new(),
             session_name: self.session_name.as_deref(),
-            spoken: self.spoken.take(),
+            texts: self.texts.take(),
         };
         let mut bars = part.bars.iter().peekable();
         for turn in turns(&conversation.messages) {
@@ -248,7 +248,7 @@ impl<'p> Page<'p> {
             bar.write(self.out, self.session_name.as_deref())?;
             self.contents.push(entry(bar));
         }
-        self.spoken = writer.spoken;
+        self.texts = writer.texts;
         Ok(())
     }
 
@@ -274,7 +274,7 @@ impl<'p> Page<'p> {
     /// # Errors
     ///
     /// If writing fails.
-    pub fn end(mut self) -> io::Result<Option<Spoken>> {
+    pub fn end(mut self) -> io::Result<Option<PageTexts>> {
         self.end_session()?;
         let nav = html! {
             nav #contents aria-label="Contents" {
@@ -299,7 +299,7 @@ impl<'p> Page<'p> {
         };
         write!(self.out, "</main>{}", nav.into_string())?;
         self.out.write_all(end().as_bytes())?;
-        Ok(self.spoken)
+        Ok(self.texts)
     }
 }
 

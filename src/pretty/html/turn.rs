@@ -10,7 +10,7 @@ use super::super::place::Directories;
 use super::super::sub_agent::SubAgent;
 use super::call::Calls;
 use super::item::{Answers, Item, ItemKind, groups};
-use super::spoken::Spoken;
+use super::texts::PageTexts;
 use super::words::{attached, beginning, markdown};
 use super::{Outlet, PageOptions, Span, address};
 use crate::git::date::{Format, Time};
@@ -37,7 +37,7 @@ pub struct Turns<'a> {
     /// The id of the heading of the session.
     pub(super) session_name: Option<&'a str>,
     /// The texts so far, if they are collected.
-    pub(super) spoken: Option<Spoken>,
+    pub(super) texts: Option<PageTexts>,
 }
 
 impl<'a> Turns<'a> {
@@ -178,7 +178,7 @@ impl<'a> Turns<'a> {
 
     /// Collects the text of an item.
     fn remember(&mut self, item: &Item<'_>) {
-        let Some(spoken) = &mut self.spoken else { return };
+        let Some(texts) = &mut self.texts else { return };
         let (text, is_said) = match &item.kind {
             ItemKind::Prompt(message) => (message.text(), true),
             ItemKind::Answer(text) | ItemKind::Notice(text) => ((*text).to_owned(), true),
@@ -190,7 +190,7 @@ impl<'a> Turns<'a> {
             ItemKind::Result(result) => (result.text.clone(), false),
             ItemKind::Attachment(_) | ItemKind::Aside(_) => return,
         };
-        spoken.add(&self.place, &text, is_said);
+        texts.add(&self.place, &text, is_said);
     }
 
     /// Writes a call, and the words of the sub-agent that it has started.

@@ -13,7 +13,7 @@ use crate::command::{change, target};
 use crate::error::Result;
 use crate::git::{Commit, ObjectId, Range, Repository, date};
 use crate::outside;
-use crate::pretty::{self, Origin, SubAgent, Tasks};
+use crate::pretty::{self, RecordOrigin, SubAgent, Tasks};
 use crate::record::{Conversation, Evidence, MissingWords, Note, Query, Reader, SubAgents, Summary, Words};
 use crate::transcript::{WantedPaths, about, turn_numbers};
 
@@ -127,7 +127,7 @@ impl<'a> Shown<'a> {
 
     /// Shows the conversations of a commit one after the other: only one is in memory, with its sub-agents.
     fn conversations(&mut self, reader: &Reader<'_>, commit: &Commit, note: &Note) -> Result<()> {
-        let origin = Origin::of(commit, note.trees());
+        let origin = RecordOrigin::of(commit, note.trees());
         let words = if self.options.raw { Words::All } else { Words::Shown };
         let session = self.options.session.as_deref();
         let is_folding = !self.options.raw && !self.options.json.is_on;

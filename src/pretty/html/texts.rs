@@ -21,9 +21,9 @@ struct Text {
 
 /// The texts of a page.
 #[derive(Debug, Default)]
-pub struct Spoken(Vec<Text>);
+pub struct PageTexts(Vec<Text>);
 
-impl Spoken {
+impl PageTexts {
     /// Adds a text of the place with this id.
     pub(super) fn add(&mut self, id: &str, text: &str, is_said: bool) {
         let text = text.trim();
@@ -37,7 +37,7 @@ impl Spoken {
 
 /// Returns the texts of pages, by their addresses, as an element for the script of the overview, and how many texts it
 /// has no room for; prompts and answers go before work.
-pub(super) fn element(pages: &[(&str, &Spoken)]) -> (String, u64) {
+pub(super) fn element(pages: &[(&str, &PageTexts)]) -> (String, u64) {
     let (mut room, mut left) = (MAX_BYTES, 0);
     let mut fits = |text: &Text| {
         let has_room = text.text.len() <= room;
@@ -45,16 +45,16 @@ pub(super) fn element(pages: &[(&str, &Spoken)]) -> (String, u64) {
         left += u64::from(!has_room);
         has_room
     };
-    let mut chosen: Vec<Vec<bool>> = pages.iter().map(|(_, spoken)| vec![false; spoken.0.len()]).collect();
+    let mut chosen: Vec<Vec<bool>> = pages.iter().map(|(_, texts)| vec![false; texts.0.len()]).collect();
     for is_said in [true, false] {
-        for ((_, spoken), chosen) in pages.iter().zip(&mut chosen) {
-            for (text, chosen) in spoken.0.iter().zip(chosen).filter(|(text, _)| text.is_said == is_said) {
+        for ((_, texts), chosen) in pages.iter().zip(&mut chosen) {
+            for (text, chosen) in texts.0.iter().zip(chosen).filter(|(text, _)| text.is_said == is_said) {
                 *chosen = fits(text);
             }
         }
     }
-    let kept = pages.iter().zip(&chosen).map(|((address, spoken), chosen)| {
-        let kept = spoken.0.iter().zip(chosen).filter(|(_, is_chosen)| **is_chosen);
+    let kept = pages.iter().zip(&chosen).map(|((address, texts), chosen)| {
+        let kept = texts.0.iter().zip(chosen).filter(|(_, is_chosen)| **is_chosen);
         (*address, kept.map(|(text, _)| (text.id.as_str(), text.text.as_str())).collect::<Vec<_>>())
     });
     let json = serde_json::json!(kept.collect::<Vec<_>>()).to_string();
@@ -68,10 +68,10 @@ mod tests {
 
     #[test]
     fn what_was_said_goes_before_work_and_no_text_ends_the_data() {
-        let mut one = Spoken::default();
+        let mut one = PageTexts::default();
         one.add("t1m1", "</script><b>", true);
         (0..2500).for_each(|_| one.add("t1m2", &"w".repeat(3000), false));
-        let mut other = Spoken::default();
+        let mut other = PageTexts::default();
         other.add("t1m1", "said", true);
         let (element, left) = element(&[("one.html", &one), ("other.html", &other)]);
         let json = element.strip_prefix("<script type=\"application/json\" id=\"words\">").expect("it is there");
