@@ -48,6 +48,11 @@ pub fn command_lines_above() -> impl Iterator<Item = Vec<String>> {
     ancestors().map(|(process, _)| words(process))
 }
 
+/// Returns the nearest ancestor of this process that is Git itself: in a hook, the command that runs it.
+pub fn nearest_git() -> Option<Process> {
+    ancestors().find(|(_, name)| name == "git").map(|(process, _)| process)
+}
+
 /// Words in the command line of a process that serves several sessions of an agent and stays behind when they end.
 const SERVICES: &[&str] = &["app-server", "--cline-hub-daemon"];
 
@@ -82,6 +87,17 @@ pub fn ancestors_among(processes: impl Iterator<Item = Process>) -> Vec<Process>
 }
 
 impl Process {
+    /// Returns the process that [`Process::to_word`] has written.
+    pub fn from_word(word: &str) -> Option<Self> {
+        let (pid, started) = word.split_once('@')?;
+        Some(Process { pid: pid.parse().ok()?, started: started.parse().ok()? })
+    }
+
+    /// Returns the process as a word for a command line.
+    pub fn to_word(self) -> String {
+        format!("{}@{}", self.pid, self.started)
+    }
+
     /// Says whether the process is still running. Without `/proc` every process counts as running.
     pub fn is_alive(self) -> bool {
         !std::path::Path::new("/proc/self/stat").exists()

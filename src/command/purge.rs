@@ -61,6 +61,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
         let notes_ref = options.notes_ref.full_name(&repo);
+        if options.notes_ref.name().is_some() && repo.tip(&notes_ref)?.is_none() {
+            return Err(Error::other(format!("there is no notes ref '{}'", outside::line(&notes_ref))));
+        }
         let finished = if options.dry_run { None } else { removal::finish_interrupted(&repo)? };
         // HEAD may be elsewhere by the time of the answer.
         let named = match commits(&repo, &notes_ref, &options.commits) {
@@ -97,10 +100,12 @@ fn refusal(options: &Options) -> Refusal {
     if is_named { Refusal::Never } else { Refusal::OfEverything }
 }
 
-/// Says whether a pattern fits nearly any text: it matches most letters, or what is between two.
+/// Says whether a pattern fits nearly any text: a lone letter, or a good part of ordinary words.
 fn matches_all_words(pattern: &str) -> bool {
-    let pattern = regex::bytes::RegexBuilder::new(pattern).unicode(false).build();
-    pattern.is_ok_and(|pattern| (b'a'..=b'z').filter(|letter| pattern.is_match(&[*letter])).count() > 13)
+    const SAMPLE: &[u8] = b"the quick brown fox jumps over the lazy dog and runs away";
+    let Ok(pattern) = regex::bytes::RegexBuilder::new(pattern).unicode(false).build() else { return false };
+    let matched: usize = pattern.find_iter(SAMPLE).map(|found| found.len()).sum();
+    matched * 4 > SAMPLE.len() || (b'a'..=b'z').any(|letter| pattern.is_match(&[letter]))
 }
 
 /// Returns the commits that words name. Of a range these are the commits with a conversation or evidence.

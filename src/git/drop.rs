@@ -61,7 +61,8 @@ impl Repository {
             let input: String = tips.iter().map(|id| format!("{id}\n")).collect();
             let reached = list(&["rev-list", "--objects", "--missing=allow-any", "--stdin"], input)?;
             let (needed, unneeded): (Vec<_>, Vec<_>) = reached.into_iter().partition(|id| needed.contains(id));
-            gone.extend(unneeded);
+            // Git has the empty tree in any repository.
+            gone.extend(unneeded.into_iter().filter(|id| *id != self.empty_tree_id()));
             let is_held = |id: &ObjectId| {
                 let object = self.gix().find_object(*id);
                 object.is_ok_and(|object| object.kind == gix::object::Kind::Blob && is_wanted(*id, &object.data))

@@ -71,7 +71,9 @@ impl Installed {
         let path = Self::path(common_dir);
         let Some(bytes) = file::read(&path)? else { return Ok(Installed { shiftlog: 1, ..Installed::default() }) };
         let named: Installed = serde_json::from_slice(&bytes).map_err(|error| {
-            Error::new(crate::error::Kind::Corrupt, format!("cannot read '{}'", path.display())).because(error)
+            Error::new(crate::error::Kind::Corrupt, format!("cannot read '{}'", path.display()))
+                .because(error)
+                .hint("if you move the file away, our parts are known by what is in them, and 'git shiftlog deinit' removes them")
         })?;
         let mut installed = Installed { files: Vec::new(), directories: Vec::new(), ..named };
         for mut file in named.files {

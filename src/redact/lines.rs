@@ -6,7 +6,7 @@ use std::ops::Range;
 use bstr::ByteSlice as _;
 
 use super::key::is_key_line;
-use super::{Finding, MAX_BLOCK_BYTES};
+use super::{Finding, MAX_BLOCK_BYTES, RULES};
 
 /// The longest margin before the last line of a key.
 const MARGIN_BYTES: usize = 24;
@@ -44,6 +44,218 @@ impl Block {
     }
 }
 
+/// The keys whose values say what kind of thing an object is.
+const KIND_KEYS: &[&str] = &["type", "role", "kind", "subtype", "event"];
+
+/// Words of the formats of transcripts, as keys and as values of [`KIND_KEYS`]. They say nothing of what was said.
+const FORMAT_WORDS: &[&str] = &[
+    "agent",
+    "agent_message",
+    "api",
+    "args",
+    "argument",
+    "arguments",
+    "assistant",
+    "attachment",
+    "author",
+    "base64",
+    "body",
+    "bytes",
+    "cache",
+    "call",
+    "call_id",
+    "callId",
+    "callID",
+    "calls",
+    "client",
+    "code",
+    "command",
+    "completion",
+    "completionTokens",
+    "config",
+    "contents",
+    "content",
+    "context",
+    "conversation",
+    "cost",
+    "count",
+    "created",
+    "created_at",
+    "createdAt",
+    "custom",
+    "custom_tool_call",
+    "custom_tool_call_output",
+    "cwd",
+    "data",
+    "date",
+    "delta",
+    "description",
+    "dir",
+    "directory",
+    "document",
+    "duration",
+    "edit",
+    "edits",
+    "end",
+    "entry",
+    "environment",
+    "error",
+    "event",
+    "event_msg",
+    "events",
+    "exit_code",
+    "exitCode",
+    "file",
+    "file_path",
+    "filePath",
+    "files",
+    "finish",
+    "function",
+    "function_call",
+    "function_call_output",
+    "functionCall",
+    "functionResponse",
+    "gemini",
+    "history",
+    "human",
+    "id",
+    "image",
+    "index",
+    "info",
+    "input",
+    "input_tokens",
+    "is_error",
+    "isError",
+    "isMeta",
+    "isSidechain",
+    "item",
+    "items",
+    "key",
+    "kind",
+    "language",
+    "length",
+    "level",
+    "line",
+    "lines",
+    "log",
+    "media_type",
+    "message",
+    "message_id",
+    "messageId",
+    "messages",
+    "meta",
+    "metadata",
+    "mimeType",
+    "mode",
+    "model",
+    "modelID",
+    "name",
+    "new_string",
+    "newText",
+    "old_string",
+    "oldText",
+    "options",
+    "origin",
+    "output",
+    "output_tokens",
+    "parameters",
+    "parent",
+    "parentId",
+    "parentUuid",
+    "part",
+    "parts",
+    "path",
+    "patch",
+    "payload",
+    "pid",
+    "plan",
+    "project",
+    "prompt",
+    "prompts",
+    "provider",
+    "providerID",
+    "query",
+    "range",
+    "read",
+    "reason",
+    "reasoning",
+    "record",
+    "request",
+    "requests",
+    "response",
+    "response_item",
+    "responses",
+    "result",
+    "results",
+    "role",
+    "root",
+    "session",
+    "sessionID",
+    "sessionId",
+    "session_id",
+    "session_meta",
+    "sha256",
+    "signature",
+    "size",
+    "snapshot",
+    "source",
+    "start",
+    "state",
+    "status",
+    "step",
+    "stderr",
+    "stdout",
+    "stop_reason",
+    "string",
+    "subtype",
+    "summary",
+    "system",
+    "target",
+    "task",
+    "text",
+    "thinking",
+    "time",
+    "timestamp",
+    "title",
+    "token_count",
+    "tokens",
+    "tool",
+    "toolCall",
+    "toolCallId",
+    "toolCalls",
+    "toolName",
+    "toolResult",
+    "toolUseResult",
+    "tool_call",
+    "tool_call_id",
+    "tool_calls",
+    "tool_input",
+    "tool_name",
+    "tool_response",
+    "tool_result",
+    "tool_use",
+    "tool_use_id",
+    "tools",
+    "total",
+    "turn",
+    "turn_context",
+    "type",
+    "updated",
+    "updated_at",
+    "updatedAt",
+    "uri",
+    "url",
+    "usage",
+    "user",
+    "user_message",
+    "userType",
+    "uuid",
+    "value",
+    "version",
+    "workspace",
+    "write",
+];
+
 /// Makes findings disjoint and sorted, and keeps JSON valid: nothing outside of strings is replaced, nothing across the
 /// end of a string, no half of an escape. Each finding comes with the rank of its rule. Returns whether the line is
 /// JSON, if there are findings.
@@ -54,7 +266,7 @@ pub fn settle(line: &[u8], mut findings: Vec<(usize, Finding)>) -> (Vec<Finding>
     findings.sort_by_key(|(rank, finding)| (finding.span.start, *rank));
     let content = line.len() - usize::from(line.ends_with(b"\n"));
     let is_json = is_json(line);
-    let mut strings = Strings { line, at: 0, start: 0, end: 0 };
+    let mut strings = Strings { line, at: 0, start: 0, end: 0, key: 0..0 };
     let mut settled: Vec<Finding> = Vec::new();
     let mut put = |rule: &Cow<'static, str>, span: Range<usize>| match settled.last_mut() {
         Some(last) if span.start < last.span.end => last.span.end = last.span.end.max(span.end),
@@ -62,7 +274,8 @@ pub fn settle(line: &[u8], mut findings: Vec<(usize, Finding)>) -> (Vec<Finding>
         _ => settled.push(Finding { rule: rule.clone(), span }),
     };
     let mut behind = 0;
-    for (_, Finding { rule, mut span }) in findings {
+    for (rank, Finding { rule, mut span }) in findings {
+        let is_users = rank >= RULES.len() && rule != "home";
         span.end = span.end.min(content);
         if !is_json {
             put(&rule, char_start(line, span.start)..char_end(line, span.end));
@@ -79,6 +292,10 @@ pub fn settle(line: &[u8], mut findings: Vec<(usize, Finding)>) -> (Vec<Finding>
         }
         // A key can span the strings of a list of lines; every other finding stays in the string where it begins.
         while let Some(clipped) = strings.clip(&span) {
+            // A pattern of the user's is about words that were said. Without those of the format nobody finds them again.
+            if is_users && strings.is_of_format() {
+                break;
+            }
             let start = if is_overlapping && clipped.start == behind { clipped.start - 1 } else { clipped.start };
             (behind, span.start) = (clipped.end, clipped.end);
             put(&rule, start..clipped.end);
@@ -110,6 +327,8 @@ struct Strings<'l> {
     start: usize,
     /// The end of that string; 0 before the first.
     end: usize,
+    /// The key whose value that string is; empty if it is none.
+    key: Range<usize>,
 }
 
 impl Strings<'_> {
@@ -136,7 +355,21 @@ impl Strings<'_> {
         (from < to).then(|| start..end.min(self.end))
     }
 
+    /// Says whether the last string is a word of the format of transcripts: a key, or what kind of thing an object is.
+    fn is_of_format(&self) -> bool {
+        let is_kind = || KIND_KEYS.iter().any(|key| key.as_bytes() == &self.line[self.key.clone()]);
+        let word = &self.line[self.start..self.end];
+        (self.is_key() || is_kind()) && FORMAT_WORDS.iter().any(|known| known.as_bytes() == word)
+    }
+
+    /// Says whether the last string is a key.
+    fn is_key(&self) -> bool {
+        let rest = self.line.get(self.end + 1..).unwrap_or_default();
+        rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':')
+    }
+
     fn next_string(&mut self) -> Option<()> {
+        self.key = if self.end > 0 && self.is_key() { self.start..self.end } else { 0..0 };
         let from = if self.end == 0 { 0 } else { self.end + 1 };
         let start = from + self.line.get(from..)?.find_byte(b'"')? + 1;
         let mut end = start;

@@ -180,6 +180,9 @@ pub fn lock_and_finish(place: &Place) -> Result<(private::Lock, bool)> {
             let why = format!("a command was interrupted, and is not finished: nothing here writes to '{strange}'");
             return Err(set_aside(place, &path, &journal, why));
         }
+        // If this process is killed, too, the next one finds the paths of here.
+        let (base, identity) = (place.base.clone(), disk::identity(&place.base));
+        let journal = Journal { base, identity, ..journal };
         // Unfinished files of the killed process.
         for path in journal.steps.iter().filter_map(written) {
             file::sweep(path, |name| journal.taken.contains(name));
@@ -221,7 +224,9 @@ fn strange_path<'j>(place: &Place, journal: &'j Journal) -> Option<&'j Path> {
     let is_own = |path: &Path| match path.strip_prefix(&place.base) {
         _ if path.starts_with(&place.backups) || path.starts_with(place.store()) => true,
         Ok(below) => {
-            (place.allows(path) || is_in_skill(below)) && (place.scope == Scope::Home || !place.leads_out(path))
+            // A link at the path itself is replaced, not followed.
+            let leads_out = || path.parent().is_none_or(|above| place.leads_out(above));
+            (place.allows(path) || is_in_skill(below)) && (place.scope == Scope::Home || !leads_out())
         }
         Err(_) => false,
     };

@@ -166,8 +166,10 @@ impl Backup {
 
 /// Removes the backups that a process that was killed has not finished: no step of it was taken.
 pub fn sweep(place: &Place) {
+    // The rest of the name is a time.
+    let is_time = |id: &str| id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_digit() || b"TZ".contains(&byte));
     for entry in fs::read_dir(&place.backups).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+        if entry.file_name().to_str().and_then(|name| name.strip_prefix(UNFINISHED)).is_some_and(is_time) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }

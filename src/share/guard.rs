@@ -119,6 +119,15 @@ impl<'a> UserPush<'a> {
         ours.lines().any(|root| added.lines().any(|added| added == root))
     }
 
+    /// Returns the names that refs get on the remote, with their new ids, in hex.
+    pub fn arrivals(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.moves.lines().filter_map(|line| {
+            let [_, id, name, _] = line.split(' ').collect::<Vec<_>>()[..] else { return None };
+            let is_deletion = id.bytes().all(|digit| digit == b'0');
+            (!is_deletion).then_some((name, id))
+        })
+    }
+
     /// Says whether no push of our own is needed: this one pushes our refs, or is a dry run.
     pub fn moves_our_refs(&self, repo: &Repository) -> bool {
         let is_ours = |text: &str| ["refs/notes/", "refs/shiftlog/", "refs/*"].iter().any(|ours| text.contains(ours));

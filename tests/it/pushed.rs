@@ -1,5 +1,6 @@
 //! What somebody who can push may do to others: hide what they name, visibly, and nothing more.
 
+mod arrivals;
 mod signatures;
 
 use std::fs;

@@ -62,7 +62,7 @@ pub fn run() -> ExitCode {
         ["git", "post-rewrite", command, ..] => run_post_rewrite(&here, command),
         ["git", "post-merge", "1", ..] => remember_squash(&here).and_then(|()| run_post_merge(&here)),
         ["git", "post-merge", ..] => run_post_merge(&here),
-        ["git", "push-now", remote, ..] => push_now(&here, remote),
+        ["git", "push-now", remote, words @ ..] => push_now(&here, remote, words),
         ["git", "refresh-index"] => refresh_index(&here),
         [name, event, ..] => run_agent_hook(name, event, &here),
         _ => Ok(()),

@@ -2,20 +2,28 @@
 //! ones in the background.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::input::standard_input;
 use super::{leave_terminal, open, start_beside};
+use crate::capture::process::{self, Process};
 use crate::capture::{Leave, State, hook_recorder};
 use crate::cli;
 use crate::error::{Error, Result};
-use crate::git::Repository;
+use crate::git::{Asking, Repository};
 use crate::record;
 use crate::share::guard::UserPush;
 use crate::share::sync::{self, Level};
 
 /// How long Git may take to say which refs are pushed. Without all of them a push may have to be stopped, so it gets more time.
 const REFS_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a push of the user's may take; what it leaves unsent, the next push or `sync` sends.
+const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(600);
+/// The pause between two looks whether it has ended.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// How many of its refs are looked for on the remote.
+const MAX_ARRIVALS: usize = 20;
 
 /// The beginning of the warning that a push goes although it could not be looked at: our own failure stops nothing.
 pub const UNCHECKED: &str = "cannot tell whether this push takes conversations along";
@@ -26,8 +34,8 @@ pub enum Push {
     Stops,
 }
 
-/// Stops a push that would publish what is not to be shared. Otherwise starts a push of ours beside the user's, which does
-/// not wait for it and does not learn how it ends; not with `is_off`.
+/// Stops a push that would publish what is not to be shared. Otherwise starts a push of ours, which goes when the user's has
+/// arrived, and for which the user's does not wait; not with `is_off`.
 pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
     let input = standard_input(REFS_TIMEOUT);
     let moves = String::from_utf8_lossy(&input.bytes);
@@ -63,7 +71,10 @@ pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
     if level == Level::None || guarded.moves_our_refs(&repo) || !sync::has_news(&repo, &notes_ref, remote, level)? {
         return Ok(Push::Goes);
     }
-    start_beside(&["git", "push-now", remote]).map(|()| Push::Goes)
+    let pushing = process::nearest_git().map_or_else(String::new, Process::to_word);
+    let mut words = vec!["git", "push-now", remote, &pushing];
+    words.extend(guarded.arrivals().take(MAX_ARRIVALS).flat_map(|(name, hex)| [name, hex]));
+    start_beside(&words).map(|()| Push::Goes)
 }
 
 /// Tells that a push takes conversations along that are not to be shared, and whether it goes.
@@ -85,10 +96,48 @@ fn tell_of_refs(repo: &Repository, level: Level, is_allowed: bool) -> Push {
     Push::Stops
 }
 
-/// Pushes what is shared with a remote, in the background.
-pub fn push_now(here: &Path, remote: &str) -> Result<()> {
+/// Pushes what is shared with a remote, in the background, when the user's push has arrived there. `words` are the process of that
+/// push, then the names of refs and their new ids on the remote.
+pub fn push_now(here: &Path, remote: &str, words: &[&str]) -> Result<()> {
     leave_terminal();
     let repo = open(here)?;
-    sync::push_quietly(&repo, &record::notes_ref(&repo), remote);
+    let (pushing, arrivals) =
+        words.split_first().map_or((None, words), |(word, rest)| (Process::from_word(word), rest));
+    let (arrivals, _) = arrivals.as_chunks::<2>();
+    if has_arrived(&repo, remote, pushing, arrivals) {
+        sync::push_quietly(&repo, &record::notes_ref(&repo), remote);
+    } else {
+        State::new(&repo.common_dir()).log(&format!("pushed nothing to {remote}: the push before it did not arrive"));
+    }
     Ok(())
+}
+
+/// Waits until a push of the user's has ended, and says whether one of its refs has arrived. A push that another hook or the
+/// server refuses takes no conversation along. Where processes cannot be seen, the remote is asked until it has a ref.
+fn has_arrived(repo: &Repository, remote: &str, pushing: Option<Process>, arrivals: &[[&str; 2]]) -> bool {
+    let until = Instant::now() + ARRIVAL_TIMEOUT;
+    let names: Vec<&str> = arrivals.iter().map(|[name, _]| *name).collect();
+    let is_there = || {
+        let theirs = repo.remote_refs(remote, &names, Asking::Until(until)).unwrap_or_default();
+        theirs.iter().any(|(name, id)| arrivals.contains(&[name.as_str(), id.to_string().as_str()]))
+    };
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let is_over = pushing.is_some_and(|pushing| !pushing.is_alive());
+        if is_over || pushing.is_none() && !arrivals.is_empty() {
+            // A push that only deletes refs, or finds nothing to push, has nothing to wait for.
+            let has_it = arrivals.is_empty() || is_there();
+            if has_it || is_over {
+                return has_it;
+            }
+            pause *= 2;
+        }
+        if Instant::now() + pause > until {
+            return false;
+        }
+        if pushing.is_none() && arrivals.is_empty() {
+            return true;
+        }
+        std::thread::sleep(pause);
+    }
 }

@@ -145,12 +145,20 @@ fn registry_after(
 ) -> Registry {
     let mut registry = journal.registry.clone();
     let previous = &journal.previous;
-    // A folder of the user's that was moved to the backup must be found there again.
-    let has_moved = |entry: &Entry| matches!(&entry.original, Original::Directory { kept } if disk::is_there(kept));
-    registry.entries.retain(|path, entry| !left_out.has(path) || has_moved(entry));
+    // What a user had must be found in the backup again where it was moved or removed, and where ours stands in its place.
+    let is_away = |path: &Path, entry: &Entry| match &entry.original {
+        Original::Directory { kept } => disk::is_there(kept),
+        Original::File { kept, .. } => disk::is_there(kept) && !disk::is_there(path),
+        Original::Link { .. } => !disk::is_there(path),
+        Original::Absent => false,
+    };
+    let is_as_before = |path: &Path| previous.get(path).is_some_and(|entry| entry.is_at(path));
+    let is_ours = |path: &Path, entry: &Entry| !is_as_before(path) && (is_away(path, entry) || has_ours(place, path));
+    registry.entries.retain(|path, entry| !left_out.has(path) || is_ours(path, entry));
     // A copy that is to go and of which something could not be removed goes another time.
     let is_partly_there = |path: &PathBuf| !registry.entries.contains_key(path) && left_out.has_below(path);
-    let before = previous.entries.iter().filter(|(path, _)| left_out.has(path) || is_partly_there(path));
+    let is_left = |path: &PathBuf| left_out.has(path) && !registry.entries.contains_key(path);
+    let before = previous.entries.iter().filter(|(path, _)| is_left(path) || is_partly_there(path));
     let before: Vec<_> = before.map(|(path, entry)| (path.clone(), entry.clone())).collect();
     registry.entries.extend(before);
     let followed = previous.followed.iter().filter(|(_, end)| left_out.has(end));

@@ -165,17 +165,19 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Removal<'_>) -> Resu
         listing.iter().any(|(_, id)| plan.marks.segments.contains_key(id))
     };
     journal.remotes = tracking.iter().filter(|name| !is_received || has_it(name)).filter_map(remote_of).collect();
-    for name in [notes_ref, EARLIER_REF, archive::REF].into_iter().chain(tracking.iter().map(String::as_str)) {
+    let with_words = super::notes_refs(repo, notes_ref);
+    let own = with_words.iter().map(String::as_str).chain([archive::REF]);
+    for name in own.chain(tracking.iter().map(String::as_str)) {
         journal.tips.extend(repo.tip(name)?.map(|tip| hex(tip.commit_id)));
         journal.tips.extend(repo.reflog(name).into_iter().map(hex));
     }
-    for name in [notes_ref, EARLIER_REF] {
+    for name in &with_words {
         for entry in notes::list(repo, name)? {
             let bytes = notes::read(repo, entry.note_blob_id)?;
             let Some(after) = plan.changed_note(repo, entry.annotated_id, &bytes) else { continue };
             let after = if after.is_empty() { None } else { Some(hex(repo.write_blob(&after)?)) };
             let (commit, before) = (hex(entry.annotated_id), hex(entry.note_blob_id));
-            journal.notes.push(NoteChange { ref_name: name.to_owned(), commit, before, after });
+            journal.notes.push(NoteChange { ref_name: name.clone(), commit, before, after });
         }
     }
     journal.pending = clean_pending(repo, plan)?;
@@ -216,14 +218,17 @@ fn finish(repo: &Repository, mut journal: Journal, signed: &HashSet<(ObjectId, S
     fault_point("purge-marked");
     rewrite_archive(repo, &marks)?;
     fault_point("purge-archived");
-    for name in [notes_ref.as_str(), EARLIER_REF] {
+    let with_words = super::notes_refs(repo, &notes_ref);
+    for name in with_words.iter().map(String::as_str) {
         notes::rewrite(repo, name, "shiftlog: purge\n", deadline(), |entry, bytes| {
             let note = changed_note(repo, &journal, &marks, name, entry, bytes)?;
             let is_signed = |key| name == notes_ref && signed.contains(&(entry.annotated_id, key));
             Some(Changed { carried: carried(bytes, &note, is_signed), note })
         })?;
     }
-    kept::forget(repo, &notes_ref, deadline())?;
+    for name in with_words.iter().filter(|name| *name != EARLIER_REF) {
+        kept::forget(repo, name, deadline())?;
+    }
     fault_point("purge-noted");
     for name in repo.ref_names(REMOTES_PREFIX) {
         // The marks of others stay in force.
@@ -234,7 +239,7 @@ fn finish(repo: &Repository, mut journal: Journal, signed: &HashSet<(ObjectId, S
     fault_point("purge-unfetched");
     let sessions = journal.sessions.iter().map(|(agent, session)| SessionKey::new(agent, session)).collect();
     let agent_files = live::update(repo, &journal.marks(repo), &sessions, &journal.pending)?;
-    for name in [notes_ref.as_str(), EARLIER_REF, archive::REF] {
+    for name in with_words.iter().map(String::as_str).chain([archive::REF]) {
         repo.forget_reflog(name)?;
     }
     fault_point("purge-unlinked");
@@ -253,7 +258,7 @@ fn finish(repo: &Repository, mut journal: Journal, signed: &HashSet<(ObjectId, S
                     || texts.any(|hex| names_marked(&hex))
             })
     })?;
-    let other_refs = other_refs(repo, &notes_ref, &tips, &held)?;
+    let other_refs = other_refs(repo, &with_words, &tips, &held)?;
     let left = repo.drop_objects(&gone)?;
     fault_point("purge-dropped");
     let purged = Purged {
@@ -309,12 +314,19 @@ fn carried(before: &[u8], after: &[u8], is_signed: impl Fn(SessionKey) -> bool) 
 
 /// Returns what reaches removed words: other refs, such as a copy of our notes under another name, or a detached `HEAD`. A user's
 /// own file that has the same content is the user's.
-fn other_refs(repo: &Repository, notes_ref: &str, tips: &[ObjectId], held: &HashSet<ObjectId>) -> Result<Vec<String>> {
+fn other_refs(
+    repo: &Repository,
+    with_words: &[String],
+    tips: &[ObjectId],
+    held: &HashSet<ObjectId>,
+) -> Result<Vec<String>> {
     if held.is_empty() {
         return Ok(Vec::new());
     }
     let is_ours = |name: &String| {
-        [notes_ref, EARLIER_REF, archive::REF, tombstone::REF].contains(&name.as_str()) || name.ends_with("/purged")
+        with_words.contains(name)
+            || [archive::REF, tombstone::REF].contains(&name.as_str())
+            || name.ends_with("/purged")
     };
     let mut found = repo.refs_reaching(held, tips)?;
     found.retain(|name| !is_ours(name));

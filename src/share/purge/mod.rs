@@ -122,6 +122,18 @@ impl Removal<'_> {
 /// The marks of others by maker, the applied ones, and the sessions that those name.
 type AcceptedMarks = (BTreeMap<String, Received>, Vec<Mark>, BTreeSet<SessionKey>);
 
+/// Returns the notes refs that a purge cleans: the wanted one, that of an earlier tool, and all others that we have written:
+/// their records name the same words.
+fn notes_refs(repo: &Repository, notes_ref: &str) -> Vec<String> {
+    let mut names = vec![notes_ref.to_owned(), EARLIER_REF.to_owned()];
+    for name in repo.written_notes_refs() {
+        if !names.contains(&name) && matches!(repo.tip(&name), Ok(Some(_))) {
+            names.push(name);
+        }
+    }
+    names
+}
+
 pub(super) fn deadline() -> Instant {
     Instant::now() + TIMEOUT
 }
@@ -165,8 +177,8 @@ fn fill<'t>(
         plan.redactor = Some(redactor);
     }
     plan.drop_unnamed_texts(repo, notes_ref)?;
-    for name in [notes_ref, EARLIER_REF] {
-        for entry in notes::list(repo, name)? {
+    for name in notes_refs(repo, notes_ref) {
+        for entry in notes::list(repo, &name)? {
             let bytes = notes::read(repo, entry.note_blob_id)?;
             let after = plan.changed_note(repo, entry.annotated_id, &bytes);
             plan.notes += usize::from(after.is_some());
@@ -374,11 +386,13 @@ impl Removal<'_> {
     /// line names.
     fn drop_unnamed_texts(&mut self, repo: &Repository, notes_ref: &str) -> Result<()> {
         let (mut before, mut after) = (HashSet::new(), HashSet::new());
-        for entry in notes::list(repo, notes_ref)? {
-            let bytes = notes::read(repo, entry.note_blob_id)?;
-            texts_named(repo, &bytes, &mut before);
-            let changed = self.changed_note(repo, entry.annotated_id, &bytes);
-            texts_named(repo, changed.as_ref().unwrap_or(&bytes), &mut after);
+        for name in notes_refs(repo, notes_ref) {
+            for entry in notes::list(repo, &name)? {
+                let bytes = notes::read(repo, entry.note_blob_id)?;
+                texts_named(repo, &bytes, &mut before);
+                let changed = self.changed_note(repo, entry.annotated_id, &bytes);
+                texts_named(repo, changed.as_ref().unwrap_or(&bytes), &mut after);
+            }
         }
         let listing = Archive::new(repo).listing(archive::REF)?;
         let is_text = |path: &str| archive::session_of_path(path).is_some_and(|session| text::is_text(&session));

@@ -77,9 +77,56 @@ fn a_backup_that_was_not_finished_is_none() {
         entries.map(|entry| entry.file_name().into_string().unwrap()).collect::<Vec<_>>()
     };
     assert!(matches!(&backups()[..], [one] if one.starts_with('.')), "{:?}", backups());
+    // Nobody else's folder goes with it.
+    home.write(".ai-agent/backups/.shiftlog-unfinished-mine/note.txt", "mine\n");
     home.rules(&["sync"]).ok();
+    assert_eq!(home.read(".ai-agent/backups/.shiftlog-unfinished-mine/note.txt"), "mine\n");
+    fs::remove_dir_all(home.path(".ai-agent/backups/.shiftlog-unfinished-mine")).unwrap();
     assert!(matches!(&backups()[..], [one] if home.is_there(&format!(".ai-agent/backups/{one}/meta.json"))));
     fs::remove_file(home.path(".ai-agent/shiftlog/registry.json")).unwrap();
     home.rules(&["clean", "--yes", "--force"]).ok();
     assert_eq!(home.tree(), before);
+}
+
+/// What a user had was in a backup alone, and no command brought it back.
+#[test]
+fn what_was_replaced_comes_back_whatever_becomes_of_what_replaced_it() {
+    let mut killed = 0;
+    // A file with a block is the user's; where it is removed, it stays so.
+    for (change, paths) in [
+        ("removed", [".cursor/rules/a.mdc", ".claude/skills/review"]),
+        ("edited", [".claude/CLAUDE.md", ".cursor/rules/a.mdc"]),
+    ] {
+        for path in paths {
+            let numbered = (0..14).map(|number| format!("rules-step-{number}"));
+            for point in numbered.chain(["rules-stepped", "rules-registered"].map(str::to_owned)) {
+                let home = fresh();
+                let before = home.tree();
+                if !home.killed(&point, &["sync"]) {
+                    continue;
+                }
+                killed += 1;
+                let file = home.path(path);
+                let is_ours =
+                    if file.is_symlink() { true } else { file.is_file() && home.read(path).contains("enerated") };
+                if !is_ours {
+                    continue;
+                }
+                let name = format!("{path} {change} after a kill at {point}");
+                match change {
+                    "removed" => fs::remove_file(&file).unwrap(),
+                    _ => home.write(path, &home.read(path).replace("be kind", "be kinder")),
+                }
+                if change == "edited" {
+                    assert_ne!(home.rules(&["sync"]).code, 0, "{name}");
+                    assert_eq!(home.rules(&["sync"]).code, 3, "{name}");
+                    assert!(home.read(path).contains("be kinder"), "{name}");
+                }
+                home.rules(&["clean", "--yes", "--force"]);
+                home.rules(&["clean", "--yes", "--force"]).ok();
+                assert_eq!(home.tree(), before, "{name}");
+            }
+        }
+    }
+    assert!(killed > 20, "{killed} kills");
 }

@@ -120,3 +120,46 @@ fn a_line_at_the_boundary_of_a_shallow_clone_may_be_older() {
     let shallow = scratch.shiftlog_in(&clone, "why", ["a.txt:1"]);
     assert!(shallow.stdout.contains(older) && !whole.contains(older), "{shallow:?}");
 }
+
+#[test]
+fn a_purge_of_words_leaves_the_format_of_the_transcript() {
+    let scratch = recorded();
+    let session = scratch.session("s1");
+    session.prompt("what the user said: a message of Zebrafish");
+    session.says("The text has a type.");
+    session.edits("b.txt", "1\n");
+    session.commits("all words");
+    for word in ["message", "user", "type", "content", "text", "role", "assistant", "tool_use"] {
+        scratch.shiftlog("purge", [&format!("--match={word}"), "--yes"]);
+        let shown = scratch.shiftlog("show", [""; 0]).ok();
+        assert!(
+            shown.contains("Zebrafish") && shown.contains("Write b.txt") && shown.contains("has a "),
+            "{word}: {shown}"
+        );
+    }
+    let said = scratch.shiftlog("show", [""; 0]).ok();
+    assert!(!["user said", "a message", "a type"].iter().any(|words| said.contains(words)), "{said}");
+    for pattern in ["e", "[aeiou]", "[a-m]", ".{3}", "x?"] {
+        let ran = scratch.shiftlog("purge", [&format!("--match={pattern}"), "--yes"]);
+        assert_eq!(ran.code, 128, "{pattern}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_purge_knows_the_notes_ref_that_it_is_to_clean_and_cleans_the_others() {
+    let scratch = recorded();
+    let ran = scratch.shiftlog("purge", ["--ref=shiftlgo", "--match=prompt 1", "--yes"]);
+    told(&ran, 128, "fatal: there is no notes ref 'refs/notes/shiftlgo'\n");
+    scratch.git(["notes", "--ref=team", "add", "-m", "a remark", "HEAD"]).ok();
+    scratch.shiftlog("purge", ["--ref=team", "--match=prompt 1", "--yes"]).ok();
+    assert!(!scratch.git(["notes", "--ref=shiftlog", "show", "HEAD~"]).ok().contains("prompt 1"));
+    assert_eq!(scratch.git(["notes", "--ref=team", "show", "HEAD"]).ok(), "a remark\n");
+    assert_eq!(scratch.shiftlog("fsck", ["-q"]).ok(), "");
+    // The empty tree is in each repository.
+    scratch.shiftlog("purge", ["--before=now", "--all", "--yes"]).ok();
+    let session = scratch.session("again");
+    session.prompt("two words");
+    session.edits("c.txt", "1\n");
+    session.commits("again");
+    scratch.shiftlog("purge", ["--match=two words", "--yes"]).ok();
+}
