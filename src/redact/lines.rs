@@ -115,7 +115,6 @@ const FORMAT_WORDS: &[&str] = &[
     "function_call_output",
     "functionCall",
     "functionResponse",
-    "gemini",
     "history",
     "human",
     "id",

@@ -104,19 +104,14 @@ const WAYS: &[(&str, &str, &[&str])] = &[
         "stderr()",
         "cli::error, cli::warning, cli::hint",
         &[
+            "cli/confirm.rs", // A question of ours.
             "cli/message.rs",
             "cli/progress.rs",
             "git/command.rs",   // What Git says of its progress, without the words of a remote.
             "bin/start/mod.rs", // Says why git-shiftlog cannot be run; links nothing of the crate.
         ],
     ),
-    (
-        "eprint",
-        "cli::error, cli::warning, cli::hint",
-        &[
-            "cli/confirm.rs", // A question of ours.
-        ],
-    ),
+    ("eprint", "cli::error, cli::warning, cli::hint", &[]),
     // Components of paths and names of sessions: `outside::component` and `outside::is_plain_id`.
     ("percent_encode", "outside::component", &["outside.rs"]),
     ("is_ascii_alphanumeric() || matches!(b, b'-' | b'_')", "outside::is_plain_id", &["outside.rs"]),
