@@ -155,7 +155,7 @@ pub fn lock_and_finish(place: &Place) -> Result<(private::Lock, bool)> {
         return Err(Error::new(Kind::Busy, "another home has begun to use this store meanwhile; try again"));
     }
     private::sweep(&place.state);
-    backup::sweep(place);
+    backup::unfinished(place).iter().for_each(|unfinished| drop(std::fs::remove_dir_all(unfinished)));
     let path = place.journal_path();
     let unreadable = |error: Error| {
         let how =

@@ -164,15 +164,15 @@ impl Backup {
     }
 }
 
-/// Removes the backups that a process that was killed has not finished: no step of it was taken.
-pub fn sweep(place: &Place) {
+/// Returns the backups that a process that was killed has not finished: no step of it was taken. Also one that is being written.
+pub fn unfinished(place: &Place) -> Vec<PathBuf> {
     // The rest of the name is a time.
     let is_time = |id: &str| id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_digit() || b"TZ".contains(&byte));
-    for entry in fs::read_dir(&place.backups).into_iter().flatten().flatten() {
-        if entry.file_name().to_str().and_then(|name| name.strip_prefix(UNFINISHED)).is_some_and(is_time) {
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
+    let entries = fs::read_dir(&place.backups).into_iter().flatten().flatten();
+    let is_one = |entry: &fs::DirEntry| {
+        entry.file_name().to_str().and_then(|name| name.strip_prefix(UNFINISHED)).is_some_and(is_time)
+    };
+    entries.filter(is_one).map(|entry| entry.path()).collect()
 }
 
 /// Returns where a backup keeps what is at a path, relative to the backup.

@@ -126,7 +126,7 @@ impl Place {
 
     /// Says whether a command that was killed has left something to finish.
     fn is_unfinished(&self) -> bool {
-        disk::is_there(&self.journal_path())
+        disk::is_there(&self.journal_path()) || !backup::unfinished(self).is_empty()
     }
 
     /// Returns the file that is locked while the store is written.

@@ -77,6 +77,10 @@ fn a_backup_that_was_not_finished_is_none() {
         entries.map(|entry| entry.file_name().into_string().unwrap()).collect::<Vec<_>>()
     };
     assert!(matches!(&backups()[..], [one] if one.starts_with('.')), "{:?}", backups());
+    let copied = home.scratch.root().join("copied");
+    home.copy(&home.path(""), "copied");
+    home.rules_of(&copied, &["clean", "--yes"]).ok();
+    assert!(fs::read_dir(copied.join(".ai-agent/backups")).unwrap().next().is_none(), "a clean leaves no copy");
     // Nobody else's folder goes with it.
     home.write(".ai-agent/backups/.shiftlog-unfinished-mine/note.txt", "mine\n");
     home.rules(&["sync"]).ok();
