@@ -127,7 +127,7 @@ pub(super) fn carry_at_once(
     let (command, sources) = match head {
         Some(head) => ("cherry-pick", with_same_author(recorder, commit, vec![head])),
         None if is_pick => ("cherry-pick", picked(recorder, commit, &reader)?),
-        None => ("merge --squash", not_picked(recorder, &reader, commit, squashed(recorder, commit, last_move)?)?),
+        None => ("merge --squash", not_picked(&reader, commit, squashed(recorder, commit, last_move)?)?),
     };
     let is_squash = command != "cherry-pick" && !sources.is_empty();
     let mut with_records = Vec::new();
@@ -189,38 +189,49 @@ fn said(reader: &Reader<'_>, commit_id: ObjectId) -> Result<BTreeSet<String>> {
     Ok(note.records_of_all_versions().map(|record| format!("{} {}", record.key(), record.through)).collect())
 }
 
-/// Returns the squashed commits that the branch did not have yet: the squash of one that was cherry-picked before has nothing
-/// of its change, and its conversation is there. Where a later commit of the branch has changed the same files, it may have
-/// taken the change back.
-fn not_picked(
-    recorder: &Recorder<'_>,
-    reader: &Reader<'_>,
-    commit: &Commit,
-    mut sources: Vec<ObjectId>,
-) -> Result<Vec<ObjectId>> {
+/// Returns the squashed commits that the branch did not have yet. One that was cherry-picked before has its conversation there;
+/// the squash changes nothing at its paths then, unless the branch has taken the change back.
+fn not_picked(reader: &Reader<'_>, commit: &Commit, sources: Vec<ObjectId>) -> Result<Vec<ObjectId>> {
     let repo = reader.repo();
     let Some(tip) = sources.last().copied() else { return Ok(sources) };
-    let beside = Range { tips: commit.parent_ids.clone(), hidden: vec![tip] };
     let changes = |commit_id| repo.commit(commit_id).and_then(|commit| repo.changes_of(&commit));
-    let mut changed_later: HashSet<BString> = HashSet::new();
-    for step in repo.walk(&beside, Order::NewestFirst)?.take(MAX_BESIDE) {
-        if sources.is_empty() || Instant::now() > recorder.deadline {
-            break;
+    let squashed: HashSet<BString> = repo.changes_of(commit)?.into_iter().map(|change| change.path).collect();
+    let mut left = Vec::new();
+    for source in sources {
+        let change = changes(source)?;
+        let is_apart = !change.iter().any(|change| squashed.contains(&change.path));
+        if !is_apart || !is_picked(reader, commit, tip, source, &change)? {
+            left.push(source);
         }
+    }
+    Ok(left)
+}
+
+/// Says whether a commit that the branch has, and a squashed branch with this tip has not, has the records and the change of
+/// another commit.
+fn is_picked(
+    reader: &Reader<'_>,
+    commit: &Commit,
+    tip: ObjectId,
+    source: ObjectId,
+    change: &[PathChange],
+) -> Result<bool> {
+    let repo = reader.repo();
+    let wanted = said(reader, source)?;
+    if wanted.is_empty() {
+        return Ok(false);
+    }
+    let beside = Range { tips: commit.parent_ids.clone(), hidden: vec![tip] };
+    for step in repo.walk(&beside, Order::NewestFirst)?.take(MAX_BESIDE) {
         let other = step?.commit_id;
-        let (there, theirs) = (said(reader, other)?, changes(other)?);
-        let is_latest = !theirs.iter().any(|change| changed_later.contains(&change.path));
-        let mut left = Vec::new();
-        for source in sources {
-            let is_said = is_latest && !there.is_empty() && said(reader, source)?.is_subset(&there);
-            if !is_said || !is_same_change(repo, &changes(source)?, &theirs) {
-                left.push(source);
+        if wanted.is_subset(&said(reader, other)?) {
+            let theirs = repo.commit(other).and_then(|commit| repo.changes_of(&commit))?;
+            if is_same_change(repo, change, &theirs) {
+                return Ok(true);
             }
         }
-        sources = left;
-        changed_later.extend(theirs.into_iter().map(|change| change.path));
     }
-    Ok(sources)
+    Ok(false)
 }
 
 /// Says whether two changes have the same patch id.

@@ -19,6 +19,8 @@ const WRAPPERS: &[&str] = &["sh", "bash", "dash", "zsh", "fish", "ash", "ksh", "
 
 struct Status {
     name: String,
+    /// Whether the process has ended, and nobody has asked how.
+    is_over: bool,
     parent: u32,
     started: u64,
 }
@@ -33,7 +35,8 @@ fn status(pid: u32) -> Option<Status> {
     let (head, tail) = text.rsplit_once(')')?;
     let name = head.split_once('(')?.1.to_owned();
     let fields: Vec<&str> = tail.split_whitespace().collect();
-    Some(Status { name, parent: fields.get(1)?.parse().ok()?, started: fields.get(19)?.parse().ok()? })
+    let is_over = matches!(fields.first(), Some(&"Z" | &"X"));
+    Some(Status { name, is_over, parent: fields.get(1)?.parse().ok()?, started: fields.get(19)?.parse().ok()? })
 }
 
 /// Returns the ancestors of this process with their names, nearest first. Each is read when the iterator reaches it.
@@ -48,9 +51,11 @@ pub fn command_lines_above() -> impl Iterator<Item = Vec<String>> {
     ancestors().map(|(process, _)| words(process))
 }
 
-/// Returns the nearest ancestor of this process that is Git itself: in a hook, the command that runs it.
-pub fn nearest_git() -> Option<Process> {
-    ancestors().find(|(_, name)| name == "git").map(|(process, _)| process)
+/// Returns the ancestor of this process that is `git push`; under an alias, the nearest one that is Git.
+pub fn pushing() -> Option<Process> {
+    let above: Vec<Process> = ancestors().filter(|(_, name)| name == "git").map(|(process, _)| process).collect();
+    let is_push = |process: &&Process| words(**process).iter().any(|word| word == "push");
+    above.iter().find(is_push).or(above.first()).copied()
 }
 
 /// Words in the command line of a process that serves several sessions of an agent and stays behind when they end.
@@ -101,6 +106,6 @@ impl Process {
     /// Says whether the process is still running. Without `/proc` every process counts as running.
     pub fn is_alive(self) -> bool {
         !std::path::Path::new("/proc/self/stat").exists()
-            || status(self.pid).is_some_and(|status| status.started == self.started)
+            || status(self.pid).is_some_and(|status| status.started == self.started && !status.is_over)
     }
 }

@@ -162,7 +162,7 @@ fn report(options: &Options, remote: &str, plan: sync::Exchange, synced: &Synced
         synced.would.iter().map(|line| format!("would {line}\n")).collect()
     } else {
         let count = |number: usize, noun: &str| pretty::count(number as u64, noun);
-        let removed = if synced.has_sent_marks { "; what was purged here is in none of its refs" } else { "" };
+        let removed = if synced.has_sent_marks { ", and what a purge has marked" } else { "" };
         format!(
             "{remote}: received {}, {}; sent {}, {}{removed}\n",
             count(received.notes, "note"),

@@ -119,13 +119,17 @@ impl<'a> UserPush<'a> {
         ours.lines().any(|root| added.lines().any(|added| added == root))
     }
 
-    /// Returns the names that refs get on the remote, with their new ids, in hex.
-    pub fn arrivals(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.moves.lines().filter_map(|line| {
+    /// Returns the names that refs get on the remote, with their new ids, in hex. None if one is no branch and no tag: a server
+    /// may take it away at once, as Gerrit does with `refs/for/`, and nobody sees whether it has arrived.
+    pub fn arrivals(&self) -> Vec<(&'a str, &'a str)> {
+        let arrival = |line: &'a str| {
             let [_, id, name, _] = line.split(' ').collect::<Vec<_>>()[..] else { return None };
             let is_deletion = id.bytes().all(|digit| digit == b'0');
             (!is_deletion).then_some((name, id))
-        })
+        };
+        let arrivals: Vec<_> = self.moves.lines().filter_map(arrival).collect();
+        let stays = |(name, _): &(&str, &str)| name.starts_with("refs/heads/") || name.starts_with("refs/tags/");
+        if arrivals.iter().all(stays) { arrivals } else { Vec::new() }
     }
 
     /// Says whether no push of our own is needed: this one pushes our refs, or is a dry run.

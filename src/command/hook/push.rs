@@ -23,7 +23,7 @@ const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(600);
 /// The pause between two looks whether it has ended.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// How many of its refs are looked for on the remote.
-const MAX_ARRIVALS: usize = 20;
+const MAX_ARRIVALS: usize = 200;
 
 /// The beginning of the warning that a push goes although it could not be looked at: our own failure stops nothing.
 pub const UNCHECKED: &str = "cannot tell whether this push takes conversations along";
@@ -71,9 +71,9 @@ pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
     if level == Level::None || guarded.moves_our_refs(&repo) || !sync::has_news(&repo, &notes_ref, remote, level)? {
         return Ok(Push::Goes);
     }
-    let pushing = process::nearest_git().map_or_else(String::new, Process::to_word);
+    let pushing = process::pushing().map_or_else(String::new, Process::to_word);
     let mut words = vec!["git", "push-now", remote, &pushing];
-    words.extend(guarded.arrivals().take(MAX_ARRIVALS).flat_map(|(name, hex)| [name, hex]));
+    words.extend(guarded.arrivals().into_iter().take(MAX_ARRIVALS).flat_map(|(name, hex)| [name, hex]));
     start_beside(&words).map(|()| Push::Goes)
 }
 
@@ -113,11 +113,19 @@ pub fn push_now(here: &Path, remote: &str, words: &[&str]) -> Result<()> {
 }
 
 /// Waits until a push of the user's has ended, and says whether one of its refs has arrived. A push that another hook or the
-/// server refuses takes no conversation along. Where processes cannot be seen, the remote is asked until it has a ref.
+/// server refuses takes no conversation along. Git notes in its copy of the remote's branch what has arrived; where there is
+/// none, the remote is asked. Where processes cannot be seen, that is done until it has a ref.
 fn has_arrived(repo: &Repository, remote: &str, pushing: Option<Process>, arrivals: &[[&str; 2]]) -> bool {
     let until = Instant::now() + ARRIVAL_TIMEOUT;
     let names: Vec<&str> = arrivals.iter().map(|[name, _]| *name).collect();
+    let is_noted = |[name, hex]: &[&str; 2]| {
+        let copy = format!("refs/remotes/{remote}/{}", name.strip_prefix("refs/heads/").unwrap_or(name));
+        matches!(repo.tip(&copy), Ok(Some(tip)) if tip.commit_id.to_string() == **hex)
+    };
     let is_there = || {
+        if arrivals.iter().any(is_noted) {
+            return true;
+        }
         let theirs = repo.remote_refs(remote, &names, Asking::Until(until)).unwrap_or_default();
         theirs.iter().any(|(name, id)| arrivals.contains(&[name.as_str(), id.to_string().as_str()]))
     };

@@ -70,7 +70,7 @@ pub struct Synced {
     pub received: Amount,
     /// Numbers of what was new to the remote.
     pub sent: Amount,
-    /// Whether purge marks were new to the remote: what they name is gone from its refs now.
+    /// Whether purge marks were new to the remote.
     pub has_sent_marks: bool,
     /// Refs that the remote does not take, and why.
     pub refused: Vec<Error>,

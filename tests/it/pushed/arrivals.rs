@@ -54,4 +54,13 @@ fn a_push_that_another_hook_or_the_server_refuses_takes_nothing_along() {
     push(&["main"]).ok();
     logged(&clone, "pushed 1 notes, 1 segments to origin");
     assert!(ours(&team).contains("refs/shiftlog/sessions\n"));
+
+    // A server may take away at once what is pushed for review.
+    fs::remove_file(clone.join(".git/shiftlog/log")).unwrap();
+    let hook = team.server.join("hooks/post-receive");
+    fs::write(&hook, "#!/bin/sh\ngit update-ref -d refs/for/main 2>/dev/null || true\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    team.commit(&clone, "x", "2\n", "more words of mine");
+    push(&["HEAD:refs/for/main"]).ok();
+    logged(&clone, "pushed 1 notes, 1 segments to origin");
 }
