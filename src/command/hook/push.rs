@@ -120,7 +120,7 @@ fn has_arrived(repo: &Repository, remote: &str, pushing: Option<Process>, arriva
     let names: Vec<&str> = arrivals.iter().map(|[name, _]| *name).collect();
     let is_noted = |[name, hex]: &[&str; 2]| {
         let copy = format!("refs/remotes/{remote}/{}", name.strip_prefix("refs/heads/").unwrap_or(name));
-        matches!(repo.tip(&copy), Ok(Some(tip)) if tip.commit_id.to_string() == **hex)
+        matches!(repo.tip(&copy), Ok(Some(tip)) if repo.parse_id(hex) == Some(tip.commit_id))
     };
     let is_there = || {
         if arrivals.iter().any(is_noted) {
