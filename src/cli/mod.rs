@@ -190,11 +190,13 @@ pub fn full_notes_ref(repo: &Repository, option: Option<&str>) -> String {
 /// Warns of what a recorder could not do.
 pub fn tell(repo: &Repository, report: &crate::capture::Report) {
     // Several captures can wait for one thing.
-    let mut told = BTreeSet::new();
-    for error in report.warnings.iter().filter(|error| told.insert(error.to_string())) {
-        message::warning(&error.to_string());
+    let (mut warned, mut hinted) = (BTreeSet::new(), BTreeSet::new());
+    for error in &report.warnings {
+        if warned.insert(error.to_string()) {
+            message::warning(&error.to_string());
+        }
         let reason = std::error::Error::source(error).and_then(|reason| reason.downcast_ref::<Error>());
         let hints = error.hints().iter().chain(reason.into_iter().flat_map(Error::hints));
-        hints.for_each(|text| message::hint(repo, text));
+        hints.filter(|text| hinted.insert(text.as_str())).for_each(|text| message::hint(repo, text));
     }
 }
