@@ -328,8 +328,10 @@ fn a_mirror_that_would_publish_conversations_is_stopped() {
     // What is shared goes.
     let share = ["-c", "shiftlog.push=notes", "push", "origin"];
     let notes = team.id(&clone, "refs/notes/shiftlog");
-    team.git(&clone, &[&share[..], &["refs/notes/shiftlog"]].concat()).ok();
-    team.git(&clone, &[&share[..], &[&format!("{notes}:refs/heads/notes")]].concat()).ok();
+    for refspec in ["refs/notes/shiftlog", &format!("{notes}:refs/heads/notes")] {
+        // Ours goes behind it.
+        team.scratch.run_until_nothing_runs(&clone, &[&["git"], &share[..], &[refspec]].concat()).ok();
+    }
     team.git(&clone, &["push", "origin", ":refs/notes/shiftlog"]).ok();
     let ran = team.git(&clone, &["-c", "shiftlog.allowMirror=true", "push", "--mirror", "origin"]);
     assert!(ran.code == 0, "{ran:?}");
