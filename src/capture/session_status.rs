@@ -18,7 +18,7 @@ use crate::git::date::Time;
 use crate::record::redaction;
 use crate::transcript::{SessionKey, Tally};
 
-/// What makes it possible to store what waits for a transcript that cannot be read.
+/// The advice for a pending capture whose transcript cannot be read.
 pub const HOW_TO_READ: &str = "make the transcript readable, or delete it, and run 'git shiftlog log'";
 
 /// How long reading all transcripts may take in all.

@@ -20,7 +20,7 @@ const REFS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a push of the user's may take; what it leaves unsent, the next push or `sync` sends.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(600);
-/// The pause between two looks whether it has ended.
+/// The pause between two looks whether it has ended; between two looks at the remote it grows.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// How many of its refs are looked for on the remote.
 const MAX_ARRIVALS: usize = 200;
@@ -107,7 +107,8 @@ pub fn push_now(here: &Path, remote: &str, words: &[&str]) -> Result<()> {
     if has_arrived(&repo, remote, pushing, arrivals) {
         sync::push_quietly(&repo, &record::notes_ref(&repo), remote);
     } else {
-        State::new(&repo.common_dir()).log(&format!("pushed nothing to {remote}: the push before it did not arrive"));
+        State::new(&repo.common_dir())
+            .log(&format!("pushed nothing to {remote}: the push before it is not seen to have arrived"));
     }
     Ok(())
 }
@@ -129,23 +130,21 @@ fn has_arrived(repo: &Repository, remote: &str, pushing: Option<Process>, arriva
         let theirs = repo.remote_refs(remote, &names, Asking::Until(until)).unwrap_or_default();
         theirs.iter().any(|(name, id)| arrivals.contains(&[name.as_str(), id.to_string().as_str()]))
     };
+    let has_time = |pause: Duration| Instant::now() + pause < until;
     let mut pause = FIRST_PAUSE;
-    loop {
-        let is_over = pushing.is_some_and(|pushing| !pushing.is_alive());
-        if is_over || pushing.is_none() && !arrivals.is_empty() {
-            // A push that only deletes refs, or finds nothing to push, has nothing to wait for.
-            let has_it = arrivals.is_empty() || is_there();
-            if has_it || is_over {
-                return has_it;
-            }
-            pause *= 2;
+    if let Some(pushing) = pushing {
+        while pushing.is_alive() && has_time(pause) {
+            std::thread::sleep(pause);
         }
-        if Instant::now() + pause > until {
+        // A push that only deletes refs, or finds nothing to push, has nothing to look for.
+        return !pushing.is_alive() && (arrivals.is_empty() || is_there());
+    }
+    while !arrivals.is_empty() && !is_there() {
+        if !has_time(pause) {
             return false;
         }
-        if pushing.is_none() && arrivals.is_empty() {
-            return true;
-        }
         std::thread::sleep(pause);
+        pause *= 2;
     }
+    true
 }

@@ -104,7 +104,7 @@ struct Difference {
     after: Option<InstructionFile>,
 }
 
-/// What each agent was told at a commit, in each of its sessions.
+/// The instruction files of a commit: by agent, those of each of its sessions.
 type ToldAt = BTreeMap<String, Vec<Vec<InstructionFile>>>;
 
 /// Returns the differences between two commits, by name. Each agent is compared with itself; one that has no session at the

@@ -113,7 +113,11 @@ impl Planner<'_> {
         }
         let (named, warning) = want::named(self.store);
         self.warnings.extend(warning);
-        let by_path = named.into_iter().map(|(target, path)| (path, target)).collect();
+        let mut by_path = BTreeMap::new();
+        for (target, path) in named {
+            // Of two settings that name a file, the first one counts.
+            by_path.entry(path).or_insert(target);
+        }
         Rc::clone(self.named.insert(Rc::new(by_path)))
     }
 

@@ -36,7 +36,7 @@ fn a_push_that_another_hook_or_the_server_refuses_takes_nothing_along() {
     team.shiftlog(&clone, "init", &["--agent=claude", "--share=all", "-q"]).ok();
     team.commit(&clone, "x", "1\n", "words that are mine");
     let push = |args: &[&str]| team.git(&clone, &[&["push", "-q", "origin"], args].concat());
-    let nothing = "pushed nothing to origin: the push before it did not arrive";
+    let nothing = "pushed nothing to origin: the push before it is not seen to have arrived";
 
     fs::write(clone.join("refuse"), "").unwrap();
     assert_ne!(push(&["main"]).code, 0);

@@ -95,7 +95,7 @@ fn a_backup_that_was_not_finished_is_none() {
 /// What a user had was in a backup alone, and no command brought it back.
 #[test]
 fn what_was_replaced_comes_back_whatever_becomes_of_what_replaced_it() {
-    let mut killed = 0;
+    let mut tried = 0;
     // A file with a block is the user's; where it is removed, it stays so.
     for (change, paths) in [
         ("removed", [".cursor/rules/a.mdc", ".claude/skills/review"]),
@@ -109,13 +109,13 @@ fn what_was_replaced_comes_back_whatever_becomes_of_what_replaced_it() {
                 if !home.killed(&point, &["sync"]) {
                     continue;
                 }
-                killed += 1;
                 let file = home.path(path);
                 let is_ours =
                     if file.is_symlink() { true } else { file.is_file() && home.read(path).contains("enerated") };
                 if !is_ours {
                     continue;
                 }
+                tried += 1;
                 let name = format!("{path} {change} after a kill at {point}");
                 match change {
                     "removed" => fs::remove_file(&file).unwrap(),
@@ -132,5 +132,5 @@ fn what_was_replaced_comes_back_whatever_becomes_of_what_replaced_it() {
             }
         }
     }
-    assert!(killed > 20, "{killed} kills");
+    assert!(tried > 12, "{tried} tries");
 }
