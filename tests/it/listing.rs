@@ -335,7 +335,7 @@ fn z_ends_each_entry_with_nul_for_people_too() {
         ("stats", &[]),
         ("grep", &["make"]),
         ("search", &["make"]),
-        ("status", &[]),
+        ("status", &["--date=iso"]),
         ("status", &["--porcelain"]),
         ("blame", &["a.txt"]),
     ] {
