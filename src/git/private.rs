@@ -163,6 +163,15 @@ pub fn append(path: &Path, bytes: &[u8]) -> Result<()> {
     file.write_all(bytes).map_err(|error| Error::io("write", path, error))
 }
 
+/// Opens a file to append to, which is created if needed.
+///
+/// # Errors
+///
+/// As [`append`].
+pub fn open_appended(path: &Path) -> Result<File> {
+    open_own(path, true)
+}
+
 /// Removes a file, if it is there.
 ///
 /// # Errors

@@ -3,6 +3,7 @@
 //! The journal has everything that the steps need. It is written before the first step, and each step can be taken twice.
 
 mod finish;
+mod progress;
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use self::finish::finish;
+use self::progress::Progress;
 use super::backup::{self, Backup};
 use super::registry::Registry;
 use super::report::Change;
@@ -49,9 +51,6 @@ struct Journal {
     /// How many of the steps, from the first one, change the store itself.
     #[serde(default)]
     store_steps: usize,
-    /// Whether these are taken. From then on the store may change, and the other steps are taken whatever it has.
-    #[serde(default)]
-    is_stored: bool,
     /// The registry when all steps are taken.
     registry: Registry,
     /// The registry as it was.
@@ -91,11 +90,6 @@ impl Journal {
         let bytes =
             serde_json::to_vec(self).map_err(|error| Error::other("cannot write the journal").because(error))?;
         private::write_synced(&place.journal_path(), &bytes)
-    }
-
-    /// Writes the journal, and in it that the steps in the store are taken.
-    fn write_stored(&self, place: &Place) -> Result<()> {
-        Journal { is_stored: true, ..self.clone() }.write(place)
     }
 
     /// Returns a path of the store at which something else is than the plan has seen.
@@ -190,7 +184,7 @@ pub fn lock_and_finish(place: &Place) -> Result<(private::Lock, bool)> {
         if !journal.settled.is_empty() {
             backup::lists(place).iter().for_each(|list| file::sweep(list, |_| false));
         }
-        return match finish(place, &journal, true)?.in_store {
+        return match finish(place, &journal)?.in_store {
             None => Ok((lock, true)),
             Some(path) => {
                 let shown = crate::outside::line(&place.shown(&path));
@@ -277,6 +271,9 @@ fn set_aside(place: &Place, path: &Path, journal: &Journal, why: String) -> Erro
     if let Err(error) = std::fs::rename(path, &aside) {
         return Error::io("move", path, error);
     }
+    if let Err(error) = Progress::forget(place) {
+        return error;
+    }
     Error::other(why)
         .hint(format!("what it was about to write is in '{}'; the next command goes on without it", aside.display()))
         .hint("'git shiftlog rules sync' writes all of it again, 'git shiftlog rules clean' takes back what is written")
@@ -302,8 +299,8 @@ pub fn carry_out(place: &Place, operation: Operation) -> Result<()> {
     fault_point("rules-backed-up");
     let taken = steps.iter().filter_map(written).flat_map(file::occupied).collect();
     let (base, identity) = (place.base.clone(), disk::identity(&place.base));
-    let is_stored = store_steps == 0;
-    let journal = Journal { base, identity, steps, store_steps, is_stored, registry, previous, taken, settled };
+    let journal = Journal { base, identity, steps, store_steps, registry, previous, taken, settled };
+    Progress::forget(place)?;
     journal.write(place)?;
     let busy = |path: &Path| {
         Error::new(
@@ -316,7 +313,7 @@ pub fn carry_out(place: &Place, operation: Operation) -> Result<()> {
         backup.discard();
         return Err(busy(path));
     }
-    let changed = finish(place, &journal, false)?;
+    let changed = finish(place, &journal)?;
     match changed.in_store.iter().chain(&changed.of_agents).next() {
         None => Ok(()),
         Some(path) => Err(busy(path)),

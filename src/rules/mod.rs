@@ -124,9 +124,14 @@ impl Place {
         self.state.join("journal.json")
     }
 
+    /// Returns the file that says how many of these steps are taken.
+    fn progress_path(&self) -> PathBuf {
+        self.state.join("journal-progress")
+    }
+
     /// Says whether a command that was killed has left something to finish.
     fn is_unfinished(&self) -> bool {
-        disk::is_there(&self.journal_path()) || !backup::unfinished(self).is_empty()
+        disk::is_there(&self.journal_path())
     }
 
     /// Returns the file that is locked while the store is written.

@@ -318,7 +318,8 @@ impl Work {
     ///
     /// If something cannot be written, or another command is running.
     pub fn recover(&self) -> Result<bool> {
-        Ok(self.is_unfinished() && apply::lock_and_finish(&self.place)?.1)
+        let has_rest = self.is_unfinished() || !backup::unfinished(&self.place).is_empty();
+        Ok(has_rest && apply::lock_and_finish(&self.place)?.1)
     }
 
     fn change(&self, command: &str, goal: Goal, edit: impl FnOnce(&mut Store) -> Result<()>) -> Result<Report> {

@@ -8,6 +8,7 @@ use super::super::registry::{Entry, Original, Registry};
 use super::super::tree::META;
 use super::super::{Place, block, generate};
 use super::Journal;
+use super::progress::{Outcome, Progress};
 use crate::error::{Error, Result};
 use crate::git::{fault_point, private};
 use crate::managed::Step;
@@ -38,144 +39,214 @@ impl LeftOut {
     }
 }
 
+/// A journal whose steps are being taken.
+struct Run<'j> {
+    place: &'j Place,
+    journal: &'j Journal,
+    progress: Progress,
+    /// See [`replaced`].
+    replaced: Vec<(usize, &'j Path)>,
+    left_out: LeftOut,
+    /// The paths at which steps were taken.
+    taken: BTreeSet<&'j Path>,
+    /// The path at which a process before was killed while it took a step.
+    in_doubt: Option<&'j Path>,
+    /// Directories that were to go, and whether they are still there: a later command tries again.
+    directories: BTreeMap<&'j Path, bool>,
+    changed: Changed,
+    failed: Option<Error>,
+}
+
 /// Takes the steps of a journal, and writes the registry.
 ///
 /// If a step fails, or if somebody has changed something at its path since the plan was made, the later steps at the path and
 /// below it are left out. The registry keeps its former entries for these paths, and the originals stay in the backups, so that
 /// a later command finds them. All other steps are taken, unless it is a step in the store itself: then no later step is taken.
-/// Once all of these are taken, which is written down, the store may change.
+/// Once all of these are taken, the store may change.
 ///
-/// `is_again` says that a process before may have taken some of the steps: where an original was to come back and something of a
-/// user's is, it has come back and was changed since.
-pub fn finish(place: &Place, journal: &Journal, is_again: bool) -> Result<Changed> {
-    let mut failed: Option<Error> = None;
-    let mut changed = Changed::default();
-    let mut left_out = LeftOut::default();
-    // Directories that were to go, and whether they are still there: a later command tries again.
-    let mut directories: BTreeMap<&Path, bool> = BTreeMap::new();
-    let replaced = replaced(&journal.steps);
-    let mut end = journal.steps.len();
-    let first = if journal.is_stored { journal.store_steps } else { 0 };
-    for (number, step) in journal.steps.iter().enumerate().skip(first) {
-        if number == journal.store_steps
-            && !journal.is_stored
-            && let Err(error) = journal.write_stored(place)
-        {
-            failed.get_or_insert(error);
-            end = number;
-            break;
-        }
-        if number == journal.store_steps {
-            fault_point("rules-stored");
-        }
-        fault_point(&format!("rules-step-{number}"));
-        let paths = step.paths();
-        if replaced.iter().any(|(later, top)| number < *later && paths.iter().all(|path| path.starts_with(top)))
-            || paths.iter().any(|path| left_out.has(path))
-        {
-            continue;
-        }
-        let is_in_store = number < journal.store_steps;
-        // An agent's file is made again from the store.
-        match step.take(false) {
-            Ok(true) => {
-                if let Step::RemoveDirectory { path } = step {
-                    directories.insert(path, disk::is_directory(path));
-                }
-            }
-            Ok(false) if is_done(&journal.steps[number..]) => {}
-            Ok(false) if is_in_store => {
-                changed.in_store = Some(paths[1].to_owned());
-                end = number;
-            }
-            Ok(false) => {
-                let path = top(journal, paths[usize::from(paths[0].starts_with(&place.backups))]);
-                let is_right = match journal.registry.get(path) {
-                    Some(entry) => entry.is_at(path),
-                    None => is_again && !matches!(step, Step::Move { .. }) && !has_ours(place, path),
-                };
-                if !is_right {
-                    left_out.0.insert(path.to_owned());
-                    changed.of_agents.push(path.to_owned());
-                }
-            }
-            Err(error) => {
-                failed.get_or_insert(error);
-                if is_in_store {
-                    end = number;
-                } else {
-                    left_out.0.extend(paths.map(Path::to_owned));
-                }
-            }
-        }
-        if end == number {
-            break;
-        }
-    }
+/// What a process before has taken is not taken again: what is at its path by now is as the user wants it.
+pub fn finish(place: &Place, journal: &Journal) -> Result<Changed> {
+    let mut run = Run {
+        place,
+        journal,
+        progress: Progress::open(place)?,
+        replaced: replaced(&journal.steps),
+        left_out: LeftOut::default(),
+        taken: BTreeSet::new(),
+        in_doubt: None,
+        directories: BTreeMap::new(),
+        changed: Changed::default(),
+        failed: None,
+    };
+    let end = run.all();
     for step in &journal.steps[end..] {
         let is_directory = matches!(step, Step::MakeDirectory { .. } | Step::RemoveDirectory { .. });
         let tops = step.paths().map(|path| (top(journal, path), path));
-        left_out
-            .0
-            .extend(tops.iter().filter(|(top, path)| !is_directory || top != path).map(|(top, _)| (*top).to_owned()));
+        let named = tops.iter().filter(|(top, path)| !is_directory || top != path);
+        run.left_out.0.extend(named.map(|(top, _)| (*top).to_owned()));
     }
-    let registry = registry_after(place, journal, &left_out, &directories, end);
-    let is_settled = |path: &&PathBuf| !left_out.has(path) && registry.get(path).is_none();
+    let registry = run.registry(end);
+    let is_settled = |path: &&PathBuf| !run.left_out.has(path) && registry.get(path).is_none();
     let settled = journal.settled.iter().filter(is_settled).cloned().collect();
     // The list of a backup is not worth that the rest is left out.
     let lists =
         backup::settle(place, &settled).and_then(|steps| steps.iter().try_for_each(|step| step.take(false).map(drop)));
     if let Err(error) = lists {
-        failed.get_or_insert(error);
+        run.failed.get_or_insert(error);
     }
     fault_point("rules-stepped");
     private::write(&Registry::path(place), &registry.to_bytes(place))?;
     fault_point("rules-registered");
     private::remove(&place.journal_path())?;
-    failed.map_or(Ok(changed), Err)
+    Progress::forget(place)?;
+    run.failed.map_or(Ok(run.changed), Err)
 }
 
-/// Returns the registry after the steps before the one with number `end`, but for those that were left out.
-fn registry_after(
-    place: &Place,
-    journal: &Journal,
-    left_out: &LeftOut,
-    directories: &BTreeMap<&Path, bool>,
-    end: usize,
-) -> Registry {
-    let mut registry = journal.registry.clone();
-    let previous = &journal.previous;
-    // What a user had must be found in the backup again where it was moved or removed, and where ours stands in its place.
-    let is_away = |path: &Path, entry: &Entry| match &entry.original {
-        Original::Directory { kept } => disk::is_there(kept),
-        Original::File { kept, .. } => disk::is_there(kept) && !disk::is_there(path),
-        Original::Link { .. } => !disk::is_there(path),
-        Original::Absent => false,
-    };
-    let is_as_before = |path: &Path| previous.get(path).is_some_and(|entry| entry.is_at(path));
-    let is_ours = |path: &Path, entry: &Entry| !is_as_before(path) && (is_away(path, entry) || has_ours(place, path));
-    registry.entries.retain(|path, entry| !left_out.has(path) || is_ours(path, entry));
-    // A copy that is to go and of which something could not be removed goes another time.
-    let is_partly_there = |path: &PathBuf| !registry.entries.contains_key(path) && left_out.has_below(path);
-    let is_left = |path: &PathBuf| left_out.has(path) && !registry.entries.contains_key(path);
-    let before = previous.entries.iter().filter(|(path, _)| is_left(path) || is_partly_there(path));
-    let before: Vec<_> = before.map(|(path, entry)| (path.clone(), entry.clone())).collect();
-    registry.entries.extend(before);
-    let followed = previous.followed.iter().filter(|(_, end)| left_out.has(end));
-    registry.followed.extend(followed.map(|(link, end)| (link.clone(), end.clone())));
-    if end < journal.store_steps {
-        // The store has not got the text.
-        registry.imported.clone_from(&previous.imported);
+impl<'j> Run<'j> {
+    /// Takes the steps. Returns the number of the first one that was not reached.
+    fn all(&mut self) -> usize {
+        for (number, step) in self.journal.steps.iter().enumerate() {
+            let outcome = match self.progress.known.get(number) {
+                Some(outcome) => Ok(*outcome),
+                None => self.next(number, step),
+            };
+            let is_in_store = number < self.journal.store_steps;
+            match outcome {
+                Ok(Outcome::Taken) => {
+                    self.taken.insert(self.top(step));
+                    if let Step::RemoveDirectory { path } = step {
+                        self.directories.insert(path, disk::is_directory(path));
+                    }
+                }
+                Ok(Outcome::LeftOut) if is_in_store => {
+                    self.changed.in_store = Some(step.paths()[1].to_owned());
+                    return number;
+                }
+                Ok(Outcome::LeftOut) => {
+                    let top = self.top(step);
+                    if !step.paths().iter().any(|path| self.left_out.has(path)) {
+                        self.left_out.0.insert(top.to_owned());
+                        self.changed.of_agents.push(top.to_owned());
+                    }
+                }
+                Ok(Outcome::Failed) => self.left_out.0.extend(step.paths().map(Path::to_owned)),
+                Err(error) => {
+                    self.failed.get_or_insert(error);
+                    return number;
+                }
+            }
+        }
+        self.journal.steps.len()
     }
-    if !left_out.0.is_empty() {
-        registry.directories.retain(|path| disk::is_directory(path));
+
+    /// Takes a step that no process before is done with, and notes that. An error in the store, and one of the notes, ends all.
+    fn next(&mut self, number: usize, step: &'j Step) -> Result<Outcome> {
+        let is_in_doubt = self.progress.is_in_doubt(number);
+        if is_in_doubt {
+            self.in_doubt = Some(self.top(step));
+        }
+        let is_in_store = number < self.journal.store_steps;
+        if number > 0 && number == self.journal.store_steps {
+            self.progress.sync()?;
+            fault_point("rules-stored");
+        }
+        fault_point(&format!("rules-step-{number}"));
+        self.progress.begin(number)?;
+        fault_point(&format!("rules-begun-{number}"));
+        let paths = step.paths();
+        let is_within = |top: &Path| paths.iter().all(|path| path.starts_with(top));
+        let outcome = if self.replaced.iter().any(|(later, top)| number < *later && is_within(top)) {
+            Outcome::Taken
+        } else if paths.iter().any(|path| self.left_out.has(path)) {
+            Outcome::LeftOut
+        } else {
+            match self.take(number, step, is_in_doubt) {
+                Ok(outcome) => outcome,
+                Err(error) if is_in_store => return Err(error),
+                Err(error) => {
+                    self.failed.get_or_insert(error);
+                    Outcome::Failed
+                }
+            }
+        };
+        fault_point(&format!("rules-taken-{number}"));
+        self.progress.end(outcome)?;
+        Ok(outcome)
     }
-    registry.directories.retain(|path| directories.get(path.as_path()) != Some(&false));
-    let still_there = directories.iter().filter(|(path, is_there)| **is_there && !path.starts_with(place.store()));
-    registry.directories.extend(still_there.map(|(path, _)| (*path).to_owned()));
-    registry.directories.sort();
-    registry.directories.dedup();
-    registry
+
+    /// Takes a step, unless it is done. It is left out where somebody has changed what is at its path.
+    fn take(&self, number: usize, step: &Step, is_in_doubt: bool) -> Result<Outcome> {
+        let outcome = |is_right| if is_right { Outcome::Taken } else { Outcome::LeftOut };
+        if let Step::MakeDirectory { path } = step
+            && self.journal.registry.get(path).is_some()
+            && disk::is_directory(path)
+        {
+            // It was not there when the plan was made. A folder of the user's gets nothing of ours.
+            return Ok(outcome(is_in_doubt && is_empty(path)));
+        }
+        // An agent's file is made again from the store, and so is not worth to wait for the disk.
+        if step.take(false)? || is_done(&self.journal.steps[number..]) {
+            return Ok(Outcome::Taken);
+        }
+        if number < self.journal.store_steps {
+            return Ok(Outcome::LeftOut);
+        }
+        let top = self.top(step);
+        Ok(outcome(match (self.journal.registry.get(top), step) {
+            (Some(entry), _) => entry.is_at(top),
+            // Where an original was to come back, it has, and the user has changed it since.
+            (None, Step::Move { from, .. }) => is_in_doubt && !disk::is_there(from),
+            (None, _) => is_in_doubt && disk::is_there(top) && !has_ours(self.place, top),
+        }))
+    }
+
+    /// Returns the path that the registry knows, or is to know, at or above the path of a step.
+    fn top(&self, step: &'j Step) -> &'j Path {
+        let paths = step.paths();
+        top(self.journal, paths[usize::from(paths[0].starts_with(&self.place.backups))])
+    }
+
+    /// Returns the registry after the steps before the one with number `end`, but for those that were left out.
+    fn registry(&self, end: usize) -> Registry {
+        let (place, left_out) = (self.place, &self.left_out);
+        let mut registry = self.journal.registry.clone();
+        let previous = &self.journal.previous;
+        // What a user had must be found in the backup again where it was moved or removed, and where ours stands in its place.
+        let is_away = |path: &Path, entry: &Entry| match &entry.original {
+            Original::Directory { kept } => disk::is_there(kept),
+            Original::File { kept, .. } => disk::is_there(kept) && !disk::is_there(path),
+            Original::Link { .. } => !disk::is_there(path),
+            Original::Absent => false,
+        };
+        let is_as_before = |path: &Path| previous.get(path).is_some_and(|entry| entry.is_at(path));
+        let is_ours = |path: &Path, entry: &Entry| {
+            let is_likely = || self.in_doubt == Some(path) && (is_away(path, entry) || has_ours(place, path));
+            !is_as_before(path) && (self.taken.contains(path) || is_likely())
+        };
+        registry.entries.retain(|path, entry| !left_out.has(path) || is_ours(path, entry));
+        // A copy that is to go and of which something could not be removed goes another time.
+        let is_partly_there = |path: &PathBuf| !registry.entries.contains_key(path) && left_out.has_below(path);
+        let is_left = |path: &PathBuf| left_out.has(path) && !registry.entries.contains_key(path);
+        let before = previous.entries.iter().filter(|(path, _)| is_left(path) || is_partly_there(path));
+        let before: Vec<_> = before.map(|(path, entry)| (path.clone(), entry.clone())).collect();
+        registry.entries.extend(before);
+        let followed = previous.followed.iter().filter(|(_, end)| left_out.has(end));
+        registry.followed.extend(followed.map(|(link, end)| (link.clone(), end.clone())));
+        if end < self.journal.store_steps {
+            // The store has not got the text.
+            registry.imported.clone_from(&previous.imported);
+        }
+        if !left_out.0.is_empty() {
+            registry.directories.retain(|path| disk::is_directory(path));
+        }
+        registry.directories.retain(|path| self.directories.get(path.as_path()) != Some(&false));
+        let is_left = |(path, is_there): &(&&Path, &bool)| **is_there && !path.starts_with(place.store());
+        let still_there = self.directories.iter().filter(is_left);
+        registry.directories.extend(still_there.map(|(path, _)| (*path).to_owned()));
+        registry.directories.sort();
+        registry.directories.dedup();
+        registry
+    }
 }
 
 /// Returns the path at or above a path that the registry knows, or is to know; the path itself, if there is none.
@@ -208,7 +279,7 @@ fn replaced(steps: &[Step]) -> Vec<(usize, &Path)> {
 fn is_done(steps: &[Step]) -> bool {
     let Some(step) = steps.first() else { return true };
     if let Step::Move { from, to } = step
-        && (!disk::is_there(to) || disk::is_directory(from) && !is_begun_copy(from))
+        && (!disk::is_there(to) || disk::is_there(from))
     {
         return false;
     }
@@ -216,10 +287,9 @@ fn is_done(steps: &[Step]) -> bool {
     disk::observe(path).is_ok_and(|node| steps.iter().any(|step| step.leaves(path, &node)))
 }
 
-/// Says whether a directory can be a copy of a skill of which the first steps were taken.
-fn is_begun_copy(directory: &Path) -> bool {
-    let is_empty = || std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none());
-    disk::is_there(&directory.join(META)) || is_empty()
+/// Says whether a directory has nothing in it.
+fn is_empty(directory: &Path) -> bool {
+    std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// Says whether something of ours is at a path: a generated text, a link into the store or a copy of a skill.
@@ -247,7 +317,6 @@ mod tests {
             base: place.base.clone(),
             identity: None,
             store_steps: 0,
-            is_stored: true,
             steps,
             registry,
             previous,
@@ -277,7 +346,7 @@ mod tests {
         let mut registry = Registry::empty();
         registry.entries.insert(path.clone(), entry.clone());
         let previous = Registry::empty();
-        finish(&place, &journal(&place, steps, registry, previous), false).unwrap_err();
+        finish(&place, &journal(&place, steps, registry, previous)).unwrap_err();
         assert_eq!(fs::read_to_string(kept.join("SKILL.md")).unwrap(), "mine\n");
         assert_eq!(Registry::read(&place).unwrap().get(&path), Some(&entry), "'clean' finds it");
     }
@@ -302,9 +371,8 @@ mod tests {
         ];
         let (registry, previous) = (Registry::empty(), Registry::empty());
         let journal = journal(&place, steps, registry, previous);
-        for (run, is_again) in [("all of it", false), ("again, as after a kill before the registry was written", true)]
-        {
-            finish(&place, &journal, is_again).unwrap();
+        for run in ["all of it", "again, as after a loss of power that has taken what was noted"] {
+            finish(&place, &journal).unwrap();
             assert_eq!(fs::read_to_string(path.join("SKILL.md")).unwrap(), "the skill\n", "{run}");
         }
     }
@@ -329,11 +397,11 @@ mod tests {
         let mut previous = Registry::empty();
         previous.entries.insert(copy.clone(), entry.clone());
         let journal = journal(&place, steps, Registry::empty(), previous);
-        finish(&place, &journal, false).unwrap_err();
+        finish(&place, &journal).unwrap_err();
         let registry = Registry::read(&place).unwrap();
         assert_eq!((registry.get(&copy), &registry.directories), (Some(&entry), &vec![folder.clone()]));
         fs::remove_file(folder.join("mine.md")).unwrap();
-        let _ = finish(&place, &journal, true);
+        let _ = finish(&place, &journal);
         assert_eq!(Registry::read(&place).unwrap().directories, Vec::<PathBuf>::new());
     }
 

@@ -77,6 +77,9 @@ fn a_backup_that_was_not_finished_is_none() {
         entries.map(|entry| entry.file_name().into_string().unwrap()).collect::<Vec<_>>()
     };
     assert!(matches!(&backups()[..], [one] if one.starts_with('.')), "{:?}", backups());
+    // Nothing was done, so that nothing is interrupted.
+    home.rules(&["sync", "--dry-run"]).ok();
+    assert_eq!(home.rules(&["check"]).code, 3);
     let copied = home.scratch.root().join("copied");
     home.copy(&home.path(""), "copied");
     home.rules_of(&copied, &["clean", "--yes"]).ok();
@@ -133,4 +136,75 @@ fn what_was_replaced_comes_back_whatever_becomes_of_what_replaced_it() {
         }
     }
     assert!(tried > 12, "{tried} tries");
+}
+
+/// What was there comes back if ours was removed, and stays away if the user has removed it itself. The next command cannot see
+/// the difference at the path.
+#[test]
+fn a_file_that_is_removed_after_a_kill_comes_back_only_if_it_was_ours() {
+    let mut tried = [0; 2];
+    for (command, next) in [(&["sync"][..], &["sync"][..]), (&["clean", "--yes"], &["clean", "--yes"])] {
+        for path in [".cursor/rules/a.mdc", ".claude/skills/review"] {
+            let numbered = (0..14).flat_map(|number| ["step", "begun", "taken"].map(|at| (number, at)));
+            let points = numbered.map(|(number, at)| format!("rules-{at}-{number}"));
+            for point in points.chain(["rules-stepped", "rules-registered"].map(str::to_owned)) {
+                let home = fresh();
+                let before = home.tree();
+                if command != ["sync"] {
+                    home.rules(&["sync"]).ok();
+                }
+                let file = home.path(path);
+                if !home.killed(&point, command) || !home.is_there(path) {
+                    continue;
+                }
+                let is_ours = file.is_symlink() || file.is_file() && home.read(path).contains("enerated");
+                match file.is_dir() && !file.is_symlink() {
+                    true => fs::remove_dir_all(&file).unwrap(),
+                    false => fs::remove_file(&file).unwrap(),
+                }
+                tried[usize::from(is_ours)] += 1;
+                let name = format!("{path} removed after {command:?} was killed at {point}, ours: {is_ours}");
+                home.rules(next);
+                home.rules(&["clean", "--yes"]).ok();
+                let is_expected = |line: &&str| is_ours || !line.contains(&format!("./{path}"));
+                let expected: String = before.split_inclusive('\n').filter(is_expected).collect();
+                // While a step is taken nobody knows yet, and then nothing is lost.
+                let is_in_doubt = !point.contains("-step") && !point.ends_with("ed");
+                assert!(home.tree() == expected || is_in_doubt && home.tree() == before, "{name}: {:?}", home.tree());
+            }
+        }
+    }
+    assert!(tried[0] > 20 && tried[1] > 20, "{tried:?}");
+}
+
+#[test]
+fn a_folder_that_a_user_makes_after_a_kill_gets_nothing_of_ours() {
+    let mut tried = 0;
+    for point in (0..8).flat_map(|number| ["step", "begun", "taken"].map(|at| format!("rules-{at}-{number}"))) {
+        let home = Home::empty();
+        home.write(".ai-agent/skills/review/SKILL.md", "theirs\n");
+        let skills = json!([{ "name": "claude", "sync_mode": "copy", "conflict_strategy": "overwrite" }]);
+        let targets = json!({ "instructions": [], "rules": [], "skills": skills });
+        let manifest = json!({ "version": "1.0", "rules": [], "active_targets": targets });
+        home.write(".ai-agent/manifest.json", &manifest.to_string());
+        home.write("elsewhere/SKILL.md", "my own review\n");
+        fs::create_dir_all(home.path(".claude/skills")).unwrap();
+        let skill = home.path(".claude/skills/review");
+        std::os::unix::fs::symlink(home.path("elsewhere"), &skill).unwrap();
+        let before = home.tree();
+        if !home.killed(&point, &["sync"]) || fs::symlink_metadata(&skill).is_ok() {
+            continue;
+        }
+        tried += 1;
+        home.write(".claude/skills/review/NOTES.md", "mine\n");
+        home.rules(&["sync"]);
+        let told = home.rules(&["sync"]);
+        assert_eq!(told.code, 3, "{point}: {}", told.stderr);
+        let there: Vec<_> = fs::read_dir(&skill).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(there, ["NOTES.md"], "{point}");
+        fs::remove_dir_all(&skill).unwrap();
+        home.rules(&["clean", "--yes"]).ok();
+        assert_eq!(home.tree(), before, "{point}");
+    }
+    assert!(tried > 1, "{tried} tries");
 }
