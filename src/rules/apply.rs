@@ -169,7 +169,7 @@ pub fn lock_and_finish(place: &Place) -> Result<(private::Lock, bool)> {
             let why = format!("a command was interrupted in '{base}', and is not finished here");
             return Err(set_aside(place, &path, &journal, why));
         }
-        if let Some(strange) = strange_path(place, &journal) {
+        if let Some(strange) = strange_path(place, &journal)? {
             let strange = crate::outside::line(&strange.display().to_string());
             let why = format!("a command was interrupted, and is not finished: nothing here writes to '{strange}'");
             return Err(set_aside(place, &path, &journal, why));
@@ -205,14 +205,9 @@ fn written(step: &Step) -> Option<&Path> {
     }
 }
 
-/// Returns a path of the steps that no command of this place writes: the journal came here with the store then.
-fn strange_path<'j>(place: &Place, journal: &'j Journal) -> Option<&'j Path> {
-    let mut known: Option<BTreeSet<PathBuf>> = None;
-    let mut is_known = |step: &Step, path: &Path| {
-        let known = known.get_or_insert_with(|| known_outside(place, &journal.registry));
-        let is_above = matches!(step, Step::MakeDirectory { .. } | Step::RemoveDirectory { .. });
-        known.iter().any(|known| path.starts_with(known) || is_above && known.starts_with(path))
-    };
+/// Returns a path of the steps that no command of this place writes: the journal came here with the store then. An error if that
+/// cannot be told before a user has mended a file: what was interrupted is finished then.
+fn strange_path<'j>(place: &Place, journal: &'j Journal) -> Result<Option<&'j Path>> {
     // A skill can be a repository.
     let is_in_skill = |below: &Path| below.ancestors().any(places::is_skill);
     let is_own = |path: &Path| match path.strip_prefix(&place.base) {
@@ -224,22 +219,30 @@ fn strange_path<'j>(place: &Place, journal: &'j Journal) -> Option<&'j Path> {
         }
         Err(_) => false,
     };
-    let mut paths = journal.steps.iter().flat_map(|step| step.paths().map(|path| (step, path)));
-    let strange = paths.find(|(step, path)| {
-        let mut is_elsewhere = || place.scope == Scope::Home && is_known(step, path);
-        !(path.is_absolute() && is_plain(path) && (is_own(path) || is_elsewhere()))
-    });
-    strange.map(|(_, path)| path)
+    let paths = journal.steps.iter().flat_map(|step| step.paths().map(|path| (step, path)));
+    let is_safe = |path: &Path| path.is_absolute() && is_plain(path);
+    let outside: Vec<_> = paths.filter(|(_, path)| !is_safe(path) || !is_own(path)).collect();
+    if outside.is_empty() {
+        return Ok(None);
+    }
+    let known = if place.scope == Scope::Home { known_outside(place, &journal.registry)? } else { BTreeSet::new() };
+    let is_known = |step: &Step, path: &Path| {
+        let is_above = matches!(step, Step::MakeDirectory { .. } | Step::RemoveDirectory { .. });
+        known.iter().any(|known| path.starts_with(known) || is_above && known.starts_with(path))
+    };
+    let strange = outside.into_iter().find(|(step, path)| !is_safe(path) || !is_known(step, path));
+    Ok(strange.map(|(_, path)| path))
 }
 
 /// Returns the paths outside of a home that its commands write: those of the registry and of the settings, those to which links
 /// lead that are followed, and files of the store that are kept elsewhere.
-fn known_outside(place: &Place, planned: &Registry) -> BTreeSet<PathBuf> {
+fn known_outside(place: &Place, planned: &Registry) -> Result<BTreeSet<PathBuf>> {
     let mut known = BTreeSet::new();
-    if let Ok(registry) = Registry::read(place) {
-        known.extend(registry.entries.into_keys().chain(registry.directories));
-    }
-    if let Ok(store) = Store::read(place) {
+    let registry = Registry::read(place)?;
+    known.extend(registry.entries.into_keys().chain(registry.directories));
+    // A command that is interrupted can be the one that makes the store.
+    if disk::is_there(&place.manifest()) {
+        let store = Store::read(place)?;
         known.extend(want::named(&store).0.into_iter().map(|(_, path)| path));
     }
     known.extend(backup::saved(place).into_keys().filter(|path| place.allows(path)));
@@ -255,7 +258,7 @@ fn known_outside(place: &Place, planned: &Registry) -> BTreeSet<PathBuf> {
     let rules = std::fs::read_dir(place.store().join("rules")).into_iter().flatten().flatten();
     let files = rules.map(|entry| entry.path()).chain([place.manifest()]);
     known.extend(files.filter_map(|file| disk::resolved(&file).ok()).filter(|file| !disk::is_directory(file)));
-    known
+    Ok(known)
 }
 
 /// Puts a journal aside that came here with the store: its steps are about files of another place. What it has done to files

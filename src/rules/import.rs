@@ -328,6 +328,8 @@ impl Store {
         let mut agents = Vec::new();
         for found in &survey.rules {
             let mut id = found.id.clone();
+            // A file that no rule names is not this text's.
+            let mut is_taken = !texts.contains_key(&id) && disk::is_there(&self.rule_path(&format!("{id}.md")));
             if let Some(there) = texts.get_mut(&id) {
                 if are_alike(there, &found.text) {
                     told.push(format!("  duplicate: {id} ({}), skipped", found.agent));
@@ -346,11 +348,18 @@ impl Store {
                         }
                         continue;
                     }
-                    Choice::Both => id = self.free_id(&texts, &format!("{}-{id}", found.agent)),
+                    Choice::Both => is_taken = true,
                 }
-            } else if disk::is_there(&self.rule_path(&format!("{id}.md"))) {
-                // A file that no rule names is not this text's.
-                id = self.free_id(&texts, &format!("{}-{id}", found.agent));
+            }
+            if is_taken {
+                let wanted = format!("{}-{id}", found.agent);
+                match self.free_id(&texts, &wanted, &found.text) {
+                    Some(free) => id = free,
+                    None => {
+                        told.push(format!("  duplicate: {wanted}, skipped"));
+                        continue;
+                    }
+                }
             }
             self.add(&id, found.agent, found.cursor.clone(), &[], &found.text)?;
             texts.insert(id.clone(), found.text.clone());
@@ -377,11 +386,19 @@ impl Store {
         Ok(told)
     }
 
-    /// Returns a name that no rule and no file of the store has: the one that is wanted, or with a number.
-    fn free_id(&self, texts: &HashMap<String, String>, wanted: &str) -> String {
-        let is_free = |id: &String| !texts.contains_key(id) && !disk::is_there(&self.rule_path(&format!("{id}.md")));
+    /// Returns a name that no rule and no file of the store has: the one that is wanted, or with a number. `None` if a rule with
+    /// such a name has the text already.
+    fn free_id(&self, texts: &HashMap<String, String>, wanted: &str, text: &str) -> Option<String> {
         let numbered = (2..).map(|number| format!("{wanted}-{number}"));
-        std::iter::once(wanted.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
+        for id in std::iter::once(wanted.to_owned()).chain(numbered) {
+            match texts.get(&id) {
+                Some(there) if are_alike(there, text) => return None,
+                Some(_) => {}
+                None if disk::is_there(&self.rule_path(&format!("{id}.md"))) => {}
+                None => return Some(id),
+            }
+        }
+        None
     }
 
     /// Returns the agents of a home that are there, as targets.

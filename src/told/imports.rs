@@ -1,88 +1,26 @@
 //! The files that a Markdown text imports with `@path`, and the names of files that are never read.
 
+use pulldown_cmark::{Event, Parser, Tag};
+
 /// How many imports of one file are looked at.
 const MAX_IMPORTS: usize = 64;
 
 /// Returns what a Markdown text imports: each `@path` at the beginning of a line or behind white space, outside of code. A space
 /// in a path is written `\ `.
 pub fn imports(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut fence: Option<&str> = None;
-    // In a list, what is indented belongs to an item.
-    let (mut is_in_list, mut is_after_blank, mut is_in_code) = (false, true, false);
-    for line in text.lines() {
-        let trimmed = line.trim_start();
-        if let Some(open) = fence {
-            if is_end_of_fence(trimmed, open) {
-                fence = None;
-            }
-            continue;
-        }
-        if trimmed.is_empty() {
-            is_after_blank = true;
-            continue;
-        }
-        let is_indented = line.starts_with("    ") || line.trim_start_matches(' ').starts_with('\t');
-        is_in_code = is_indented && !is_in_list && (is_after_blank || is_in_code);
-        let item = list_item(trimmed);
-        is_in_list = match item {
-            Some(_) => !is_in_code,
-            // A paragraph goes on without being indented.
-            None => is_in_list && (trimmed.len() < line.len() || !is_after_blank),
-        };
-        is_after_blank = false;
-        if is_in_code {
-            continue;
-        }
-        fence = fence_of(item.unwrap_or(trimmed));
-        if fence.is_none() {
-            in_line(line, &mut found);
-        }
+    let is_code = |event: &Event<'_>| matches!(event, Event::Code(_) | Event::Start(Tag::CodeBlock(_)));
+    let (mut words, mut end) = (String::with_capacity(text.len()), 0);
+    for (_, code) in Parser::new(text).into_offset_iter().filter(|(event, _)| is_code(event)) {
+        words.push_str(&text[end..code.start.max(end)]);
+        words.push(' ');
+        end = code.end.max(end);
     }
-    found.truncate(MAX_IMPORTS);
-    found
-}
-
-/// Returns the fence of code that a line opens: three or more of one mark.
-fn fence_of(line: &str) -> Option<&str> {
-    let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
-    let length = line.len() - line.trim_start_matches(mark).len();
-    let (fence, info) = line.split_at(length);
-    // Text between backticks is code in a line.
-    (length >= 3 && !(mark == '`' && info.contains('`'))).then_some(fence)
-}
-
-/// Says whether a line ends code: it has the mark of the fence, no fewer times, and nothing else.
-fn is_end_of_fence(line: &str, open: &str) -> bool {
-    line.starts_with(open) && line.trim_end().trim_start_matches(&open[..1]).is_empty()
-}
-
-/// Returns what follows the mark of an item of a list, if a line begins one.
-fn list_item(line: &str) -> Option<&str> {
-    let after_digits = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
-    let rest = match after_digits.len() < line.len() {
-        true => after_digits.strip_prefix(['.', ')']),
-        false => line.strip_prefix(['-', '*', '+']),
-    };
-    rest.filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t'])).map(str::trim_start)
-}
-
-/// Adds the imports in one line.
-fn in_line(line: &str, found: &mut Vec<String>) {
-    // Of the parts between backticks, every other one is code, unless the last backtick has no partner.
-    let parts: Vec<&str> = line.split('`').collect();
-    for (at, part) in parts.iter().enumerate() {
-        let is_code = at % 2 == 1 && at + 1 < parts.len();
-        if is_code {
-            continue;
-        }
-        // No path has the letter that stands for a space.
-        let part = part.replace("\\ ", "\0");
-        let words = part.split([' ', '\t']).filter_map(|word| word.strip_prefix('@'));
-        let path =
-            |word: &str| word.trim_end_matches(['.', ',', ';', ':', ')', '!', '?', '"', '\'']).replace('\0', " ");
-        found.extend(words.map(path).filter(|path| !path.is_empty()));
-    }
+    words.push_str(&text[end..]);
+    // No path has the letter that stands for a space.
+    let words = words.replace("\\ ", "\0");
+    let paths = words.split_ascii_whitespace().filter_map(|word| word.strip_prefix('@'));
+    let paths = paths.map(|path| path.trim_end_matches(['.', ',', ';', ':', ')', '!', '?', '"', '\'']).replace('\0', " "));
+    paths.filter(|path| !path.is_empty()).take(MAX_IMPORTS).collect()
 }
 
 /// Says whether a path names a file of a kind that holds secrets, or one of Git's own.
@@ -163,6 +101,10 @@ mod tests {
             ("Text.\n\n    @a.md\n\n\t@a.md\n@b.md", vec!["b.md"]),
             ("- item\n\n    @a.md\n\nText.\n\n    @b.md", vec!["a.md"]),
             ("1. item\nits text\n\n   - ```\n     @b.md\n     ```\n\n    @a.md", vec!["a.md"]),
+            ("* * *\n\n    @a.md\n", vec![]),
+            ("> ```\n> @a.md\n> ```\n> @b.md", vec!["b.md"]),
+            ("``a ` @a.md`` @b.md `code\n @a.md` @c.md", vec!["b.md", "c.md"]),
+            ("a ` lone, @a.md\n\nand ` another @b.md", vec!["a.md", "b.md"]),
         ] {
             assert_eq!(imports(text), expected, "{text:?}");
         }

@@ -38,6 +38,22 @@ fn a_rule_that_an_imported_one_replaces_stays_in_the_backup() {
     assert!(home.has_words("words of the store"), "nothing else has them");
 }
 
+/// It got another number with each import.
+#[test]
+fn a_text_whose_name_a_file_of_no_rule_has_is_imported_once() {
+    let home = Home::with(json!([{ "id": "style" }]), claude());
+    home.write(".ai-agent/rules/testing.md", "no rule names this file\n");
+    home.write(".gemini/GEMINI.md", "# Testing\n\nrun all of them\n");
+    for _ in 0..3 {
+        home.rules(&["import", "--yes"]).ok();
+        let names = fs::read_dir(home.path(".ai-agent/rules")).unwrap().flatten().map(|entry| entry.file_name());
+        let mut names: Vec<_> = names.filter(|name| name.to_string_lossy().contains("testing")).collect();
+        names.sort();
+        assert_eq!(names, ["gemini-testing.md", "testing.md"]);
+    }
+    assert_eq!(home.read(".ai-agent/rules/testing.md"), "no rule names this file\n");
+}
+
 #[test]
 fn a_rule_that_is_adopted_again_leaves_its_former_text_in_the_backup() {
     let home = Home::with(json!([{ "id": "style" }]), claude());

@@ -102,6 +102,26 @@ fn a_command_that_was_interrupted_is_finished_outside_too() {
     }
 }
 
+/// What was interrupted was set aside, and its file outside stayed as it was for good.
+#[test]
+fn a_command_that_was_interrupted_waits_until_its_settings_can_be_read() {
+    for fault in ["rules-step-0", "rules-step-4", "rules-stepped"] {
+        let (home, file) = outside();
+        home.rules(&["clean", "--yes"]).ok();
+        let before = fs::read(&file).unwrap();
+        assert!(home.killed(fault, &["sync"]));
+        let manifest = home.read(".ai-agent/manifest.json");
+        home.write(".ai-agent/manifest.json", &manifest[1..]);
+        let told = home.rules(&["clean", "--yes"]);
+        assert!(told.code != 0 && told.stderr.contains("manifest.json'"), "{fault}: {}", told.stderr);
+        home.write(".ai-agent/manifest.json", &manifest);
+        home.rules(&["sync"]).ok();
+        assert_ne!(fs::read(&file).unwrap(), before, "{fault}");
+        home.rules(&["clean", "--yes"]).ok();
+        assert_eq!(fs::read(&file).unwrap(), before, "{fault}");
+    }
+}
+
 #[test]
 fn what_was_outside_comes_back_without_the_registry() {
     for is_block in [false, true] {
