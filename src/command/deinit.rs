@@ -78,28 +78,36 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if !refs.is_empty() {
             steps.push(format!("these are {}", amount(&repo, &refs)?));
         }
+        // Before a dry run the hook is still there, and stops such a push.
+        let is_stopped = |repo: &Repository| Ok::<bool, Error>(!options.dry_run && setup::stops_pushes(repo)?);
         if !options.dry_run {
             plan.carry_out(&repo)?;
-            // What stopped such a push is gone, unless somebody has put it into a hook of their own.
-            let has_records = !options.purge_refs && !our_refs(&repo)?.is_empty() && !setup::stops_pushes(&repo)?;
-            let mirrors = setup::mirrored(&repo);
-            if has_records && mirrors.is_empty() && !repo.remotes().is_empty() {
-                cli::warning(
-                    "what is recorded stays, and 'git push --mirror' now publishes it; 'git shiftlog deinit --purge-refs' removes it",
-                );
-            }
-            for remote in mirrors.iter().filter(|_| has_records) {
-                cli::warning(&format!("a push to the mirror '{}' takes what is recorded along", outside::line(remote)));
-                cli::hint(&repo, "'git shiftlog deinit --purge-refs' removes what is recorded");
-            }
             if options.purge_refs {
                 purge(&repo, &refs, has_left)?;
             }
             remove_lone_lock(&repo);
         }
+        // What stopped such a push is gone, unless somebody has put it into a hook of their own.
+        if !options.purge_refs && !our_refs(&repo)?.is_empty() && !is_stopped(&repo)? {
+            warn_of_mirrors(&repo);
+        }
         cli::print_steps(&steps, options.quiet.is_on && !options.dry_run)?;
         Ok(if is_whole { Outcome::Done } else { Outcome::No })
     })
+}
+
+/// Says what publishes the records that stay, once no hook of ours stops it.
+fn warn_of_mirrors(repo: &Repository) {
+    let mirrors = setup::mirrored(repo);
+    if mirrors.is_empty() && !repo.remotes().is_empty() {
+        cli::warning(
+            "what is recorded stays, and 'git push --mirror' then publishes it; 'git shiftlog deinit --purge-refs' removes it",
+        );
+    }
+    for remote in &mirrors {
+        cli::warning(&format!("a push to the mirror '{}' takes what is recorded along", outside::line(remote)));
+        cli::hint(repo, "'git shiftlog deinit --purge-refs' removes what is recorded");
+    }
 }
 
 /// Returns the refs that this program has made, also the copies of remotes' refs and those that keep what was lost.

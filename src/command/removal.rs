@@ -11,11 +11,11 @@ use crate::cli::{self, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::{Format, Time};
 use crate::git::sign::SignatureState as Signed;
-use crate::git::{ObjectId, Repository};
+use crate::git::{Asking, ObjectId, Repository};
 use crate::progress::silent;
 use crate::record::{Reader, may_be_fetched};
 use crate::share::purge::{self, Purged, Target, carry_out, is_unfinished, plan, preview};
-use crate::share::sync;
+use crate::share::sync::{self, Syncer};
 use crate::transcript::SessionKey;
 use crate::upkeep::verify::{Verified, verify};
 use crate::{outside, pretty};
@@ -28,8 +28,8 @@ pub(super) struct RemovalRequest {
     pub notes_ref: String,
     pub target: Target,
     pub refusal: Refusal,
-    /// Whether everything is gone of an interrupted purge that the command has finished; `None` if there was none.
-    pub finished: Option<bool>,
+    /// An interrupted purge that the command has finished before; `None` if there was none.
+    pub finished: Option<Purged>,
     /// Whether nothing is removed.
     pub is_dry_run: bool,
     /// Whether the user has agreed already.
@@ -71,10 +71,11 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
     }
     if planned.is_empty() {
         if wanted.is_json && !wanted.is_dry_run {
-            print_json(result_value(&planned, &Purged::default()))?;
+            let nothing = Purged::default();
+            print_json(result_value(&planned, wanted.finished.as_ref().unwrap_or(&nothing)))?;
         }
-        if let Some(is_gone) = wanted.finished.filter(|_| is_received) {
-            return Ok(if is_gone { Outcome::Done } else { Outcome::No });
+        if let Some(finished) = wanted.finished.as_ref().filter(|_| is_received) {
+            return Ok(if finished.is_complete() { Outcome::Done } else { Outcome::No });
         }
         let is_left_alone = !planned.received.is_empty();
         let error = Error::new(
@@ -140,10 +141,12 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
     let _lock = lock(repo)?;
     let mut planned = plan(repo, notes_ref, &wanted.target, &mut silent())?;
     planned.signed = signed(repo, notes_ref, &planned.noted);
-    let purged = carry_out(repo, notes_ref, &planned)?;
+    let mut purged = carry_out(repo, notes_ref, &planned)?;
+    if wanted.is_json {
+        purged.objects += wanted.finished.as_ref().map_or(0, |finished| finished.objects);
+    }
     report(repo, wanted, &planned, &purged)?;
-    let is_gone = purged.left.is_empty() && purged.other_refs.is_empty();
-    Ok(if is_gone { Outcome::Done } else { Outcome::No })
+    Ok(if purged.is_complete() { Outcome::Done } else { Outcome::No })
 }
 
 /// Returns the records of some commits that have a good signature, if records are signed here.
@@ -177,12 +180,12 @@ fn lock(repo: &Repository) -> Result<Lock> {
     State::new(&repo.common_dir()).lock(Instant::now() + LOCK_TIMEOUT)
 }
 
-/// Finishes a purge that was interrupted, and says so. Returns whether everything is gone; `None` if there was none.
+/// Finishes a purge that was interrupted, and says so. Returns what has become of it; `None` if there was none.
 ///
 /// # Errors
 ///
 /// As [`carry_out`].
-pub(super) fn finish_interrupted(repo: &Repository) -> Result<Option<bool>> {
+pub(super) fn finish_interrupted(repo: &Repository) -> Result<Option<Purged>> {
     let is_unfinished = is_unfinished(repo);
     let finished = {
         let _lock = lock(repo)?;
@@ -196,7 +199,7 @@ pub(super) fn finish_interrupted(repo: &Repository) -> Result<Option<bool>> {
         cli::warning(&format!("what an earlier purge had left is removed now: {gone}"));
     }
     tell_what_is_left(&purged);
-    Ok(Some(purged.left.is_empty() && purged.other_refs.is_empty()))
+    Ok(Some(purged))
 }
 
 /// Returns the object of a plan for JSON.
@@ -213,7 +216,7 @@ fn result_value(plan: &purge::Removal<'_>, purged: &Purged) -> Value {
     value["left"] = purged.left.iter().map(ToString::to_string).collect();
     value["otherRefs"] = purged.other_refs.clone().into();
     value["agentFiles"] = json!(purged.agent_files);
-    value["remotes"] = purged.remotes.clone().into();
+    value["remotes"] = purged.held.keys().cloned().collect();
     value
 }
 
@@ -298,14 +301,24 @@ fn report(repo: &Repository, wanted: &RemovalRequest, plan: &purge::Removal<'_>,
         cli::warning(&format!("the agent's own file still has the words: '{}'", path.display()));
     }
     let remotes = repo.remotes();
-    for remote in &purged.remotes {
+    for (remote, refs) in &purged.held {
         if !remotes.contains(remote) {
             cli::hint(repo, &format!("'{remote}', which is no remote any more, may still have it"));
             continue;
         }
-        cli::hint(repo, &format!("git shiftlog sync push {remote}    # replaces what '{remote}' has"));
+        let syncer = Syncer::new(repo, &wanted.notes_ref, Asking::Never);
+        let (pushed, left): (Vec<_>, Vec<_>) =
+            refs.iter().partition(|name| syncer.pushes(remote, name).unwrap_or_default());
+        if !pushed.is_empty() {
+            cli::hint(repo, &format!("git shiftlog sync push {remote}    # replaces what '{remote}' has"));
+        }
+        if !left.is_empty() {
+            let names: Vec<String> = left.iter().map(|name| outside::shell(name)).collect();
+            let how = format!("git push --delete {remote} {}", names.join(" "));
+            cli::hint(repo, &format!("{how}    # with these settings no push replaces what '{remote}' has there"));
+        }
     }
-    if !purged.remotes.is_empty() {
+    if !purged.held.is_empty() {
         cli::hint(repo, "colleagues then run 'git shiftlog sync pull' and 'git shiftlog purge --received'");
         cli::hint(repo, "the server keeps unreachable objects until its own 'git gc' prunes them");
     }

@@ -87,7 +87,12 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
     }
     let before = findings.len();
     for agent in agent::all() {
-        findings.extend(check_agent(agent));
+        for finding in check_agent(agent) {
+            // What is wrong with the notes is so for each of them.
+            if !findings.contains(&finding) {
+                findings.push(finding);
+            }
+        }
     }
     if findings.len() == before && repo.worktree().is_some() {
         findings.push(Finding::new("no agent is on this machine", None));
@@ -110,8 +115,17 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
         findings.extend(sharing(repo, has_push_hook));
     }
     findings.extend(renamed_remotes(repo));
+    findings.extend(unreadable_list(repo));
     findings.extend(leftovers(repo));
     Ok(findings)
+}
+
+/// Returns what is wrong if the list of what `init` has written cannot be read: then neither it nor `deinit` works.
+fn unreadable_list(repo: &Repository) -> Option<Finding> {
+    let error = Plan::new(repo, true, false).err()?;
+    let list = outside::shell(&repo.common_dir().join("shiftlog/installed").to_string_lossy());
+    let fix = format!("mv {list} {list}.bad && git shiftlog init    # our parts are known by what is in them");
+    Some(Finding::problem("the list of what 'git shiftlog init' has written", &error.to_string(), &fix))
 }
 
 /// Returns what is wrong if no command of Git works here, as with a value of the config that it refuses: then none of its hooks

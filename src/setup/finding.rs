@@ -1,7 +1,7 @@
 //! A finding of `doctor`: what was checked, and the result.
 
 /// One thing that was looked at.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Finding {
     /// What it is about.
     pub subject: String,
@@ -10,7 +10,7 @@ pub struct Finding {
 }
 
 /// How a thing is that was looked at.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Verdict {
     /// As it should be.
     Ok,

@@ -157,8 +157,7 @@ pub(super) fn proof(repo: &Repository, agent: &dyn Agent) -> Vec<Finding> {
     }
     // What else is wrong must be reported where records cannot be read.
     findings.extend(last_record(repo, agent).unwrap_or_else(|error| {
-        let subject = format!("{}: the last record", agent.title());
-        Some(Finding::problem(subject, &error.to_string(), "git shiftlog fsck --repair"))
+        Some(Finding::problem("the last records", &error.to_string(), "git shiftlog fsck --repair"))
     }));
     findings
 }

@@ -37,8 +37,8 @@ pub(super) struct Journal {
     notes: Vec<NoteChange>,
     /// Pending captures to remove.
     pub(super) pending: Vec<PathBuf>,
-    /// Remotes that had our refs.
-    remotes: BTreeSet<String>,
+    /// The refs of ours that remotes had, by remote.
+    held: BTreeMap<String, BTreeSet<String>>,
     /// Whether only objects that other refs reach are left, which was reported to the user.
     #[serde(rename = "is_told")]
     is_reported: bool,
@@ -151,21 +151,16 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Removal<'_>) -> Resu
         ..Journal::default()
     };
     journal.segments.extend(left_over.segments);
-    let tracking = repo.ref_names(REMOTES_PREFIX);
-    let known = repo.remotes();
-    let remote_of = |name: &String| {
-        let below = name.strip_prefix(REMOTES_PREFIX)?;
-        let is_of = |remote: &&String| below.strip_prefix(remote.as_str()).is_some_and(|rest| rest.starts_with('/'));
-        known.iter().find(is_of).cloned().or_else(|| below.split('/').next().map(str::to_owned))
-    };
-    // Where marks of others are, they have replaced the refs.
-    let is_received = !plan.received.is_empty();
-    let has_it = |name: &&String| {
-        let listing = Archive::new(repo).listing(name).unwrap_or_default();
-        listing.iter().any(|(_, id)| plan.marks.segments.contains_key(id))
-    };
-    journal.remotes = tracking.iter().filter(|name| !is_received || has_it(name)).filter_map(remote_of).collect();
     let with_words = super::notes_refs(repo, notes_ref);
+    let tracking = repo.ref_names(REMOTES_PREFIX);
+    let marks = journal.marks(repo);
+    for name in &tracking {
+        let Some((remote, held)) = on_remote(repo, &with_words, name) else { continue };
+        // Where marks of others are, they have replaced the refs.
+        if plan.received.is_empty() || has_marked(repo, &marks, name) {
+            journal.held.entry(remote).or_default().insert(held);
+        }
+    }
     let own = with_words.iter().map(String::as_str).chain([archive::REF]);
     for name in own.chain(tracking.iter().map(String::as_str)) {
         journal.tips.extend(repo.tip(name)?.map(|tip| hex(tip.commit_id)));
@@ -185,6 +180,44 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Removal<'_>) -> Resu
     journal.write(repo)?;
     fault_point("purge-journalled");
     finish(repo, journal, &plan.signed)
+}
+
+/// Returns the remote of a ref to which one is fetched, and the name that the remote has for it; `None` for purge marks.
+fn on_remote(repo: &Repository, notes_refs: &[String], tracking: &str) -> Option<(String, String)> {
+    let below = tracking.strip_prefix(REMOTES_PREFIX)?;
+    let (remote, last) = below.rsplit_once('/')?;
+    let known = repo.remotes();
+    let is_of = |remote: &&String| below.strip_prefix(remote.as_str()).is_some_and(|rest| rest.starts_with('/'));
+    let remote = known.iter().find(is_of).map_or(remote, String::as_str);
+    let held = match last {
+        "purged" => return None,
+        "sessions" => archive::REF,
+        last => notes_refs.iter().find(|name| sync::notes_name(name) == last).map_or(notes::DEFAULT_REF, String::as_str),
+    };
+    Some((remote.to_owned(), held.to_owned()))
+}
+
+/// Says whether a ref that was fetched has something that marks name.
+fn has_marked(repo: &Repository, marks: &Tombstones, tracking: &str) -> bool {
+    if tracking.ends_with("/sessions") {
+        let listing = Archive::new(repo).listing(tracking).unwrap_or_default();
+        return listing.iter().any(|(path, id)| marks.bars_path(path, *id));
+    }
+    let entries = notes::list(repo, tracking).unwrap_or_default();
+    let note = |entry: notes::Entry| notes::read(repo, entry.note_blob_id).unwrap_or_default();
+    entries.into_iter().any(|entry| names_marked(repo, marks, &note(entry)))
+}
+
+/// Says whether a note names something that marks name.
+fn names_marked(repo: &Repository, marks: &Tombstones, bytes: &[u8]) -> bool {
+    let note = Note::parse_unjoined(bytes);
+    let is_marked = |hex: &str| repo.parse_id(hex).is_some_and(|id| marks.segments.contains_key(&id));
+    let mut evidence = note.evidence().into_iter();
+    evidence.any(|evidence| marks.bars(&evidence.key()) || evidence.blob.as_deref().is_some_and(is_marked))
+        || note.records_of_all_versions().any(|record| {
+            let mut texts = record.rules.iter().flat_map(|rules| rules.texts());
+            is_marked(&record.through) || record.since.as_deref().is_some_and(is_marked) || texts.any(|hex| is_marked(&hex))
+        })
 }
 
 /// Redacts pending captures, and returns those that are to be removed.
@@ -244,20 +277,8 @@ fn finish(repo: &Repository, mut journal: Journal, signed: &HashSet<(ObjectId, S
     }
     fault_point("purge-unlinked");
     let tips = journal.tips(repo);
-    let Unneeded { gone, held } = repo.unneeded(&tips, |id, bytes| {
-        let names_marked = |hex: &str| journal.segments.contains_key(hex);
-        marks.segments.contains_key(&id)
-            || Note::parse_unjoined(bytes)
-                .evidence()
-                .iter()
-                .any(|evidence| marks.bars(&evidence.key()) || evidence.blob.as_deref().is_some_and(names_marked))
-            || Note::parse_unjoined(bytes).records_of_all_versions().any(|record| {
-                let mut texts = record.rules.iter().flat_map(|rules| rules.texts());
-                names_marked(&record.through)
-                    || record.since.as_deref().is_some_and(names_marked)
-                    || texts.any(|hex| names_marked(&hex))
-            })
-    })?;
+    let is_unneeded = |id, bytes: &[u8]| marks.segments.contains_key(&id) || names_marked(repo, &marks, bytes);
+    let Unneeded { gone, held } = repo.unneeded(&tips, is_unneeded)?;
     let other_refs = other_refs(repo, &with_words, &tips, &held)?;
     let left = repo.drop_objects(&gone)?;
     fault_point("purge-dropped");
@@ -266,9 +287,9 @@ fn finish(repo: &Repository, mut journal: Journal, signed: &HashSet<(ObjectId, S
         left,
         other_refs,
         agent_files,
-        remotes: journal.remotes.iter().cloned().collect(),
+        held: std::mem::take(&mut journal.held),
     };
-    if purged.left.is_empty() && purged.other_refs.is_empty() {
+    if purged.is_complete() {
         let file = Journal::file(repo);
         std::fs::remove_file(&file).map_err(|error| Error::io("remove", &file, error))?;
     } else {

@@ -108,8 +108,15 @@ pub struct Purged {
     pub other_refs: Vec<String>,
     /// Files of agents that still have the purged words.
     pub agent_files: Vec<PathBuf>,
-    /// Remotes that had our refs.
-    pub remotes: Vec<String>,
+    /// The refs of ours that remotes had, by remote, as they call them.
+    pub held: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Purged {
+    /// Says whether everything is gone that was to go.
+    pub fn is_complete(&self) -> bool {
+        self.left.is_empty() && self.other_refs.is_empty()
+    }
 }
 
 impl Removal<'_> {

@@ -167,6 +167,20 @@ impl<'r> Syncer<'r> {
         Ok(synced)
     }
 
+    /// Says whether a push to a remote, as it is configured, replaces a ref there.
+    ///
+    /// # Errors
+    ///
+    /// For an unknown value of `shiftlog.push`.
+    pub fn pushes(&self, remote: &str, ref_name: &str) -> Result<bool> {
+        let level = Level::of(self.repo, remote)?;
+        let elsewhere = self.repo.config_string("shiftlog.sessionsRemote").filter(|other| other != remote);
+        Ok(match ref_name == archive::REF {
+            true => level == Level::All && elsewhere.is_none(),
+            false => level >= Level::Notes && ref_name == self.notes_ref,
+        })
+    }
+
     /// Returns whether all transcripts of the remote are here.
     fn sync_refs(&self, remote: &str, wanted: &[Holds], plan: Exchange, synced: &mut Synced) -> Result<bool> {
         let is_in =

@@ -67,8 +67,10 @@ fn deinit_says_that_a_mirror_would_publish_what_stays() {
     told(&scratch.shiftlog("deinit", ["-q"]), 0, "");
     scratch.git(["remote", "add", "origin", "/nowhere"]).ok();
     scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
-    let stays = "warning: what is recorded stays, and 'git push --mirror' now publishes it; \
+    let stays = "warning: what is recorded stays, and 'git push --mirror' then publishes it; \
                  'git shiftlog deinit --purge-refs' removes it\n";
+    let planned = scratch.shiftlog("deinit", ["-n"]);
+    assert_eq!((planned.code, planned.stderr.as_str()), (0, stays));
     told(&scratch.shiftlog("deinit", ["-q"]), 0, stays);
     let empty = Scratch::set_up();
     empty.git(["remote", "add", "origin", "/nowhere"]).ok();

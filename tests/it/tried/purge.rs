@@ -95,3 +95,81 @@ fn purge_takes_ranges_and_helps_with_the_beginning_of_an_id() {
     assert_eq!(scratch.records("HEAD").len(), 0);
     assert_eq!(scratch.records("HEAD~1").len(), 1, "only what the range has");
 }
+
+/// The next push replaced nothing of it, and nothing said so.
+#[test]
+fn what_a_remote_keeps_under_earlier_settings_is_told_with_what_removes_it() {
+    for (key, value, refs) in [
+        ("shiftlog.push", "notes", "refs/shiftlog/sessions"),
+        ("shiftlog.push", "none", "refs/notes/shiftlog refs/shiftlog/sessions"),
+        ("shiftlog.notesRef", "other", "refs/notes/shiftlog"),
+        ("shiftlog.sessionsRemote", "elsewhere", "refs/shiftlog/sessions"),
+    ] {
+        let team = Team::new();
+        let a = team.clone_of("a", &[]);
+        team.commit(&a, "x", "1\n", "words of a");
+        team.commit(&a, "x", "2\n", "other words");
+        team.says(&a, "HEAD", "secret words");
+        team.git(&a, &["push", "-q", "--no-verify"]).ok();
+        team.shiftlog(&a, "sync", &["-q"]).ok();
+        team.git(&a, &["config", key, value]).ok();
+        team.scratch.git(["init", "-q", "--bare", "../elsewhere.git"]).ok();
+        team.git(&a, &["remote", "add", "elsewhere", "../elsewhere.git"]).ok();
+        let removed = team.shiftlog(&a, "purge", &["--yes", "--session=secret-words"]);
+        assert_eq!(removed.code, 0, "{key}={value}: {removed:?}");
+        let command = format!("git push --delete origin {refs}");
+        let hint = format!("hint: {command}    # with these settings no push replaces what 'origin' has there\n");
+        assert!(removed.stderr.contains(&hint), "{key}={value}: {}", removed.stderr);
+        let replaces = removed.stderr.contains("git shiftlog sync push origin    # replaces what 'origin' has");
+        assert_eq!(replaces, value != "none", "{key}={value}: {}", removed.stderr);
+        let words: Vec<&str> = command.split(' ').skip(1).collect();
+        team.git(&a, &words).ok();
+        if replaces {
+            team.shiftlog(&a, "sync", &["push", "-q", "origin"]).ok();
+        }
+        let left = team.scratch.run_in(&team.server, "git", ["for-each-ref", "--format=%(refname)"]).ok();
+        for name in refs.split(' ') {
+            assert!(!left.lines().any(|there| there == name), "{key}={value}: {left}");
+        }
+        team.scratch.run_in(&team.server, "git", ["gc", "-q", "--prune=now"]).ok();
+        let found = crate::purging::places(&team.scratch, &team.server, "secret words");
+        assert_eq!(found, [""; 0], "{key}={value}");
+    }
+}
+
+#[test]
+fn a_purge_in_json_counts_what_an_interrupted_one_had_to_remove() {
+    let mut scratch = recorded();
+    scratch.env.insert("SHIFTLOG_FAULT".into(), "purge-journalled".into());
+    assert_ne!(purge(&scratch, &["HEAD"]).code, 0);
+    scratch.env.remove("SHIFTLOG_FAULT");
+    let finished = scratch.shiftlog("purge", ["--json", "--received", "--yes"]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    let told: serde_json::Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert!(told["objects"].as_u64() > Some(0), "{told}");
+}
+
+#[test]
+fn a_list_of_what_was_written_that_cannot_be_read_is_told_by_doctor_and_its_fix_fixes_it() {
+    let scratch = recorded();
+    let list = scratch.state().join("installed");
+    fs::write(&list, "{\"shiftlog\"").unwrap();
+    assert_eq!(scratch.shiftlog("init", ["--agent=claude"]).code, 128);
+    let checked = scratch.shiftlog("doctor", ["--no-rehearsal"]);
+    assert_eq!(checked.code, 1);
+    let found = checked.stdout.lines().skip_while(|line| !line.starts_with("problem  the list of what")).nth(1);
+    let fix = found.and_then(|line| line.trim().strip_prefix("fix: ")).unwrap_or_else(|| panic!("{checked:?}"));
+    scratch.run_in(&scratch.top, "sh", ["-c", fix]).ok();
+    assert!(!scratch.shiftlog("doctor", ["--no-rehearsal"]).stdout.contains("the list of what"));
+    assert_eq!(scratch.shiftlog("deinit", ["-q"]).code, 0);
+}
+
+#[test]
+fn damage_of_the_notes_is_told_once() {
+    let scratch = recorded();
+    let tip = scratch.git(["rev-parse", "refs/notes/shiftlog^{tree}"]).ok();
+    let (head, rest) = tip.trim().split_at(2);
+    fs::remove_file(scratch.top.join(".git/objects").join(head).join(rest)).unwrap();
+    let checked = scratch.shiftlog("doctor", ["--no-rehearsal"]).stdout;
+    assert_eq!(checked.matches("problem  the last records: ").count(), 1, "{checked}");
+}
