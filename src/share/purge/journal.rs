@@ -192,7 +192,9 @@ fn on_remote(repo: &Repository, notes_refs: &[String], tracking: &str) -> Option
     let held = match last {
         "purged" => return None,
         "sessions" => archive::REF,
-        last => notes_refs.iter().find(|name| sync::notes_name(name) == last).map_or(notes::DEFAULT_REF, String::as_str),
+        last => {
+            notes_refs.iter().find(|name| sync::notes_name(name) == last).map_or(notes::DEFAULT_REF, String::as_str)
+        }
     };
     Some((remote.to_owned(), held.to_owned()))
 }
@@ -216,7 +218,9 @@ fn names_marked(repo: &Repository, marks: &Tombstones, bytes: &[u8]) -> bool {
     evidence.any(|evidence| marks.bars(&evidence.key()) || evidence.blob.as_deref().is_some_and(is_marked))
         || note.records_of_all_versions().any(|record| {
             let mut texts = record.rules.iter().flat_map(|rules| rules.texts());
-            is_marked(&record.through) || record.since.as_deref().is_some_and(is_marked) || texts.any(|hex| is_marked(&hex))
+            is_marked(&record.through)
+                || record.since.as_deref().is_some_and(is_marked)
+                || texts.any(|hex| is_marked(&hex))
         })
 }
 
