@@ -5,7 +5,7 @@
 mod finish;
 mod progress;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -48,6 +48,9 @@ struct Journal {
     #[serde(default)]
     identity: Option<String>,
     steps: Vec<Step>,
+    /// Where the directories of the steps' paths are, for those that are in symbolic links, as the plan has seen it.
+    #[serde(default)]
+    real: Option<BTreeMap<PathBuf, PathBuf>>,
     /// How many of the steps, from the first one, change the store itself.
     #[serde(default)]
     store_steps: usize,
@@ -77,6 +80,7 @@ impl Journal {
         };
         Journal {
             steps: self.steps.into_iter().map(|step| step.map_paths(here)).collect(),
+            real: self.real.map(|real| real.iter().map(|(path, real)| (here(path), here(real))).collect()),
             registry: self.registry.map_paths(here),
             previous: self.previous.map_paths(here),
             taken: self.taken.iter().map(|path| here(path)).collect(),
@@ -90,6 +94,19 @@ impl Journal {
         let bytes =
             serde_json::to_vec(self).map_err(|error| Error::other("cannot write the journal").because(error))?;
         private::write_synced(&place.journal_path(), &bytes)
+    }
+
+    /// Says whether the directories of a step's paths are where the plan has seen them: somebody can have put a link in the place
+    /// of one since.
+    fn is_where_it_was(&self, step: &Step) -> bool {
+        let Some(real) = &self.real else { return true };
+        let is_there = |path: &&Path| {
+            path.parent().is_none_or(|above| {
+                let expected = real.get(above).map_or(above, PathBuf::as_path);
+                real_parent(path).is_some_and(|real| real == expected)
+            })
+        };
+        step.paths().iter().all(is_there)
     }
 
     /// Returns a path of the store at which something else is than the plan has seen.
@@ -108,6 +125,25 @@ impl Journal {
         }
         None
     }
+}
+
+/// Returns the directory of a path with symbolic links resolved; `None` if one leads nowhere.
+fn real_parent(path: &Path) -> Option<PathBuf> {
+    disk::real_above(path)?.parent().map(Path::to_owned)
+}
+
+/// Returns where the directories of the steps' paths are, for those that are in symbolic links.
+fn real_directories(steps: &[Step]) -> BTreeMap<PathBuf, PathBuf> {
+    let is_made = |step: &&Step| matches!(step, Step::MakeDirectory { .. });
+    let made: HashSet<&Path> = steps.iter().filter(is_made).map(|step| step.paths()[0]).collect();
+    let real = |above: &Path| match above.ancestors().filter(|above| made.contains(*above)).last() {
+        // It gets the place of what is there now, be that a link.
+        Some(top) => Some(disk::real_above(top)?.join(above.strip_prefix(top).ok()?)),
+        None => real_parent(&above.join("file")),
+    };
+    let directories: BTreeSet<&Path> = steps.iter().flat_map(Step::paths).filter_map(Path::parent).collect();
+    let found = directories.into_iter().filter_map(|above| Some((above.to_owned(), real(above)?)));
+    found.filter(|(above, real)| above != real).collect()
 }
 
 /// The steps of a command, and the registry that belongs to them.
@@ -184,7 +220,7 @@ pub fn lock_and_finish(place: &Place) -> Result<(private::Lock, bool)> {
         if !journal.settled.is_empty() {
             backup::lists(place).iter().for_each(|list| file::sweep(list, |_| false));
         }
-        return match finish(place, &journal)?.in_store {
+        return match finish(place, &journal, true)?.in_store {
             None => Ok((lock, true)),
             Some(path) => {
                 let shown = crate::outside::line(&place.shown(&path));
@@ -194,6 +230,8 @@ pub fn lock_and_finish(place: &Place) -> Result<(private::Lock, bool)> {
             }
         };
     }
+    // A process can be killed between the two.
+    Progress::forget(place);
     Ok((lock, false))
 }
 
@@ -274,9 +312,7 @@ fn set_aside(place: &Place, path: &Path, journal: &Journal, why: String) -> Erro
     if let Err(error) = std::fs::rename(path, &aside) {
         return Error::io("move", path, error);
     }
-    if let Err(error) = Progress::forget(place) {
-        return error;
-    }
+    Progress::forget(place);
     Error::other(why)
         .hint(format!("what it was about to write is in '{}'; the next command goes on without it", aside.display()))
         .hint("'git shiftlog rules sync' writes all of it again, 'git shiftlog rules clean' takes back what is written")
@@ -302,8 +338,9 @@ pub fn carry_out(place: &Place, operation: Operation) -> Result<()> {
     fault_point("rules-backed-up");
     let taken = steps.iter().filter_map(written).flat_map(file::occupied).collect();
     let (base, identity) = (place.base.clone(), disk::identity(&place.base));
-    let journal = Journal { base, identity, steps, store_steps, registry, previous, taken, settled };
-    Progress::forget(place)?;
+    let real = Some(real_directories(&steps));
+    let journal = Journal { base, identity, steps, real, store_steps, registry, previous, taken, settled };
+    Progress::begin(place);
     journal.write(place)?;
     let busy = |path: &Path| {
         Error::new(
@@ -316,7 +353,7 @@ pub fn carry_out(place: &Place, operation: Operation) -> Result<()> {
         backup.discard();
         return Err(busy(path));
     }
-    let changed = finish(place, &journal)?;
+    let changed = finish(place, &journal, false)?;
     match changed.in_store.iter().chain(&changed.of_agents).next() {
         None => Ok(()),
         Some(path) => Err(busy(path)),

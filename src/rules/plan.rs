@@ -122,6 +122,7 @@ impl<'o> Planner<'o> {
     /// If something cannot be read, or if it cannot be done: nothing has been written then.
     pub fn plan(&mut self, wishes: &Wishes) -> Result<()> {
         self.follow_entries();
+        self.forget_what_is_back();
         self.registry.entries.keys().for_each(|path| add_above(&mut self.above, path));
         for wanted in &wishes.wanted {
             // A file is looked at once; the place of a skill only when it is known that something is to be written there.

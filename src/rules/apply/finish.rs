@@ -1,6 +1,6 @@
 //! Taking the steps of a journal, and writing the registry that fits what was done.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::super::backup;
@@ -49,8 +49,10 @@ struct Run<'j> {
     left_out: LeftOut,
     /// The paths at which steps were taken.
     taken: BTreeSet<&'j Path>,
-    /// The path at which a process before was killed while it took a step.
-    in_doubt: Option<&'j Path>,
+    /// The paths at which a process before may have been killed while it took a step.
+    in_doubt: BTreeSet<&'j Path>,
+    /// The numbers of the steps that change the file by which a copy of a skill is known, by the copy's path.
+    marks: HashMap<&'j Path, usize>,
     /// Directories that were to go, and whether they are still there: a later command tries again.
     directories: BTreeMap<&'j Path, bool>,
     changed: Changed,
@@ -65,15 +67,19 @@ struct Run<'j> {
 /// Once all of these are taken, the store may change.
 ///
 /// What a process before has taken is not taken again: what is at its path by now is as the user wants it.
-pub fn finish(place: &Place, journal: &Journal) -> Result<Changed> {
+///
+/// `is_again` says that a process before may have taken some of them.
+pub fn finish(place: &Place, journal: &Journal, is_again: bool) -> Result<Changed> {
+    let marks = journal.steps.iter().enumerate().filter(|(_, step)| step.paths()[0].ends_with(META));
     let mut run = Run {
         place,
         journal,
-        progress: Progress::open(place)?,
+        progress: Progress::of(place, is_again),
         replaced: replaced(&journal.steps),
         left_out: LeftOut::default(),
         taken: BTreeSet::new(),
-        in_doubt: None,
+        in_doubt: BTreeSet::new(),
+        marks: marks.filter_map(|(number, step)| Some((step.paths()[0].parent()?, number))).collect(),
         directories: BTreeMap::new(),
         changed: Changed::default(),
         failed: None,
@@ -98,7 +104,7 @@ pub fn finish(place: &Place, journal: &Journal) -> Result<Changed> {
     private::write(&Registry::path(place), &registry.to_bytes(place))?;
     fault_point("rules-registered");
     private::remove(&place.journal_path())?;
-    Progress::forget(place)?;
+    Progress::forget(place);
     run.failed.map_or(Ok(run.changed), Err)
 }
 
@@ -112,10 +118,10 @@ impl<'j> Run<'j> {
             };
             let is_in_store = number < self.journal.store_steps;
             match outcome {
-                Ok(Outcome::Taken) => {
+                Ok(outcome @ (Outcome::Taken | Outcome::Kept)) => {
                     self.taken.insert(self.top(step));
                     if let Step::RemoveDirectory { path } = step {
-                        self.directories.insert(path, disk::is_directory(path));
+                        self.directories.insert(path, outcome == Outcome::Kept);
                     }
                 }
                 Ok(Outcome::LeftOut) if is_in_store => {
@@ -139,19 +145,19 @@ impl<'j> Run<'j> {
         self.journal.steps.len()
     }
 
-    /// Takes a step that no process before is done with, and notes that. An error in the store, and one of the notes, ends all.
+    /// Takes a step that no process before is done with, and notes that. An error in the store ends all.
     fn next(&mut self, number: usize, step: &'j Step) -> Result<Outcome> {
         let is_in_doubt = self.progress.is_in_doubt(number);
         if is_in_doubt {
-            self.in_doubt = Some(self.top(step));
+            self.in_doubt.insert(self.top(step));
         }
         let is_in_store = number < self.journal.store_steps;
         if number > 0 && number == self.journal.store_steps {
-            self.progress.sync()?;
+            self.progress.sync();
             fault_point("rules-stored");
         }
         fault_point(&format!("rules-step-{number}"));
-        self.progress.begin(number)?;
+        self.progress.step(number);
         fault_point(&format!("rules-begun-{number}"));
         let paths = step.paths();
         let is_within = |top: &Path| paths.iter().all(|path| path.starts_with(top));
@@ -170,22 +176,41 @@ impl<'j> Run<'j> {
             }
         };
         fault_point(&format!("rules-taken-{number}"));
-        self.progress.end(outcome)?;
+        self.progress.end(outcome);
         Ok(outcome)
     }
 
-    /// Takes a step, unless it is done. It is left out where somebody has changed what is at its path.
+    /// Takes a step, unless it is done. It is left out where somebody has changed what is at its path, or what that is in.
     fn take(&self, number: usize, step: &Step, is_in_doubt: bool) -> Result<Outcome> {
         let outcome = |is_right| if is_right { Outcome::Taken } else { Outcome::LeftOut };
-        if let Step::MakeDirectory { path } = step
+        if !self.journal.is_where_it_was(step) || !self.is_in_own_copy(number, step) {
+            return Ok(Outcome::LeftOut);
+        }
+        let [path, _] = step.paths();
+        if let Step::MakeDirectory { .. } = step
             && self.journal.registry.get(path).is_some()
-            && disk::is_directory(path)
+            && disk::is_there(path)
         {
-            // It was not there when the plan was made. A folder of the user's gets nothing of ours.
-            return Ok(outcome(is_in_doubt && is_empty(path)));
+            // Nothing was there when the plan was made. A folder of the user's gets nothing of ours.
+            return Ok(outcome(is_in_doubt && disk::is_directory(path) && is_empty(path)));
+        }
+        if let (Step::Write { .. } | Step::Link { .. }, Some(above)) = (step, path.parent())
+            && !disk::is_there(above)
+        {
+            // Somebody has removed the copy, or a directory that was made.
+            if self.top(step) != path {
+                return Ok(Outcome::LeftOut);
+            }
+            disk::make_directories(above, 0o777).map_err(|error| Error::io("create", above, error))?;
         }
         // An agent's file is made again from the store, and so is not worth to wait for the disk.
-        if step.take(false)? || is_done(&self.journal.steps[number..]) {
+        let is_taken = step.take(false)?;
+        if let (true, Step::RemoveDirectory { path }) = (is_taken, step)
+            && disk::is_directory(path)
+        {
+            return Ok(Outcome::Kept);
+        }
+        if is_taken || is_done(&self.journal.steps[number..]) {
             return Ok(Outcome::Taken);
         }
         if number < self.journal.store_steps {
@@ -198,6 +223,18 @@ impl<'j> Run<'j> {
             (None, Step::Move { from, .. }) => is_in_doubt && !disk::is_there(from),
             (None, _) => is_in_doubt && disk::is_there(top) && !has_ours(self.place, top),
         }))
+    }
+
+    /// Says whether a step changes nothing in a copy of a skill, or whether the copy is still ours: what the plan has seen can also
+    /// be in a folder of the user's.
+    fn is_in_own_copy(&self, number: usize, step: &Step) -> bool {
+        let ([path, _], top) = (step.paths(), self.top(step));
+        let Some(mark) = self.marks.get(top).filter(|mark| path != top && **mark != number) else { return true };
+        let of_mark = &self.journal.steps[*mark];
+        match number < *mark {
+            true => of_mark.is_due().unwrap_or(false),
+            false => disk::observe(of_mark.paths()[0]).is_ok_and(|node| of_mark.leaves(of_mark.paths()[0], &node)),
+        }
     }
 
     /// Returns the path that the registry knows, or is to know, at or above the path of a step.
@@ -220,7 +257,7 @@ impl<'j> Run<'j> {
         };
         let is_as_before = |path: &Path| previous.get(path).is_some_and(|entry| entry.is_at(path));
         let is_ours = |path: &Path, entry: &Entry| {
-            let is_likely = || self.in_doubt == Some(path) && (is_away(path, entry) || has_ours(place, path));
+            let is_likely = || self.in_doubt.contains(path) && (is_away(path, entry) || has_ours(place, path));
             !is_as_before(path) && (self.taken.contains(path) || is_likely())
         };
         registry.entries.retain(|path, entry| !left_out.has(path) || is_ours(path, entry));
@@ -305,159 +342,4 @@ fn has_ours(place: &Place, path: &Path) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
-mod tests {
-    use std::fs;
-
-    use super::super::super::registry::Owned;
-    use super::*;
-
-    fn journal(place: &Place, steps: Vec<Step>, registry: Registry, previous: Registry) -> Journal {
-        Journal {
-            base: place.base.clone(),
-            identity: None,
-            store_steps: 0,
-            steps,
-            registry,
-            previous,
-            taken: BTreeSet::new(),
-            settled: BTreeSet::new(),
-        }
-    }
-
-    #[test]
-    fn a_folder_that_was_moved_to_a_backup_is_known_though_nothing_could_be_written_in_its_place() {
-        let root = tempfile::tempdir().unwrap();
-        let home = root.path().canonicalize().unwrap();
-        let place = Place::of_home(&home).unwrap();
-        fs::create_dir_all(home.join("skills/s")).unwrap();
-        fs::create_dir_all(&place.state).unwrap();
-        fs::write(home.join("skills/s/SKILL.md"), "mine\n").unwrap();
-        let (path, kept) = (home.join("skills/s"), place.backups.join("1/files/s"));
-        // A file is where the directory should be.
-        let steps = vec![
-            Step::Move { from: path.clone(), to: kept.clone() },
-            Step::write(path.clone(), b"in the way\n", None, &Node::Absent).unwrap(),
-            Step::MakeDirectory { path: path.clone() },
-            Step::write(path.join("SKILL.md"), b"ours\n", None, &Node::Absent).unwrap(),
-        ];
-        let original = Original::Directory { kept: kept.clone() };
-        let entry = Entry { owned: Owned::Tree, target: "claude".into(), digest: String::new(), original };
-        let mut registry = Registry::empty();
-        registry.entries.insert(path.clone(), entry.clone());
-        let previous = Registry::empty();
-        finish(&place, &journal(&place, steps, registry, previous)).unwrap_err();
-        assert_eq!(fs::read_to_string(kept.join("SKILL.md")).unwrap(), "mine\n");
-        assert_eq!(Registry::read(&place).unwrap().get(&path), Some(&entry), "'clean' finds it");
-    }
-
-    #[test]
-    fn a_users_folder_that_is_back_stays_as_it_is_when_the_steps_are_taken_again() {
-        let root = tempfile::tempdir().unwrap();
-        let home = root.path().canonicalize().unwrap();
-        let place = Place::of_home(&home).unwrap();
-        let (path, kept) = (home.join("skills/s"), place.backups.join("1/files/s"));
-        for folder in [&path, &kept] {
-            fs::create_dir_all(folder).unwrap();
-            // The copy is what the user had.
-            fs::write(folder.join("SKILL.md"), "the skill\n").unwrap();
-        }
-        fs::create_dir_all(&place.state).unwrap();
-        let copy = disk::observe(&path.join("SKILL.md")).unwrap();
-        let steps = vec![
-            Step::Remove { path: path.join("SKILL.md"), before: crate::managed::step::stamp(&copy) },
-            Step::RemoveDirectory { path: path.clone() },
-            Step::Move { from: kept, to: path.clone() },
-        ];
-        let (registry, previous) = (Registry::empty(), Registry::empty());
-        let journal = journal(&place, steps, registry, previous);
-        for run in ["all of it", "again, as after a loss of power that has taken what was noted"] {
-            finish(&place, &journal).unwrap();
-            assert_eq!(fs::read_to_string(path.join("SKILL.md")).unwrap(), "the skill\n", "{run}");
-        }
-    }
-
-    #[test]
-    fn what_could_not_be_removed_is_known_so_that_a_later_command_removes_it() {
-        let root = tempfile::tempdir().unwrap();
-        let home = root.path().canonicalize().unwrap();
-        let place = Place::of_home(&home).unwrap();
-        let (copy, folder) = (home.join(".claude/skills/s"), home.join(".kiro/steering"));
-        for path in [&copy, &folder, &place.state] {
-            fs::create_dir_all(path).unwrap();
-        }
-        fs::write(folder.join("mine.md"), "mine\n").unwrap();
-        // Nothing can be at a path with such a name, as nothing can be removed from a directory that may not be written.
-        let steps = vec![
-            Step::Remove { path: copy.join("n".repeat(300)), before: "absent".into() },
-            Step::RemoveDirectory { path: folder.clone() },
-        ];
-        let original = Original::Absent;
-        let entry = Entry { owned: Owned::Tree, target: "claude".into(), digest: String::new(), original };
-        let mut previous = Registry::empty();
-        previous.entries.insert(copy.clone(), entry.clone());
-        let journal = journal(&place, steps, Registry::empty(), previous);
-        finish(&place, &journal).unwrap_err();
-        let registry = Registry::read(&place).unwrap();
-        assert_eq!((registry.get(&copy), &registry.directories), (Some(&entry), &vec![folder.clone()]));
-        fs::remove_file(folder.join("mine.md")).unwrap();
-        let _ = finish(&place, &journal);
-        assert_eq!(Registry::read(&place).unwrap().directories, Vec::<PathBuf>::new());
-    }
-
-    /// A home with an agent's file of ours, the entry of it, and an operation that takes it back and writes the manifest.
-    fn taking_back(root: &Path) -> (Place, PathBuf, super::super::Operation) {
-        let place = Place::of_home(&root.canonicalize().unwrap()).unwrap();
-        let file = place.base.join(".claude/CLAUDE.md");
-        let kept = place.backups.join("1/files/.claude/CLAUDE.md");
-        for (path, text) in [(&file, "ours\n"), (&kept, "the original\n"), (&place.manifest(), "{}\n")] {
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        let (ours, manifest) = (disk::observe(&file).unwrap(), disk::observe(&place.manifest()).unwrap());
-        let original = Original::File { kept, mode: 0o644 };
-        let entry = Entry { owned: Owned::Whole, target: "claude".into(), digest: "1".into(), original };
-        let mut previous = Registry::empty();
-        previous.entries.insert(file.clone(), entry);
-        let now = crate::git::date::Time { seconds: 0, offset: 0 };
-        let mut backup = backup::Backup::new(&place, "clean", now);
-        backup.add(&file, backup::What::File { bytes: b"ours\n".to_vec(), mode: 0o644 }, false);
-        let operation = super::super::Operation {
-            backup,
-            of_store: vec![Step::write(place.manifest(), b"{\"a\":1}\n", None, &manifest).unwrap()],
-            of_agents: vec![Step::write(file.clone(), b"the original\n", None, &ours).unwrap()],
-            registry: Registry::empty(),
-            previous,
-            settled: BTreeSet::from([file.clone()]),
-        };
-        (place, file, operation)
-    }
-
-    #[test]
-    fn an_original_stays_known_if_its_file_has_changed_since_the_plan_was_made() {
-        for edited in ["ours, edited\n", "the user's\n"] {
-            let root = tempfile::tempdir().unwrap();
-            let (place, file, operation) = taking_back(root.path());
-            fs::write(&file, edited).unwrap();
-            let previous = operation.previous.clone();
-            let error = super::super::carry_out(&place, operation).unwrap_err();
-            assert_eq!(error.to_string(), "'~/.claude/CLAUDE.md' has changed meanwhile; try again");
-            assert_eq!(fs::read_to_string(&file).unwrap(), edited);
-            assert_eq!(Registry::read(&place).unwrap().entries, previous.entries);
-            assert_eq!(fs::read_to_string(place.manifest()).unwrap(), "{\"a\":1}\n", "all else is done");
-        }
-    }
-
-    #[test]
-    fn nothing_is_done_if_the_store_has_changed_since_the_plan_was_made() {
-        let root = tempfile::tempdir().unwrap();
-        let (place, file, operation) = taking_back(root.path());
-        fs::write(place.manifest(), "{\"b\":1}\n").unwrap();
-        let error = super::super::carry_out(&place, operation).unwrap_err();
-        assert_eq!(error.to_string(), "'~/.ai-agent/manifest.json' has changed meanwhile; try again");
-        assert_eq!(fs::read_to_string(&file).unwrap(), "ours\n");
-        assert_eq!(fs::read_to_string(place.manifest()).unwrap(), "{\"b\":1}\n");
-        assert!(!disk::is_there(&place.journal_path()) && !disk::is_there(&Registry::path(&place)));
-        assert_eq!(super::super::super::folders(&place.backups), ["1"], "no backup is kept of what did not happen");
-    }
-}
+mod tests;

@@ -1,31 +1,42 @@
 //! How far a process has got with the steps of a journal, so that the next one can tell what it did from what somebody has
 //! changed since: one byte when a step is begun, and one when it is done with.
 //!
-//! Only what a killed process wrote last can be in doubt. Where a loss of power has taken the end of the file, its steps are
-//! found done by what is at their paths.
+//! Only what a killed process wrote last can be in doubt. Where nothing could be noted everything is, and steps are found done
+//! by what is at their paths.
 
 use std::fs::File;
 use std::io::Write as _;
 
 use super::super::Place;
-use crate::error::{Error, Result};
 use crate::git::private;
-use crate::managed::disk;
+use crate::managed::disk::{self, Node};
 
 const BEGUN: u8 = b'b';
-const TAKEN: u8 = b't';
-const LEFT_OUT: u8 = b'l';
-const FAILED: u8 = b'f';
 
 /// What became of a step.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Outcome {
     /// It is done.
     Taken,
+    /// It is done, but a directory that was to go has something in it, and stays.
+    Kept,
     /// Somebody had changed what is at its path, or what an earlier step was about.
     LeftOut,
     /// It could not be taken.
     Failed,
+}
+
+impl Outcome {
+    const ALL: [Self; 4] = [Outcome::Taken, Outcome::Kept, Outcome::LeftOut, Outcome::Failed];
+
+    fn byte(self) -> u8 {
+        match self {
+            Outcome::Taken => b't',
+            Outcome::Kept => b'k',
+            Outcome::LeftOut => b'l',
+            Outcome::Failed => b'f',
+        }
+    }
 }
 
 /// What is known of the steps of a journal.
@@ -33,79 +44,69 @@ pub struct Progress {
     /// What became of the first steps, when this process began.
     pub known: Vec<Outcome>,
     /// Whether the step after these was begun then.
-    is_in_doubt: bool,
-    file: File,
+    is_begun: bool,
+    /// Whether nothing was noted.
+    is_lost: bool,
+    /// `None` if no more can be noted.
+    file: Option<File>,
 }
 
 impl Progress {
-    /// Removes what is known: the steps are others from now on.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be removed.
-    pub fn forget(place: &Place) -> Result<()> {
-        private::remove(&place.progress_path())
+    /// Begins a file without notes, before the journal of other steps is written.
+    pub fn begin(place: &Place) {
+        Self::forget(place);
+        drop(private::open_appended(&place.progress_path()));
     }
 
-    /// Reads what is known, and opens the file for more.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read or written.
-    pub fn open(place: &Place) -> Result<Self> {
+    /// Removes what is noted. If that cannot be, nothing can be noted there either.
+    pub fn forget(place: &Place) {
+        let _ = std::fs::remove_file(place.progress_path());
+    }
+
+    /// Reads what is noted of a journal. `is_again` says that a process before may have taken some of the steps.
+    pub fn of(place: &Place, is_again: bool) -> Self {
         let path = place.progress_path();
-        let noted = disk::text(&path)?.unwrap_or_default();
-        let outcomes = noted.bytes().filter_map(|byte| match byte {
-            TAKEN => Some(Outcome::Taken),
-            LEFT_OUT => Some(Outcome::LeftOut),
-            FAILED => Some(Outcome::Failed),
+        let noted = match disk::observe(&path) {
+            Ok(Node::File { bytes, .. }) => Some(bytes),
             _ => None,
-        });
-        let (known, is_in_doubt) = (outcomes.collect(), noted.ends_with(char::from(BEGUN)));
-        Ok(Progress { known, is_in_doubt, file: private::open_appended(&path)? })
+        };
+        let is_lost = is_again && noted.is_none();
+        // What is no file of ours is not appended to.
+        let file = if noted.is_some() { private::open_appended(&path).ok() } else { None };
+        let noted = noted.unwrap_or_default();
+        let outcome = |byte: &u8| Outcome::ALL.into_iter().find(|outcome| outcome.byte() == *byte);
+        let (known, is_begun) = (noted.iter().filter_map(outcome).collect(), noted.ends_with(&[BEGUN]));
+        Progress { known, is_begun, is_lost, file }
     }
 
     /// Says whether a step may have been taken by a process before, and may have not.
     pub fn is_in_doubt(&self, number: usize) -> bool {
-        self.is_in_doubt && number == self.known.len()
+        self.is_lost || self.is_begun && number == self.known.len()
     }
 
     /// Notes that a step is taken now.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written. The step is not to be taken then.
-    pub fn begin(&mut self, number: usize) -> Result<()> {
-        if self.is_in_doubt(number) { Ok(()) } else { self.note(BEGUN) }
+    pub fn step(&mut self, number: usize) {
+        if !(self.is_begun && number == self.known.len()) {
+            self.note(BEGUN);
+        }
     }
 
     /// Notes what became of the step.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written.
-    pub fn end(&mut self, outcome: Outcome) -> Result<()> {
-        self.note(match outcome {
-            Outcome::Taken => TAKEN,
-            Outcome::LeftOut => LEFT_OUT,
-            Outcome::Failed => FAILED,
-        })
+    pub fn end(&mut self, outcome: Outcome) {
+        self.note(outcome.byte());
     }
 
     /// Has the system write what is noted to the disk.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written.
-    pub fn sync(&self) -> Result<()> {
-        self.file.sync_all().map_err(fail)
+    pub fn sync(&mut self) {
+        if self.file.as_ref().is_some_and(|file| file.sync_all().is_err()) {
+            self.file = None;
+        }
     }
 
-    fn note(&mut self, byte: u8) -> Result<()> {
-        self.file.write_all(&[byte]).map_err(fail)
+    /// Notes a byte. A missing one would make the later ones those of other steps, so that nothing is noted after it.
+    fn note(&mut self, byte: u8) {
+        if self.file.as_ref().is_some_and(|mut file| file.write_all(&[byte]).is_err()) {
+            self.file = None;
+        }
     }
-}
-
-fn fail(error: std::io::Error) -> Error {
-    Error::other("cannot write how far the command has got").because(error)
 }

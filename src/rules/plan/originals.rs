@@ -7,12 +7,28 @@ use super::super::block;
 use super::super::generate;
 use super::super::registry::{Entry, Original, Owned};
 use super::super::report::Change;
+use super::super::tree::META;
 use super::Planner;
 use crate::error::{Error, Result};
 use crate::managed::Step;
 use crate::managed::disk::{self, Modified, Node};
 
 impl Planner<'_> {
+    /// Forgets the folders that the user has moved back out of the backup: they are the user's again.
+    pub(super) fn forget_what_is_back(&mut self) {
+        let is_back = |(path, entry): &(&PathBuf, &Entry)| match &entry.original {
+            Original::Directory { kept } => {
+                !disk::is_there(kept) && disk::is_directory(path) && !disk::is_there(&path.join(META))
+            }
+            _ => false,
+        };
+        let back: Vec<PathBuf> = self.registry.entries.iter().filter(is_back).map(|(path, _)| path.clone()).collect();
+        for path in back {
+            self.registry.entries.remove(&path);
+            self.settled.insert(path);
+        }
+    }
+
     /// Puts what is at a path into the backup, and returns it as an original. A directory is moved there by a step.
     pub(super) fn keep(&mut self, path: &Path, node: &Node, is_original: bool) -> Original {
         let what = match node {

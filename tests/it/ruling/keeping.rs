@@ -20,7 +20,7 @@ impl Home {
         home
     }
 
-    fn has_words(&self, words: &str) -> bool {
+    pub(super) fn has_words(&self, words: &str) -> bool {
         self.scratch.run_in(&self.scratch.home(), "grep", ["-rqF", words, "."]).code == 0
     }
 }

@@ -2,6 +2,7 @@
 
 mod adopting;
 mod answers;
+mod between;
 mod blocks;
 mod bounds;
 mod elsewhere;

@@ -1,0 +1,160 @@
+//! What is known after the steps of a journal, whatever they met.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+use std::fs;
+
+use super::super::super::registry::Owned;
+use super::*;
+
+fn journal(place: &Place, steps: Vec<Step>, registry: Registry, previous: Registry) -> Journal {
+    Journal {
+        base: place.base.clone(),
+        identity: None,
+        real: None,
+        store_steps: 0,
+        steps,
+        registry,
+        previous,
+        taken: BTreeSet::new(),
+        settled: BTreeSet::new(),
+    }
+}
+
+#[test]
+fn a_folder_that_was_moved_to_a_backup_is_known_though_nothing_could_be_written_in_its_place() {
+    let root = tempfile::tempdir().unwrap();
+    let home = root.path().canonicalize().unwrap();
+    let place = Place::of_home(&home).unwrap();
+    fs::create_dir_all(home.join("skills/s")).unwrap();
+    fs::create_dir_all(&place.state).unwrap();
+    fs::write(home.join("skills/s/SKILL.md"), "mine\n").unwrap();
+    let (path, kept) = (home.join("skills/s"), place.backups.join("1/files/s"));
+    // A file is where the directory should be.
+    let steps = vec![
+        Step::Move { from: path.clone(), to: kept.clone() },
+        Step::write(path.clone(), b"in the way\n", None, &Node::Absent).unwrap(),
+        Step::MakeDirectory { path: path.clone() },
+        Step::write(path.join("SKILL.md"), b"ours\n", None, &Node::Absent).unwrap(),
+    ];
+    let original = Original::Directory { kept: kept.clone() };
+    let entry = Entry { owned: Owned::Tree, target: "claude".into(), digest: String::new(), original };
+    let mut registry = Registry::empty();
+    registry.entries.insert(path.clone(), entry.clone());
+    let previous = Registry::empty();
+    let changed = finish(&place, &journal(&place, steps, registry, previous), false).unwrap();
+    assert_eq!(changed.of_agents, std::slice::from_ref(&path));
+    assert_eq!(fs::read_to_string(kept.join("SKILL.md")).unwrap(), "mine\n");
+    assert_eq!(Registry::read(&place).unwrap().get(&path), Some(&entry), "'clean' finds it");
+}
+
+#[test]
+fn a_users_folder_that_is_back_stays_as_it_is_when_the_steps_are_taken_again() {
+    let root = tempfile::tempdir().unwrap();
+    let home = root.path().canonicalize().unwrap();
+    let place = Place::of_home(&home).unwrap();
+    let (path, kept) = (home.join("skills/s"), place.backups.join("1/files/s"));
+    for folder in [&path, &kept] {
+        fs::create_dir_all(folder).unwrap();
+        // The copy is what the user had.
+        fs::write(folder.join("SKILL.md"), "the skill\n").unwrap();
+    }
+    fs::create_dir_all(&place.state).unwrap();
+    let copy = disk::observe(&path.join("SKILL.md")).unwrap();
+    let steps = vec![
+        Step::Remove { path: path.join("SKILL.md"), before: crate::managed::step::stamp(&copy) },
+        Step::RemoveDirectory { path: path.clone() },
+        Step::Move { from: kept, to: path.clone() },
+    ];
+    let (registry, previous) = (Registry::empty(), Registry::empty());
+    let journal = journal(&place, steps, registry, previous);
+    for (run, is_again) in
+        [("all of it", false), ("again, as after a loss of power that has taken what was noted", true)]
+    {
+        finish(&place, &journal, is_again).unwrap();
+        assert_eq!(fs::read_to_string(path.join("SKILL.md")).unwrap(), "the skill\n", "{run}");
+    }
+}
+
+#[test]
+fn what_could_not_be_removed_is_known_so_that_a_later_command_removes_it() {
+    let root = tempfile::tempdir().unwrap();
+    let home = root.path().canonicalize().unwrap();
+    let place = Place::of_home(&home).unwrap();
+    let (copy, folder) = (home.join(".claude/skills/s"), home.join(".kiro/steering"));
+    for path in [&copy, &folder, &place.state] {
+        fs::create_dir_all(path).unwrap();
+    }
+    fs::write(folder.join("mine.md"), "mine\n").unwrap();
+    // Nothing can be at a path with such a name, as nothing can be removed from a directory that may not be written.
+    let steps = vec![
+        Step::Remove { path: copy.join("n".repeat(300)), before: "absent".into() },
+        Step::RemoveDirectory { path: folder.clone() },
+    ];
+    let original = Original::Absent;
+    let entry = Entry { owned: Owned::Tree, target: "claude".into(), digest: String::new(), original };
+    let mut previous = Registry::empty();
+    previous.entries.insert(copy.clone(), entry.clone());
+    let journal = journal(&place, steps, Registry::empty(), previous);
+    finish(&place, &journal, false).unwrap_err();
+    let registry = Registry::read(&place).unwrap();
+    assert_eq!((registry.get(&copy), &registry.directories), (Some(&entry), &vec![folder.clone()]));
+    fs::remove_file(folder.join("mine.md")).unwrap();
+    let _ = finish(&place, &journal, true);
+    assert_eq!(Registry::read(&place).unwrap().directories, Vec::<PathBuf>::new());
+}
+
+/// A home with an agent's file of ours, the entry of it, and an operation that takes it back and writes the manifest.
+fn taking_back(root: &Path) -> (Place, PathBuf, super::super::Operation) {
+    let place = Place::of_home(&root.canonicalize().unwrap()).unwrap();
+    let file = place.base.join(".claude/CLAUDE.md");
+    let kept = place.backups.join("1/files/.claude/CLAUDE.md");
+    for (path, text) in [(&file, "ours\n"), (&kept, "the original\n"), (&place.manifest(), "{}\n")] {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let (ours, manifest) = (disk::observe(&file).unwrap(), disk::observe(&place.manifest()).unwrap());
+    let original = Original::File { kept, mode: 0o644 };
+    let entry = Entry { owned: Owned::Whole, target: "claude".into(), digest: "1".into(), original };
+    let mut previous = Registry::empty();
+    previous.entries.insert(file.clone(), entry);
+    let now = crate::git::date::Time { seconds: 0, offset: 0 };
+    let mut backup = backup::Backup::new(&place, "clean", now);
+    backup.add(&file, backup::What::File { bytes: b"ours\n".to_vec(), mode: 0o644 }, false);
+    let operation = super::super::Operation {
+        backup,
+        of_store: vec![Step::write(place.manifest(), b"{\"a\":1}\n", None, &manifest).unwrap()],
+        of_agents: vec![Step::write(file.clone(), b"the original\n", None, &ours).unwrap()],
+        registry: Registry::empty(),
+        previous,
+        settled: BTreeSet::from([file.clone()]),
+    };
+    (place, file, operation)
+}
+
+#[test]
+fn an_original_stays_known_if_its_file_has_changed_since_the_plan_was_made() {
+    for edited in ["ours, edited\n", "the user's\n"] {
+        let root = tempfile::tempdir().unwrap();
+        let (place, file, operation) = taking_back(root.path());
+        fs::write(&file, edited).unwrap();
+        let previous = operation.previous.clone();
+        let error = super::super::carry_out(&place, operation).unwrap_err();
+        assert_eq!(error.to_string(), "'~/.claude/CLAUDE.md' has changed meanwhile; try again");
+        assert_eq!(fs::read_to_string(&file).unwrap(), edited);
+        assert_eq!(Registry::read(&place).unwrap().entries, previous.entries);
+        assert_eq!(fs::read_to_string(place.manifest()).unwrap(), "{\"a\":1}\n", "all else is done");
+    }
+}
+
+#[test]
+fn nothing_is_done_if_the_store_has_changed_since_the_plan_was_made() {
+    let root = tempfile::tempdir().unwrap();
+    let (place, file, operation) = taking_back(root.path());
+    fs::write(place.manifest(), "{\"b\":1}\n").unwrap();
+    let error = super::super::carry_out(&place, operation).unwrap_err();
+    assert_eq!(error.to_string(), "'~/.ai-agent/manifest.json' has changed meanwhile; try again");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "ours\n");
+    assert_eq!(fs::read_to_string(place.manifest()).unwrap(), "{\"b\":1}\n");
+    assert!(!disk::is_there(&place.journal_path()) && !disk::is_there(&Registry::path(&place)));
+    assert_eq!(super::super::super::folders(&place.backups), ["1"], "no backup is kept of what did not happen");
+}
