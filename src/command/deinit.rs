@@ -210,11 +210,11 @@ fn purge(repo: &Repository, refs: &[String], has_left: bool) -> Result<()> {
     }
     // Something else may be in it.
     let _ = std::fs::remove_dir(&directory);
+    let others = refs.iter().filter(|name| name.starts_with("refs/notes/") && !name.starts_with(notes::DEFAULT_REF));
+    let others: String = others.map(|name| format!(" {}", outside::shell(name))).collect();
     for remote in repo.remotes() {
-        cli::hint(
-            repo,
-            &format!("'git ls-remote {remote} \"refs/notes/shiftlog*\" \"refs/shiftlog/*\"' lists what it has"),
-        );
+        let patterns = format!("\"refs/notes/shiftlog*\" \"refs/shiftlog/*\"{others}");
+        cli::hint(repo, &format!("'git ls-remote {remote} {patterns}' lists what it has"));
     }
     if !refs.is_empty() {
         cli::hint(repo, "'git gc' removes the objects once they are two weeks old");

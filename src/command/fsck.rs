@@ -11,9 +11,8 @@ use super::removal;
 use crate::capture::{self, State};
 use crate::cli::{self, Json, NotesRef, Outcome, Porcelain, Progress};
 use crate::error::{Error, Kind};
-use crate::git::Repository;
 use crate::record::{kept, may_be_fetched};
-use crate::share::purge;
+use crate::share::{purge, sync};
 use crate::upkeep::fsck::{Checked, Problem, check};
 use crate::upkeep::{recount, repair};
 use crate::{outside, pretty};
@@ -99,9 +98,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         let is_for_people = is_for_people && !options.quiet;
         // Notes that a plain 'git fetch' brought are not checked.
-        let is_joined = |name: &String| is_in(&repo, name, &notes_ref);
-        let lacks_words =
-            checked.elsewhere > 0 || checked.notes > 0 && !repo.fetched_refs("notes").iter().all(is_joined);
+        let lacks_words = checked.elsewhere > 0 || checked.notes > 0 && sync::has_unjoined(&repo, &notes_ref);
         if is_for_people && lacks_words && may_be_fetched(&repo) {
             cli::hint(&repo, "'git shiftlog sync pull --all' fetches transcripts that others share");
         }
@@ -110,13 +107,6 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         Ok(if checked.problems.is_empty() { Outcome::Done } else { Outcome::No })
     })
-}
-
-/// Says whether a ref has the history of another one.
-fn is_in(repo: &Repository, name: &str, whole: &str) -> bool {
-    let tips = (repo.tip(name).ok().flatten(), repo.tip(whole).ok().flatten());
-    let (Some(part), Some(whole)) = tips else { return false };
-    repo.merge_base(part.commit_id, whole.commit_id).is_ok_and(|base| base == Some(part.commit_id))
 }
 
 fn lines(options: &Options, checked: &Checked, done: &[String]) -> String {

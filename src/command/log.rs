@@ -17,9 +17,10 @@ use crate::find::{
     self, Increments, Limits, LineSearch, Pattern, PatternOptions, PlannedIncrement, Worker, matches_of,
 };
 use crate::git::{ChangeOptions, GraphNode, GraphOptions, Names, ObjectId, PrintOptions, Repository, date};
+use crate::notes;
 use crate::outside;
 use crate::pretty::{self, Format, Rows};
-use crate::record::{Listed, Query, Reader, Summary, tombstone};
+use crate::record::{self, Listed, Query, Reader, Summary, tombstone};
 
 /// List commits that have a conversation
 #[derive(Debug, Parser)]
@@ -204,7 +205,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             && !options.chosen.names_refs()
             && options.printing.source().name().is_none();
         if is_plain && !has_listed && reader.noted().is_ok_and(|noted| noted.is_empty()) {
-            cli::hint(&repo, nothing_yet(&repo));
+            cli::hint(&repo, &nothing_yet(&repo, &record::notes_ref(&repo)));
         }
         if let Some(name) = options.chosen.agent.as_deref().filter(|name| !has_listed && agent::find(name).is_none()) {
             // A colleague may have described one that is not known here, so what is recorded counts first.
@@ -247,7 +248,16 @@ impl Options {
 }
 
 /// Returns what to do where nothing is recorded at all.
-fn nothing_yet(repo: &Repository) -> &'static str {
+fn nothing_yet(repo: &Repository, notes_ref: &str) -> String {
+    let has_notes = |name: &String| name != notes_ref && notes::list(repo, name).is_ok_and(|notes| !notes.is_empty());
+    if let Some(other) = repo.written_notes_refs().into_iter().find(has_notes) {
+        return format!("nothing is recorded in '{notes_ref}'; '--ref={other}' reads what is in that ref");
+    }
+    without_other(repo).to_owned()
+}
+
+/// As [`nothing_yet`], if no notes ref of ours has anything.
+fn without_other(repo: &Repository) -> &'static str {
     if repo.tip(tombstone::REF).is_ok_and(|tip| tip.is_some()) {
         return "nothing is recorded here; what was, 'git shiftlog purge' has removed";
     }

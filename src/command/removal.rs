@@ -11,11 +11,11 @@ use crate::cli::{self, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::{Format, Time};
 use crate::git::sign::SignatureState as Signed;
-use crate::git::{Asking, ObjectId, Repository};
+use crate::git::{ObjectId, Repository};
 use crate::progress::silent;
-use crate::record::{Reader, may_be_fetched};
+use crate::record::{self, Reader, may_be_fetched};
 use crate::share::purge::{self, Purged, Target, carry_out, is_unfinished, plan, preview};
-use crate::share::sync::{self, Syncer};
+use crate::share::sync::{self, Level};
 use crate::transcript::SessionKey;
 use crate::upkeep::verify::{Verified, verify};
 use crate::{outside, pretty};
@@ -89,6 +89,10 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
         let error = match captured_before(&wanted.target) {
             Some(before) => Error::new(Kind::Missing, format!("nothing was {before}")),
             None => error,
+        };
+        let error = match wanted.is_dry_run && sync::has_unjoined(repo, notes_ref) {
+            true => error.hint("'git shiftlog sync pull' joins what was fetched; this has not looked at that"),
+            false => error,
         };
         let error = match is_left_alone {
             true => error.hint("git -c shiftlog.trustPurges=all shiftlog purge --received    # accepts these marks"),
@@ -199,6 +203,7 @@ pub(super) fn finish_interrupted(repo: &Repository) -> Result<Option<Purged>> {
         cli::warning(&format!("what an earlier purge had left is removed now: {gone}"));
     }
     tell_what_is_left(&purged);
+    tell_what_has_it(repo, &record::notes_ref(repo), &purged);
     Ok(Some(purged))
 }
 
@@ -297,6 +302,12 @@ fn report(repo: &Repository, wanted: &RemovalRequest, plan: &purge::Removal<'_>,
     }
     cli::print(&format!("{} gone from this repository\n", count(purged.objects, "object")))?;
     tell_what_is_left(purged);
+    tell_what_has_it(repo, &wanted.notes_ref, purged);
+    Ok(())
+}
+
+/// Says what else has the words, and what removes them there.
+fn tell_what_has_it(repo: &Repository, notes_ref: &str, purged: &Purged) {
     for path in &purged.agent_files {
         cli::warning(&format!("the agent's own file still has the words: '{}'", path.display()));
     }
@@ -306,9 +317,8 @@ fn report(repo: &Repository, wanted: &RemovalRequest, plan: &purge::Removal<'_>,
             cli::hint(repo, &format!("'{remote}', which is no remote any more, may still have it"));
             continue;
         }
-        let syncer = Syncer::new(repo, &wanted.notes_ref, Asking::Never);
         let (pushed, left): (Vec<_>, Vec<_>) =
-            refs.iter().partition(|name| syncer.pushes(remote, name).unwrap_or_default());
+            refs.iter().partition(|name| Level::replaces(repo, remote, notes_ref, name).unwrap_or_default());
         if !pushed.is_empty() {
             cli::hint(repo, &format!("git shiftlog sync push {remote}    # replaces what '{remote}' has"));
         }
@@ -322,7 +332,6 @@ fn report(repo: &Repository, wanted: &RemovalRequest, plan: &purge::Removal<'_>,
         cli::hint(repo, "colleagues then run 'git shiftlog sync pull' and 'git shiftlog purge --received'");
         cli::hint(repo, "the server keeps unreachable objects until its own 'git gc' prunes them");
     }
-    Ok(())
 }
 
 fn tell_what_is_left(purged: &Purged) {

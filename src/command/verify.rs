@@ -10,6 +10,7 @@ use crate::cli::{self, Json, NotesRef, Outcome, Silent};
 use crate::error::{Error, Kind};
 use crate::git::sign::SignatureState;
 use crate::git::{Names, Order, Range};
+use crate::share::sync;
 use crate::upkeep::verify::{Verified, verify};
 use crate::{outside, pretty};
 
@@ -52,7 +53,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         let verified = verify(&repo, &notes_ref, &commit_ids)?;
         if verified.is_empty() {
-            cli::error(&Error::new(Kind::Missing, "no record on these commits"));
+            let error = Error::new(Kind::Missing, "no record on these commits");
+            cli::error(&match sync::has_unjoined(&repo, &notes_ref) {
+                true => error.hint("fetched notes are verified once 'git shiftlog sync pull' has joined them"),
+                false => error,
+            });
             return Ok(Outcome::No);
         }
         let mut names = repo.names();

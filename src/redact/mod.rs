@@ -394,7 +394,7 @@ impl Look<'_, '_> {
                 self.view(view)?;
             }
         }
-        for leave_out in [View::uncoloured, View::visible, View::unwrapped] {
+        for leave_out in [View::uncoloured, View::visible, View::as_read, View::unwrapped] {
             let view = leave_out(self.chain.last().map_or(piece, |view| &view.text));
             if let Some(view) = view {
                 self.view(view)?;

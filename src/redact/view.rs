@@ -96,17 +96,24 @@ impl View {
         })
     }
 
+    /// As [`View::visible`], but of the sequences that begin with an escape character only those go as a whole that readers
+    /// remove so: of others they remove the character alone. `None` if there are none of these.
+    pub fn as_read(source: &[u8]) -> Option<View> {
+        let is_other = |at: usize| source.get(at + 1).is_some_and(|next| *next != b'[');
+        if !source.find_iter("\x1b").any(is_other) {
+            return None;
+        }
+        View::without(source, |rest| {
+            let sequence =
+                if rest.starts_with(b"\x1b") && !rest.starts_with(b"\x1b[") { None } else { control_bytes(rest) };
+            sequence.or_else(|| Some(invisible_bytes(rest)).filter(|length| *length > 0)).map(|n| (n, None))
+        })
+    }
+
     fn without(source: &[u8], unit: impl Fn(&[u8]) -> Unit) -> Option<View> {
         let is_spelled = source.contains(&b'\\') && SPELLED.iter().any(|spelled| source.contains_str(spelled));
-        let next = |rest: &[u8]| {
-            let is_start = |byte: &u8| {
-                matches!(*byte, 0x1B | CONTROL | INVISIBLE | 0xC2 | 0xE2 | 0xEF) || (is_spelled && *byte == b'\\')
-            };
-            rest.iter().position(is_start)
-        };
-        let is_begun = is_spelled
-            || source.find_byteset([0x1B, CONTROL, INVISIBLE]).is_some()
-            || source.find_byteset([0xC2, 0xE2, 0xEF]).is_some();
+        let next = |rest: &[u8]| rest.iter().position(|byte| begins_unseen(*byte) || is_spelled && *byte == b'\\');
+        let is_begun = is_spelled || source.iter().any(|byte| begins_unseen(*byte));
         is_begun.then(|| View::made(source, next, unit)).flatten()
     }
 
@@ -204,18 +211,30 @@ fn escape(rest: &[u8], slashes: usize) -> Unit {
 fn of_code(code: u32) -> u8 {
     match code {
         0x9B => CONTROL,
-        0xAD | 0x180E | 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x2064 | 0xFEFF => INVISIBLE,
+        0x80..=0x9F | 0xAD | 0x61C | 0x180E | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x2069 | 0xFEFF => INVISIBLE,
+        0xFFF9..=0xFFFB => INVISIBLE,
+        // The halves of U+E0000 to U+E007F.
+        0xDB40 | 0xDC00..=0xDC7F => INVISIBLE,
         _ => u8::try_from(code).ok().filter(u8::is_ascii).unwrap_or(0x80),
     }
 }
 
-/// Returns the length of the character at the beginning of `text` if it has no width, else 0.
+/// Says whether a control sequence or a character without width can begin with a byte.
+fn begins_unseen(byte: u8) -> bool {
+    matches!(byte, 0..=8 | 0x0B..=0x1F | 0x7F | 0xC2 | 0xD8 | 0xE1 | 0xE2 | 0xEF | 0xF3 | CONTROL | INVISIBLE)
+}
+
+/// Returns the length of the character at the beginning of `text` if it has no width or if readers leave it out, else 0; see
+/// `outside`.
 fn invisible_bytes(text: &[u8]) -> usize {
     match text {
-        [INVISIBLE, ..] => 1,
-        [0xC2, 0xAD, ..] => 2,
-        [0xE2, 0x80, 0x8B..=0x8F | 0xAA..=0xAE, ..] | [0xE2, 0x81, 0xA0..=0xA4, ..] => 3,
-        [0xE1, 0xA0, 0x8E, ..] | [0xEF, 0xBB, 0xBF, ..] => 3,
+        // The end of a line.
+        [b'\r', b'\n', ..] => 0,
+        [0..=8 | 0x0B..=0x1F | 0x7F | CONTROL | INVISIBLE, ..] => 1,
+        [0xC2, 0x80..=0x9F | 0xAD, ..] | [0xD8, 0x9C, ..] => 2,
+        [0xE2, 0x80, 0x8B..=0x8F | 0xA8..=0xAE, ..] | [0xE2, 0x81, 0xA0..=0xA9, ..] => 3,
+        [0xE1, 0xA0, 0x8E, ..] | [0xEF, 0xBB, 0xBF, ..] | [0xEF, 0xBF, 0xB9..=0xBB, ..] => 3,
+        [0xF3, 0xA0, 0x80 | 0x81, _, ..] => 4,
         _ => 0,
     }
 }
@@ -317,6 +336,29 @@ mod tests {
             let view = View::uncoloured(source).map(|view| view.text).unwrap_or_default();
             assert_eq!(view.as_bstr(), text.as_bstr(), "{}", source.as_bstr());
         }
+    }
+
+    #[test]
+    fn what_readers_leave_out_hides_nothing() {
+        let readers = |text: &str| crate::outside::text(text);
+        let seen = |source: &[u8]| {
+            View::as_read(source).or_else(|| View::visible(source)).map_or(source.to_vec(), |view| view.text)
+        };
+        let mut left_out = 0;
+        for character in (0..=0x0010_FFFF).filter_map(char::from_u32) {
+            let text = format!("gh{character}p_ab");
+            if readers(&text) != "ghp_ab" {
+                continue;
+            }
+            left_out += 1;
+            assert_eq!(seen(text.as_bytes()).as_bstr(), "ghp_ab", "{character:?}");
+            let mut units = [0; 2];
+            let escaped: String =
+                character.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect();
+            let view = View::unescaped(format!("gh{escaped}p_ab").as_bytes()).expect("it has an escape");
+            assert_eq!(seen(&view.text).as_bstr(), "ghp_ab", "{escaped}");
+        }
+        assert!(left_out > 150, "{left_out}");
     }
 
     #[test]

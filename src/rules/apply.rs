@@ -203,12 +203,12 @@ pub fn lock_and_finish(place: &Place) -> Result<(private::Lock, bool)> {
         // A journal that came with a store from elsewhere can name this base, but does not know its identity.
         if !is_own || !is_here && !was_moved {
             let why = format!("a command was interrupted in '{base}', and is not finished here");
-            return Err(set_aside(place, &path, &journal, why));
+            return Err(set_aside(place, &path, &journal, false, why));
         }
         if let Some(strange) = strange_path(place, &journal)? {
             let strange = crate::outside::line(&strange.display().to_string());
             let why = format!("a command was interrupted, and is not finished: nothing here writes to '{strange}'");
-            return Err(set_aside(place, &path, &journal, why));
+            return Err(set_aside(place, &path, &journal, is_here, why));
         }
         // If this process is killed, too, the next one finds the paths of here.
         let (base, identity) = (place.base.clone(), disk::identity(&place.base));
@@ -301,11 +301,13 @@ fn known_outside(place: &Place, planned: &Registry) -> Result<BTreeSet<PathBuf>>
 
 /// Puts a journal aside that came here with the store: its steps are about files of another place. What it has done to files
 /// that are here now is written down. Returns what is to be told.
-fn set_aside(place: &Place, path: &Path, journal: &Journal, why: String) -> Error {
-    for path in journal.steps.iter().filter_map(written).filter(|path| place.own(path, false).is_some()) {
+///
+/// `is_own` says that this place has written it.
+fn set_aside(place: &Place, path: &Path, journal: &Journal, is_own: bool, why: String) -> Error {
+    for path in journal.steps.iter().filter_map(written).filter(|path| place.own(path, is_own).is_some()) {
         file::sweep(path, |name| journal.taken.contains(name));
     }
-    if let Err(error) = interrupted::write_down(place, &journal.base, &journal.steps, &journal.registry) {
+    if let Err(error) = interrupted::write_down(place, &journal.base, is_own, &journal.steps, &journal.registry) {
         return error;
     }
     let aside = place.state.join("journal-elsewhere.json");

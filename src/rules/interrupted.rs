@@ -13,27 +13,28 @@ use crate::managed::disk::{self, Node};
 use crate::managed::step::stamp;
 
 /// Writes down what is at the paths of an interrupted command, as far as it has got, so that a `clean` takes it back. `planned`
-/// is the registry that it would have written after `steps`, with paths of this place; `base` is where it ran.
+/// is the registry that it would have written after `steps`, with paths of this place; `base` is where it ran, and `is_own` says
+/// that this was here.
 ///
-/// A store that came from somebody else can name any path. It is believed no more than its registry: what is named outside of
+/// Otherwise a store that came from somebody else can name any path. It is believed no more than its registry: what is named outside of
 /// this place is left out, and so is what does not look as if it was written.
 ///
 /// # Errors
 ///
 /// If the registry cannot be read or written.
-pub fn write_down(place: &Place, base: &Path, steps: &[Step], planned: &Registry) -> Result<()> {
+pub fn write_down(place: &Place, base: &Path, is_own: bool, steps: &[Step], planned: &Registry) -> Result<()> {
     let mut registry = Registry::read(place)?;
     let before = registry.clone();
     registry.entries.retain(|path, entry| planned.entries.contains_key(path) || !is_back(path, entry));
     for (path, entry) in &planned.entries {
-        let known = place.own(path, false).zip(entry.clone().here(place));
+        let known = place.own(path, is_own).zip(entry.clone().here(place));
         let Some((path, entry)) = known.filter(|(path, entry)| is_done(place, base, path, entry)) else { continue };
         registry.entries.insert(path, entry);
     }
     for (path, entry) in registry.entries.iter_mut().filter(|(_, entry)| entry.owned == Owned::Tree) {
         entry.digest = part_of_copy(steps, path).unwrap_or_else(|| entry.digest.clone());
     }
-    for directory in planned.directories.iter().filter_map(|directory| place.own(directory, false)) {
+    for directory in planned.directories.iter().filter_map(|directory| place.own(directory, is_own)) {
         if disk::is_directory(&directory) && !registry.directories.contains(&directory) {
             registry.directories.push(directory);
         }

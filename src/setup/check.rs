@@ -122,7 +122,7 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
 
 /// Returns what is wrong if the list of what `init` has written cannot be read: then neither it nor `deinit` works.
 fn unreadable_list(repo: &Repository) -> Option<Finding> {
-    let error = Plan::new(repo, true, false).err()?;
+    let error = Plan::new(repo, true, false).err().filter(|error| error.kind() == Kind::Corrupt)?;
     let list = outside::shell(&repo.common_dir().join("shiftlog/installed").to_string_lossy());
     let fix = format!("mv {list} {list}.bad && git shiftlog init    # our parts are known by what is in them");
     Some(Finding::problem("the list of what 'git shiftlog init' has written", &error.to_string(), &fix))
@@ -165,8 +165,22 @@ fn forced_fetches(repo: &Repository) -> Vec<Finding> {
                 Some((head, tail)) => ref_name.starts_with(head) && ref_name.ends_with(tail),
                 None => target == Some(ref_name),
             };
-            if replaces(notes::DEFAULT_REF) || replaces(archive::REF) {
-                let fix = unset(&key, &refspec);
+            let is_left_out = |ref_name: &str| {
+                let left_out = repo.config_strings(&key);
+                left_out.iter().filter_map(|refspec| refspec.strip_prefix('^')).any(|pattern| {
+                    match pattern.split_once('*') {
+                        Some((head, tail)) => ref_name.starts_with(head) && ref_name.ends_with(tail),
+                        None => pattern == ref_name,
+                    }
+                })
+            };
+            if [notes::DEFAULT_REF, archive::REF].into_iter().any(|name| replaces(name) && !is_left_out(name)) {
+                // What a mirror fetches but ours is wanted.
+                let but = |pattern: &str| format!("git config --add {} '^{pattern}'", outside::shell(&key));
+                let fix = match refspec == "+refs/*:refs/*" {
+                    true => format!("{} && {}", but(notes::DEFAULT_REF), but("refs/shiftlog/*")),
+                    false => unset(&key, &refspec),
+                };
                 let subject = format!("{key} {refspec}");
                 findings.push(Finding::new(subject, Some(("a fetch replaces our notes or transcripts", &fix))));
             }

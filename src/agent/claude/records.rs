@@ -120,10 +120,24 @@ fn node(record: &Value<'_>, span: std::ops::Range<usize>) -> Option<Node> {
             let content = json::text(record, "content").unwrap_or_default();
             message.parts = typed::parts(content, false).unwrap_or_default();
         }
-        "system" | "attachment" | "progress" => {}
+        "attachment" => message.parts.extend(queued(field(record, "attachment").unwrap_or(&Value::Null))),
+        "system" | "progress" => {}
         _ => return None,
     }
     Some(Node { message, record_id: string(record, "uuid"), parent_id: string(record, "parentUuid"), is_rewind: false })
+}
+
+/// Returns what a person has written while the agent was at work: it gets that with the next result, and no turn begins.
+fn queued(attachment: &Value<'_>) -> Option<Part> {
+    let is = |key: &str, expected: &str| string(attachment, key).is_some_and(|value| value == expected);
+    if !is("type", "queued_command") || !is("commandMode", "prompt") {
+        return None;
+    }
+    let parts = parts(field(attachment, "prompt")?, &Value::Null).into_iter();
+    let texts: Vec<String> =
+        parts.filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None }).collect();
+    let text = prompt::without(&texts.join("\n"), NOISE);
+    (!text.is_empty()).then(|| Part::Notice(format!("said meanwhile: {text}")))
 }
 
 fn read_user(record: &Value<'_>, inner: &Value<'_>, message: &mut Message) {

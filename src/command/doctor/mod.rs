@@ -17,6 +17,7 @@ use crate::git::{Repository, temporary};
 use crate::outside;
 use crate::record::redaction;
 use crate::setup::{self, Declared, Finding, Verdict};
+use crate::share::purge;
 
 /// Check the set-up and test recording
 #[derive(Debug, Parser)]
@@ -73,7 +74,12 @@ fn whole(repo: &Repository, no_rehearsal: bool) -> Result<Vec<Finding>> {
         Err(error) => Finding::problem(redaction, &error.to_string(), "git config --edit"),
     });
     findings.extend(values::bad(repo));
-    if let Some(error) = unusable_state(&state) {
+    let unusable = unusable_state(&state);
+    if unusable.is_none() && purge::is_unfinished(repo) {
+        let what = "it was interrupted, and nothing is pushed until it is finished";
+        findings.push(Finding::problem("a purge", what, "git shiftlog fsck"));
+    }
+    if let Some(error) = unusable {
         let root = outside::shell(&state.root().to_string_lossy());
         let fix = match state.root().is_dir() {
             true => format!("chown -R \"$(id -u)\" {root}"),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::capture::State;
 use crate::error::Result;
 use crate::git::private;
-use crate::git::{ObjectId, Repository};
+use crate::git::{ObjectId, Repository, Tip};
 
 /// How long another process may take to write its tips.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -49,6 +49,16 @@ impl Known {
     fn file(repo: &Repository) -> std::path::PathBuf {
         State::new(&repo.common_dir()).root().join("joined")
     }
+}
+
+/// Says whether notes were fetched, as by a plain `git fetch`, that are not joined to ours yet.
+pub fn has_unjoined(repo: &Repository, notes_ref: &str) -> bool {
+    let is_in = |name: &String| {
+        let (Ok(Some(theirs)), Ok(ours)) = (repo.tip(name), repo.tip(notes_ref)) else { return true };
+        let base = |ours: Tip| repo.merge_base(theirs.commit_id, ours.commit_id);
+        ours.is_some_and(|ours| base(ours).is_ok_and(|base| base == Some(theirs.commit_id)))
+    };
+    !repo.fetched_refs(&super::notes_name(notes_ref)).iter().all(is_in)
 }
 
 #[cfg(test)]

@@ -5,13 +5,15 @@
 
 mod join;
 mod known;
+mod level;
 mod quiet;
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use self::join::resolve;
-pub use self::known::Known;
+pub use self::known::{Known, has_unjoined};
+pub use self::level::Level;
 pub use self::quiet::{has_news, push_quietly};
 use super::check::{self, Holds};
 use crate::archive::{self, Archive};
@@ -30,18 +32,6 @@ const MAX_ATTEMPTS: u32 = 40;
 const PUSH_BACKOFF: u32 = 8;
 /// How long one merge may take while other processes keep moving the same ref.
 const MERGE_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// How much is shared with a remote.
-#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Level {
-    /// Nothing.
-    #[default]
-    None,
-    /// Notes: summaries without transcripts.
-    Notes,
-    /// Notes and transcripts.
-    All,
-}
 
 /// How much to exchange with a remote, and in which direction.
 #[derive(Clone, Copy, Debug)]
@@ -82,32 +72,6 @@ pub struct Synced {
     pub left_out: Vec<String>,
     /// Refs of the remote, put there by a push of all refs, that may keep what was purged here.
     pub kept: Vec<String>,
-}
-
-impl Level {
-    /// Returns the level for a remote: `shiftlog.<remote>.push`, then `shiftlog.push`, then none.
-    ///
-    /// # Errors
-    ///
-    /// For an unknown value.
-    pub fn of(repo: &Repository, remote: &str) -> Result<Self> {
-        let own = format!("shiftlog.{remote}.push");
-        let value = repo.config_string(&own).or_else(|| repo.config_string("shiftlog.push"));
-        let Some(value) = value else { return Ok(Level::None) };
-        Level::parse(&value).ok_or_else(|| {
-            Error::other(format!("bad value '{value}' for shiftlog.push")).hint("the value is 'none', 'notes' or 'all'")
-        })
-    }
-
-    /// Returns the level that a value of `shiftlog.push` means, if it means one.
-    pub fn parse(value: &str) -> Option<Self> {
-        match value {
-            "none" | "false" | "no" | "off" | "" => Some(Level::None),
-            "notes" => Some(Level::Notes),
-            "all" => Some(Level::All),
-            _ => None,
-        }
-    }
 }
 
 /// Shares the refs of one repository.
@@ -165,20 +129,6 @@ impl<'r> Syncer<'r> {
             complete.into_iter().for_each(|(remote, is_complete)| remember_words(self.repo, remote, is_complete));
         }
         Ok(synced)
-    }
-
-    /// Says whether a push to a remote, as it is configured, replaces a ref there.
-    ///
-    /// # Errors
-    ///
-    /// For an unknown value of `shiftlog.push`.
-    pub fn pushes(&self, remote: &str, ref_name: &str) -> Result<bool> {
-        let level = Level::of(self.repo, remote)?;
-        let elsewhere = self.repo.config_string("shiftlog.sessionsRemote").filter(|other| other != remote);
-        Ok(match ref_name == archive::REF {
-            true => level == Level::All && elsewhere.is_none(),
-            false => level >= Level::Notes && ref_name == self.notes_ref,
-        })
     }
 
     /// Returns whether all transcripts of the remote are here.

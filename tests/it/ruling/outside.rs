@@ -122,6 +122,23 @@ fn a_command_that_was_interrupted_waits_until_its_settings_can_be_read() {
     }
 }
 
+/// Nobody knew any more who had written it.
+#[test]
+fn a_file_outside_that_the_settings_name_no_more_after_a_kill_comes_back() {
+    for fault in ["rules-step-2", "rules-stepped", "rules-registered"] {
+        let (home, file) = outside();
+        home.rules(&["clean", "--yes"]).ok();
+        let before = fs::read(&file).unwrap();
+        assert!(home.killed(fault, &["sync"]));
+        let manifest = home.read(".ai-agent/manifest.json");
+        home.write(".ai-agent/manifest.json", &manifest.replace(file.to_str().unwrap(), "~/ws/AGENTS.md"));
+        home.rules(&["sync"]);
+        home.rules(&["clean", "--yes"]);
+        home.rules(&["clean", "--yes"]).ok();
+        assert_eq!(fs::read(&file).unwrap(), before, "{fault}");
+    }
+}
+
 #[test]
 fn what_was_outside_comes_back_without_the_registry() {
     for is_block in [false, true] {

@@ -163,3 +163,38 @@ fn a_purge_knows_the_notes_ref_that_it_is_to_clean_and_cleans_the_others() {
     session.commits("again");
     scratch.shiftlog("purge", ["--match=two words", "--yes"]).ok();
 }
+
+#[test]
+fn another_notes_ref_that_has_what_was_recorded_is_named() {
+    let scratch = recorded();
+    scratch.git(["config", "shiftlog.notesRef", "other"]).ok();
+    let hint =
+        "hint: nothing is recorded in 'refs/notes/other'; '--ref=refs/notes/shiftlog' reads what is in that ref\n";
+    told(&scratch.shiftlog("log", [""; 0]), 0, hint);
+    assert_eq!(scratch.shiftlog("log", ["--ref=refs/notes/shiftlog"]).ok().lines().count(), 2);
+}
+
+/// It stood in the transcript, and no command showed it.
+#[test]
+fn what_a_person_says_while_the_agent_works_is_shown_and_begins_no_turn() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("make it");
+    let queued = |mode: &str, words: &str| {
+        json!({ "type": "attachment", "uuid": words, "sessionId": "s1", "timestamp": "2026-01-02T03:04:06Z",
+            "attachment": { "type": "queued_command", "commandMode": mode, "prompt": words } })
+    };
+    session.append(format!("{}\n", queued("prompt", "leave the billing table alone")).as_bytes());
+    session.append(format!("{}\n", queued("task-notification", "a task has ended")).as_bytes());
+    session.edits("a.txt", "1\n");
+    session.commits("one");
+    session.prompt("and now the rest");
+    session.edits("a.txt", "2\n");
+    session.commits("two");
+    let shown = scratch.shiftlog("show", ["HEAD~1"]).ok();
+    assert!(shown.contains("-- said meanwhile: leave the billing table alone\n"), "{shown}");
+    assert!(!shown.contains("a task has ended"), "{shown}");
+    assert_eq!(scratch.shiftlog("grep", ["-c", "billing"]).ok().lines().count(), 1);
+    let log = scratch.shiftlog("log", ["--format=%s %(turns)"]).ok();
+    assert_eq!(log, "two 1\none 1\n");
+}

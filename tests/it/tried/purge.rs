@@ -173,3 +173,93 @@ fn damage_of_the_notes_is_told_once() {
     let checked = scratch.shiftlog("doctor", ["--no-rehearsal"]).stdout;
     assert_eq!(checked.matches("problem  the last records: ").count(), 1, "{checked}");
 }
+
+/// The copy had the words, and a push sent them.
+#[test]
+fn a_copy_of_a_purged_transcript_is_not_recorded_unless_somebody_insists() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("the word is hunter2");
+    session.edits("a.txt", "1\n");
+    session.commits("one");
+    session.hook("Stop");
+    let copy = scratch.root().join("copy.jsonl");
+    let beginning = fs::read_to_string(&session.transcript).unwrap();
+    fs::write(&copy, beginning.split_inclusive('\n').take(1).collect::<String>()).unwrap();
+    scratch.shiftlog("purge", ["--match=hunter2", "--yes"]).ok();
+    let option = format!("--transcript={}", copy.display());
+    for args in [&[option.as_str()][..], &[&option, "-n"]] {
+        let refused = scratch.shiftlog("add", [&["--session=s1"], args].concat());
+        assert_eq!(refused.code, 128, "{refused:?}");
+        let why =
+            "fatal: words of session claude/s1 were removed by 'git shiftlog purge', and this file may have them\n";
+        assert!(refused.stderr.starts_with(why), "{}", refused.stderr);
+    }
+    assert_eq!(scratch.shiftlog("grep", ["hunter2"]).stdout, "");
+    // The agent's own file is known.
+    session.prompt("go on");
+    let own = format!("--transcript={}", session.transcript.display());
+    scratch.shiftlog("add", ["--session=s1", &own]).ok();
+    assert_eq!(scratch.shiftlog("grep", ["hunter2"]).stdout, "");
+    scratch.shiftlog("add", ["--session=s1", &option, "--force"]).ok();
+}
+
+#[test]
+fn a_purge_that_is_finished_later_tells_what_has_the_words_and_doctor_tells_that_it_is_not() {
+    let mut team = Team::new();
+    let a = team.clone_of("a", &[]);
+    team.commit(&a, "x", "1\n", "words of a");
+    team.git(&a, &["push", "-q", "--no-verify"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.scratch.env.insert("SHIFTLOG_FAULT".into(), "purge-journalled".into());
+    assert_ne!(team.shiftlog(&a, "purge", &["--yes", "HEAD"]).code, 0);
+    team.scratch.env.remove("SHIFTLOG_FAULT");
+    let checked = team.shiftlog(&a, "doctor", &["--no-rehearsal"]);
+    let problem = "problem  a purge: it was interrupted, and nothing is pushed until it is finished\n         fix: git shiftlog fsck\n";
+    assert!(checked.stdout.contains(problem), "{}", checked.stdout);
+    let finished = team.shiftlog(&a, "fsck", &[]);
+    let hint = "hint: git shiftlog sync push origin    # replaces what 'origin' has\n";
+    assert!(finished.stderr.contains(hint), "{}", finished.stderr);
+    assert!(!team.shiftlog(&a, "doctor", &["--no-rehearsal"]).stdout.contains("a purge"));
+}
+
+#[test]
+fn notes_that_were_fetched_and_not_joined_are_named_by_what_does_not_look_at_them() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    team.commit(&a, "x", "1\n", "words of a");
+    team.git(&a, &["push", "-q", "--no-verify"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.git(&b, &["-c", "core.hooksPath=/dev/null", "pull", "-q"]).ok();
+    team.git(&b, &["fetch", "-q"]).ok();
+    let verified = team.shiftlog(&b, "verify", &["HEAD"]);
+    let hint = "hint: fetched notes are verified once 'git shiftlog sync pull' has joined them\n";
+    assert_eq!((verified.code, verified.stderr.as_str()), (1, &*format!("error: no record on these commits\n{hint}")));
+    let planned = team.shiftlog(&b, "purge", &["-n", "HEAD"]);
+    let hint = "hint: 'git shiftlog sync pull' joins what was fetched; this has not looked at that\n";
+    assert!(planned.code == 1 && planned.stderr.ends_with(hint), "{}", planned.stderr);
+    team.shiftlog(&b, "sync", &["pull", "-q"]).ok();
+    assert_eq!(team.shiftlog(&b, "verify", &["HEAD"]).code, 0);
+    assert_eq!(team.shiftlog(&b, "purge", &["-n", "HEAD"]).code, 0);
+}
+
+/// The fix took everything out of what a mirror fetches.
+#[test]
+fn a_mirror_goes_on_mirroring_after_the_fix_of_doctor() {
+    let team = Team::new();
+    let url = team.server.to_str().unwrap();
+    team.scratch.git(["clone", "-q", "--mirror", url, "../mirror.git"]).ok();
+    let mirror = team.scratch.root().join("mirror.git");
+    team.shiftlog(&mirror, "init", &["--agent=claude", "-q"]);
+    let doctor = || team.shiftlog(&mirror, "doctor", &["--no-rehearsal"]).stdout;
+    let told = doctor();
+    let found = told.lines().skip_while(|line| !line.contains("remote.origin.fetch +refs/*:refs/*")).nth(1);
+    let fix = found.and_then(|line| line.trim().strip_prefix("fix: ")).unwrap_or_else(|| panic!("{told}"));
+    team.scratch.run_in(&mirror, "sh", ["-c", fix]).ok();
+    assert!(!doctor().contains("refs/*:refs/*"), "{}", doctor());
+    team.scratch.run_in(&team.server, "git", ["branch", "new"]).ok();
+    team.scratch.run_in(&team.server, "git", ["update-ref", "refs/notes/shiftlog", "HEAD"]).ok();
+    team.scratch.run_in(&mirror, "git", ["fetch", "-q"]).ok();
+    let refs = team.scratch.run_in(&mirror, "git", ["for-each-ref", "--format=%(refname)"]).ok();
+    assert!(refs.contains("refs/heads/new\n") && !refs.contains("refs/notes/shiftlog"), "{refs}");
+}
