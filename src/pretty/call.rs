@@ -182,8 +182,11 @@ fn option(value: &Value) -> Option<(&str, Option<&str>)> {
     Some((label, text(value, &["description"])))
 }
 
+/// The members that have a to-do list.
+const LISTS: &[&str] = &["todos", "todoList", "todo_list", "plan", "tasks", "steps"];
+
 fn list(input: &Value) -> Vec<TodoItem<'_>> {
-    let list = ["todos", "todoList", "todo_list", "plan", "tasks", "steps"].iter().find_map(|key| input.get(key));
+    let list = LISTS.iter().find_map(|key| input.get(key));
     match list {
         Some(Value::Array(items)) if items.iter().any(|item| text(item, &["status", "state"]).is_some()) => {
             items.iter().filter_map(item).collect()
@@ -281,6 +284,26 @@ pub fn without_plan<'t>(text: &'t str, plan: &str) -> &'t str {
     }
 }
 
+/// Returns the members of a call's input, as lines, that the parts of its kind do not have. Commands and edits are left out: what
+/// else such calls have says how they are run.
+pub fn unshown(call: &ToolCall, act: &Act<'_>) -> Vec<String> {
+    let shown: &[&str] = match act {
+        Act::Command(_) | Act::Edits(_) | Act::Reading(_) | Act::Other(..) => return Vec::new(),
+        Act::Plan(_) => &["plan"],
+        Act::List(_) => LISTS,
+        Act::Task(..) => &["taskId", "task_id", "status", "subject"],
+        Act::Questions(_) => &["questions", "question", "options"],
+        Act::Delegation(what, _) if text(&call.input, &["description"]) == Some(what) => &["description", "prompt"],
+        Act::Delegation(..) => &["subagent_type", "prompt"],
+    };
+    let mut rest = call.input.clone();
+    if let Some(members) = rest.as_object_mut() {
+        members.retain(|name, _| !shown.contains(&name.as_str()));
+        return input_lines(&rest);
+    }
+    Vec::new()
+}
+
 /// Returns the members of an input as lines, each under its name.
 pub fn input_lines(input: &Value) -> Vec<String> {
     let Some(members) = input.as_object() else {
@@ -316,6 +339,25 @@ mod tests {
             Act::List(items) => items.iter().map(|item| format!("{} {};", item.state.mark(), item.text)).collect(),
             other => panic!("no list: {other:?}"),
         }
+    }
+
+    #[test]
+    fn what_a_kind_of_call_does_not_show_is_known() {
+        let unshown = |name: &str, input: Value| {
+            let call = call(name, input);
+            super::unshown(&call, &Act::of(&call)).join("; ")
+        };
+        let question = json!({ "questions": [{ "question": "which?" }], "statement": "drop it" });
+        assert_eq!(unshown("mcp__db__ask", question), "statement: drop it");
+        assert_eq!(
+            unshown("TaskCreate", json!({ "subject": "a", "description": "all of it" })),
+            "description: all of it"
+        );
+        let work = json!({ "description": "look", "prompt": "p", "subagent_type": "reader" });
+        assert_eq!(unshown("Task", work), "subagent_type: reader");
+        assert_eq!(unshown("x", json!({ "plan": "p", "owner": "me" })), "owner: me");
+        assert_eq!(unshown("todo", json!({ "todos": [{ "content": "a", "status": "done" }], "note": "n" })), "note: n");
+        assert_eq!(unshown("Bash", json!({ "url": "u", "b": 1 })), "", "the whole input of another call is shown");
     }
 
     #[test]

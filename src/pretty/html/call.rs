@@ -121,6 +121,10 @@ impl Calls {
             }
             _ => html! {},
         };
+        let rest = call::unshown(call, &act);
+        if !rest.is_empty() {
+            body = html! { (body) pre.input tabindex="0" { (rest.join("\n")) } };
+        }
         let mut first = String::new();
         if let Some(result) = result {
             if !act.answers_itself() || result.is_error {
@@ -206,7 +210,8 @@ fn has_more(act: &Act<'_>, call: &ToolCall) -> bool {
     let members = call.input.as_object().map_or(0, serde_json::Map::len);
     match act {
         Act::Other(about, path) => {
-            members > 1 + usize::from(path.is_some() && !about.is_empty()) || about.trim().contains('\n')
+            let is_long = about.trim().contains('\n') || about.chars().count() > ABOUT_CHARS;
+            members > 1 + usize::from(path.is_some() && !about.is_empty()) || is_long
         }
         _ => false,
     }

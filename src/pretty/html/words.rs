@@ -2,6 +2,8 @@
 //!
 //! Only this file marks text as HTML that is already escaped, and only the output of [`markdown`].
 
+use std::ops::Range;
+
 use maud::{Markup, PreEscaped, html};
 use pulldown_cmark::{Alignment, CodeBlockKind, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
 
@@ -36,8 +38,11 @@ pub fn markdown(source: &str) -> Markup {
     let mut open = Open::default();
     let mut is_code = false;
     let mut nesting = Nesting::default();
-    let events =
-        Parser::new_ext(&source, options).filter_map(|event| nesting.bounded(event)).map(|event| match event {
+    let mut rest = Rest { source: &source, at: 0, kept: String::new() };
+    let events = Parser::new_ext(&source, options).into_offset_iter();
+    let events = events.flat_map(|(event, range)| {
+        let before = rest.before(&event, &range);
+        let event = nesting.bounded(event).map(|event| match event {
             Event::Start(Tag::CodeBlock(kind)) => {
                 is_code = true;
                 Event::Start(Tag::CodeBlock(language(kind)))
@@ -49,13 +54,93 @@ pub fn markdown(source: &str) -> Markup {
             event if is_code => event,
             event => harmless(event, &mut open),
         });
+        before.into_iter().chain(event)
+    });
     pulldown_cmark::html::push_html(&mut html, events);
+    html.push_str(&rest.at_the_end());
     // A reader with a keyboard scrolls only what takes the focus.
     let html = html.replace("<pre>", "<pre tabindex=\"0\">");
     let html = html.replace("<table>", "<div class=\"table\" tabindex=\"0\"><table>");
     // The numbers of a list stand where its words begin, which with some scripts is on the right.
     let html = html.replace("<ul", "<ul dir=\"auto\"").replace("<ol", "<ol dir=\"auto\"");
     PreEscaped(html.replace("</table>", "</table></div>"))
+}
+
+/// What the parser leaves out of a text although it says something: definitions of links, words behind the language of a code
+/// block, and cells of a table that have no column.
+struct Rest<'s> {
+    source: &'s str,
+    /// Where what the parser has told ends.
+    at: usize,
+    /// What it has left out since a block began.
+    kept: String,
+}
+
+impl Rest<'_> {
+    /// Returns what was left out, if an event is one in front of which it can stand.
+    fn before(&mut self, event: &Event<'_>, range: &Range<usize>) -> Option<Event<'static>> {
+        if let Event::End(TagEnd::TableRow | TagEnd::TableHead) = event {
+            let cells = self.source.get(self.at..range.end).unwrap_or_default().trim_matches(['|', ' ', '\t', '\n']);
+            self.at = self.at.max(range.end);
+            return cells.contains(char::is_alphanumeric).then(|| ours(html! { td { (cells) } }.into_string()));
+        }
+        if let Event::End(_) = event {
+            // What an element has at its end is told with it.
+            self.at = self.at.max(range.end);
+            return None;
+        }
+        self.keep(range.start);
+        let mut end = range.end;
+        if let Event::Start(tag) = event {
+            end = range.start;
+            if let Tag::CodeBlock(CodeBlockKind::Fenced(info)) = tag {
+                let line = self.source.get(range.clone()).and_then(|block| block.find('\n'));
+                end = line.map_or(range.end, |line| range.start + line);
+                self.put(info.trim().split_once(char::is_whitespace).map_or("", |(_, rest)| rest));
+            }
+        }
+        self.at = self.at.max(end);
+        let is_block = matches!(
+            event,
+            Event::Rule
+                | Event::Start(
+                    Tag::Paragraph
+                        | Tag::Heading { .. }
+                        | Tag::BlockQuote(_)
+                        | Tag::CodeBlock(_)
+                        | Tag::List(_)
+                        | Tag::Table(_)
+                        | Tag::HtmlBlock
+                )
+        );
+        (is_block && !self.kept.is_empty()).then(|| ours(self.told()))
+    }
+
+    /// Returns what was left out behind the last block.
+    fn at_the_end(&mut self) -> String {
+        self.keep(self.source.len());
+        if self.kept.is_empty() { String::new() } else { self.told() }
+    }
+
+    /// Keeps what stands before a place, if there are words in it.
+    fn keep(&mut self, until: usize) {
+        let gap = self.source.get(self.at..until).unwrap_or_default();
+        if gap.contains(char::is_alphabetic) {
+            self.put(gap);
+        }
+    }
+
+    fn put(&mut self, text: &str) {
+        let text = text.trim();
+        if !text.is_empty() {
+            self.kept += if self.kept.is_empty() { "" } else { "\n" };
+            self.kept += text;
+        }
+    }
+
+    fn told(&mut self) -> String {
+        html! { p.place { (std::mem::take(&mut self.kept)) } }.into_string()
+    }
 }
 
 /// The elements that can nest, as far as they are open.
@@ -101,8 +186,8 @@ fn can_nest(end: &TagEnd) -> bool {
 /// The elements that are open at the parser's position.
 #[derive(Default)]
 struct Open {
-    /// The addresses of links and pictures.
-    addresses: Vec<String>,
+    /// The addresses of links and pictures, and their titles.
+    addresses: Vec<(String, String)>,
     /// How the columns of a table are aligned, the name of its cells, and the column of the next one.
     columns: Vec<Alignment>,
     cell: &'static str,
@@ -139,36 +224,41 @@ fn harmless<'e>(event: Event<'e>, open: &mut Open) -> Event<'e> {
             ours(format!("<h{} class=\"h{}\">", below(level as usize), level as usize))
         }
         Event::End(TagEnd::Heading(level)) => ours(format!("</h{}>\n", below(level as usize))),
-        Event::Start(Tag::Link { link_type, dest_url, .. }) => {
+        Event::Start(Tag::Link { link_type, dest_url, title, .. }) => {
             let scheme = if link_type == LinkType::Email { "mailto:" } else { "" };
             let address = format!("{scheme}{}", outside::line(&dest_url));
             let opening = match is_harmless(&address) {
                 true => html! { a href=(address) rel="noopener noreferrer" title=(address) {} }.into_string(),
                 false => "<em></em>".to_owned(),
             };
-            addresses.push(address);
+            addresses.push((address, titled(&title)));
             // The end of the element is another event.
             ours(opening.rsplit_once("</").map(|(opening, _)| opening.to_owned()).unwrap_or_default())
         }
         Event::End(TagEnd::Link) => {
-            let address = addresses.pop().unwrap_or_default();
+            let (address, title) = addresses.pop().unwrap_or_default();
             let place = shown_place(&address);
             ours(match is_harmless(&address) {
-                true if place.is_empty() => "</a>".to_owned(),
-                true => format!("</a>{}", html! { " " span.place { "(" (place) ")" } }.into_string()),
-                false => format!("</em>{}", html! { " " code { (address) } }.into_string()),
+                true if place.is_empty() => format!("</a>{}", html! { (title) }.into_string()),
+                true => format!("</a>{}", html! { " " span.place { "(" (place) (title) ")" } }.into_string()),
+                false => format!("</em>{}", html! { " " code { (address) } (title) }.into_string()),
             })
         }
-        Event::Start(Tag::Image { dest_url, .. }) => {
-            addresses.push(outside::line(&dest_url));
+        Event::Start(Tag::Image { dest_url, title, .. }) => {
+            addresses.push((outside::line(&dest_url), titled(&title)));
             ours("<span class=\"image\">image: ".to_owned())
         }
         Event::End(TagEnd::Image) => {
-            let address = addresses.pop().unwrap_or_default();
-            ours(format!("{}</span>", html! { " " code { (address) } }.into_string()))
+            let (address, title) = addresses.pop().unwrap_or_default();
+            ours(format!("{}</span>", html! { " " code { (address) } (title) }.into_string()))
         }
         event => event,
     }
+}
+
+/// Returns the title of a link as it stands behind its address.
+fn titled(title: &str) -> String {
+    if title.trim().is_empty() { String::new() } else { format!(" \u{201c}{}\u{201d}", outside::line(title.trim())) }
 }
 
 fn below(level: usize) -> usize {
@@ -238,6 +328,35 @@ mod tests {
                 !html.contains("<script") && !html.contains("<img") && !html.contains("<b ") && !html.contains("<!--")
             );
             assert!(html.contains("&lt;"), "what it says stays: {html}");
+        }
+    }
+
+    #[test]
+    fn what_markdown_leaves_out_stays() {
+        for (source, expected) in [
+            (
+                "| a | b |\n|---|---|\n| count | `sort x | uniq -c | head` |\n| 1 | 2 |",
+                vec!["uniq -c | head`</td>", "<td>2</td>"],
+            ),
+            (
+                "one\n\n[note]: https://e.x/READTHIS \"and this\"\n\ntwo",
+                vec!["[note]: https://e.x/READTHIS &quot;and this&quot;"],
+            ),
+            ("[a]: https://e.x/one\n[a]: https://e.x/two\n\n[a]", vec!["https://e.x/two"]),
+            ("[a](https://e.x/y \"the title\") b", vec!["(e.x \u{201c}the title\u{201d})"]),
+            ("![a](https://e.x/y 'what it shows')", vec!["what it shows"]),
+            ("```sh title=\"RUN.sh\"\nls\n```", vec!["title=&quot;RUN.sh&quot;", "class=\"language-sh\""]),
+        ] {
+            let html = shown(source);
+            for words in expected {
+                assert!(html.contains(words), "{words} of {source:?} -> {html}");
+            }
+        }
+        for usual in [
+            "1. a\n2. b\n   - c\n\n> d **e** &amp; `f` \\*g\\*\n\n# h\n\ni\n===\n\n- [x] j\n\n| k |\n|---|\n| l |",
+            "~~~js\nx\n~~~",
+        ] {
+            assert!(!shown(usual).contains("class=\"place\""), "{}", shown(usual));
         }
     }
 
