@@ -50,6 +50,12 @@ fn is_unsafe(c: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// Says whether words end at an unsafe character. Without a space in its place two words would be read as one, which nobody has
+/// looked at for secrets.
+fn separates(c: char) -> bool {
+    matches!(c, '\0' | '\u{b}'..='\r' | '\u{1c}'..='\u{1f}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
 /// Returns text without its unsafe characters, but for line ends, tabs, and joiners in their place. A sequence that tells a
 /// terminal to change colours or to move the cursor goes as a whole.
 fn without_unsafe(text: &str) -> String {
@@ -63,6 +69,10 @@ fn without_unsafe(text: &str) -> String {
             }
             '\u{9b}' => rest = rest.as_str()[control_length(rest.as_str()).unwrap_or(0)..].chars(),
             _ => {}
+        }
+        if separates(c) && !(c == '\r' && rest.as_str().starts_with('\n')) {
+            safe.push(' ');
+            continue;
         }
         let is_joiner_in_place = || matches!(c, ZWNJ | ZWJ) && joins(&safe, c, rest.clone().next());
         if matches!(c, '\n' | '\t') || !is_unsafe(c) || is_joiner_in_place() {

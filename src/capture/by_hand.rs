@@ -11,6 +11,7 @@ use super::tracked::TrackedSession;
 use crate::agent;
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
+use crate::record::tombstone::Tombstones;
 use crate::transcript::{SessionKey, end_last_line};
 
 /// A transcript to attach to a commit.
@@ -24,13 +25,16 @@ pub struct Addition {
     pub file: Option<PathBuf>,
     /// The segment that the increment begins after; `None` for the one that the session was last recorded up to.
     pub since: Option<ObjectId>,
+    /// Whether it is taken although it may have words that were purged.
+    pub is_forced: bool,
 }
 
 /// Attaches a transcript to a commit by hand, and those of the session's sub-agents.
 ///
 /// # Errors
 ///
-/// If the agent is unknown, the transcript has no complete line, or it cannot be stored.
+/// If the agent is unknown, the transcript has no complete line, or it cannot be stored; and if words of the session were purged,
+/// and the transcript does not begin with what is left of them.
 pub fn add(recorder: &mut Recorder<'_>, commit_id: ObjectId, addition: Addition) -> Result<bool> {
     let agent = agent::named(&addition.key.agent)?;
     let key = addition.key.clone();
@@ -53,6 +57,16 @@ pub fn add(recorder: &mut Recorder<'_>, commit_id: ObjectId, addition: Addition)
     };
     if reading.end() == 0 {
         return Err(Error::new(Kind::Missing, "the transcript is empty"));
+    }
+    let may_have_purged_words = || {
+        let purged = Tombstones::read(recorder.repo)?;
+        purged.concern(recorder.repo, &addition.key, &[])
+    };
+    if !addition.is_forced && !reading.has_all_that_is_stored() && may_have_purged_words()? {
+        let key = &addition.key;
+        let why =
+            format!("words of session {key} were removed by 'git shiftlog purge', and this transcript may have them");
+        return Err(Error::other(why).hint("--force records it all the same"));
     }
     let before = recorder.report.recorded.len();
     if let Some(mut increment) = increment_since(recorder, addition.key, reading, since)? {

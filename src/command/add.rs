@@ -10,11 +10,10 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::agent::{self, Agent};
+use crate::capture;
 use crate::capture::by_hand::{self, Addition};
-use crate::capture::{self, State};
 use crate::cli::{self, Outcome, Writing};
 use crate::error::{Error, Kind, Result};
-use crate::git::Repository;
 use crate::pretty;
 use crate::record::tombstone::Tombstones;
 use crate::transcript::{Message, SessionKey};
@@ -76,12 +75,6 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             cli::warning(&format!("session {key} was removed by 'git shiftlog purge', and is not recorded again"));
             return Ok(Outcome::No);
         }
-        if !options.force && is_copy(&repo, &options, agent, &key) && purged.concern(&repo, &key, &[])? {
-            let why =
-                format!("words of session {key} were removed by 'git shiftlog purge', and this file may have them");
-            return Err(Error::other(why)
-                .hint("without --transcript the agent's own file is read, and what is new is recorded; --force records this one"));
-        }
         if options.dry_run {
             let (id, bytes) = (repo.abbreviate(commit_id), pretty::size(transcript.len() as u64));
             let line = format!("would record session {key} on {id}, {bytes}\n");
@@ -89,8 +82,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         let notes_ref = options.writing.notes_ref(&repo);
         let mut recorder = capture::recorder(&repo, &notes_ref);
-        let has_recorded =
-            by_hand::add(&mut recorder, commit_id, Addition { key: key.clone(), transcript, file, since })?;
+        let has_recorded = by_hand::add(
+            &mut recorder,
+            commit_id,
+            Addition { key: key.clone(), transcript, file, since, is_forced: options.force },
+        )?;
         cli::tell(&repo, &recorder.finish());
         if !has_recorded {
             let is_concerned = purged.concern(&repo, &key, &[])?;
@@ -103,15 +99,6 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         Ok(Outcome::Done)
     })
-}
-
-/// Says whether a transcript is not the agent's own file, of which it is known how much is recorded.
-fn is_copy(repo: &Repository, options: &Options, agent: &dyn Agent, key: &SessionKey) -> bool {
-    let Some(path) = options.transcript.as_ref().map(|path| path.canonicalize().ok()) else { return false };
-    let stored = agent.transcript(&key.id, &std::env::current_dir().unwrap_or_default());
-    let reported = State::new(&repo.common_dir()).session(key).map(|live| live.transcript);
-    let mut own = stored.into_iter().chain(reported).filter_map(|own| own.canonicalize().ok());
-    path.is_none_or(|path| !own.any(|own| own == path))
 }
 
 /// Returns a transcript, and its file if it has one.

@@ -1,6 +1,6 @@
 //! Removing what is recorded, after a question, and finishing a removal that was interrupted.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -317,16 +317,31 @@ fn tell_what_has_it(repo: &Repository, notes_ref: &str, purged: &Purged) {
             cli::hint(repo, &format!("'{remote}', which is no remote any more, may still have it"));
             continue;
         }
-        let (pushed, left): (Vec<_>, Vec<_>) =
-            refs.iter().partition(|name| Level::replaces(repo, remote, notes_ref, name).unwrap_or_default());
-        if !pushed.is_empty() {
-            cli::hint(repo, &format!("git shiftlog sync push {remote}    # replaces what '{remote}' has"));
+        let mut pushes = BTreeSet::new();
+        let mut left = Vec::new();
+        for name in refs {
+            match Level::replaced_by(repo, remote, notes_ref, name).unwrap_or_default() {
+                Some(by) => drop(pushes.insert(by)),
+                None => left.push(name),
+            }
         }
-        if !left.is_empty() {
-            let names: Vec<String> = left.iter().map(|name| outside::shell(name)).collect();
-            let how = format!("git push --delete {remote} {}", names.join(" "));
-            cli::hint(repo, &format!("{how}    # with these settings no push replaces what '{remote}' has there"));
+        for by in pushes {
+            cli::hint(repo, &format!("git shiftlog sync push {by}    # replaces what '{remote}' has"));
         }
+        if left.is_empty() {
+            continue;
+        }
+        let is_pushed = |name: &&String| {
+            let is_elsewhere = || repo.config_string("shiftlog.sessionsRemote").is_some_and(|other| other != *remote);
+            **name == *notes_ref || **name == *archive::REF && !is_elsewhere()
+        };
+        if left.iter().all(is_pushed) {
+            let how = format!("git shiftlog sync push --all {remote}");
+            cli::hint(repo, &format!("{how}    # replaces what '{remote}' has, and shares all that is recorded here"));
+        }
+        let names: Vec<String> = left.iter().map(|name| outside::shell(name)).collect();
+        let how = format!("git push --delete {remote} {}", names.join(" "));
+        cli::hint(repo, &format!("{how}    # removes what everybody has shared there"));
     }
     if !purged.held.is_empty() {
         cli::hint(repo, "colleagues then run 'git shiftlog sync pull' and 'git shiftlog purge --received'");

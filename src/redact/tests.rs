@@ -397,3 +397,32 @@ proptest! {
         prop_assert!(dealt <= text.len() && redacted.len() <= text.len() * 30);
     }
 }
+
+#[test]
+fn a_word_ends_where_readers_put_a_space() {
+    let redactor = redactor();
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let hidden = token.replace("ghp_", "gh\u{200b}p_");
+    for separator in ['\0', '\u{b}', '\r', '\u{1c}', '\u{1f}', '\u{85}', '\u{2028}'] {
+        let text = format!(
+            "{}\n",
+            serde_json::json!({ "text": format!("A=b{separator}{hidden}{separator}KEEP=this is kept") })
+        );
+        let clean = String::from_utf8(redactor.redact(text.as_bytes()).0.to_vec()).expect("it was UTF-8");
+        assert!(clean.contains("[REDACTED:") && !clean.contains("a1B2c3D4"), "{separator:?}: {clean}");
+        assert!(clean.contains("KEEP=this is kept"), "{separator:?}: {clean}");
+        let shown = crate::outside::text(&format!("a{separator}b"));
+        assert_ne!(shown, "ab", "{separator:?}");
+    }
+    let text =
+        format!("{}\n", serde_json::json!({ "text": "PATH=/bin\0PASSWORD=x1y2z3w4v5\0HOME=/a\0KEEPME=this is kept" }));
+    let clean = String::from_utf8(redactor.redact(text.as_bytes()).0.to_vec()).expect("it was UTF-8");
+    assert!(clean.contains("KEEPME=this is kept"), "{clean}");
+    for invisible in ['\u{1}', '\u{7f}', '\u{80}', '\u{61c}', '\u{2066}', '\u{fff9}', '\u{e0041}'] {
+        let inside = token.replace("a1B2", &format!("a1{invisible}B2"));
+        for text in [format!("{inside}\n"), format!("{}\n", serde_json::json!({ "text": inside }))] {
+            let clean = redactor.redact(text.as_bytes()).0.to_vec();
+            assert!(String::from_utf8_lossy(&clean).contains("[REDACTED:"), "{invisible:?}");
+        }
+    }
+}

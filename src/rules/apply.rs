@@ -51,6 +51,10 @@ struct Journal {
     /// Where the directories of the steps' paths are, for those that are in symbolic links, as the plan has seen it.
     #[serde(default)]
     real: Option<BTreeMap<PathBuf, PathBuf>>,
+    /// When the system was started in which the steps are taken. Where it has been started anew since, power may have been lost
+    /// before all notes of how far they were taken were on the disk.
+    #[serde(default)]
+    boot: Option<String>,
     /// How many of the steps, from the first one, change the store itself.
     #[serde(default)]
     store_steps: usize,
@@ -127,6 +131,11 @@ impl Journal {
     }
 }
 
+/// Returns what tells one start of the system from another; `None` where that is not known.
+fn boot() -> Option<String> {
+    disk::text(Path::new("/proc/sys/kernel/random/boot_id")).ok()?.map(|id| id.trim().to_owned())
+}
+
 /// Returns the directory of a path with symbolic links resolved; `None` if one leads nowhere.
 fn real_parent(path: &Path) -> Option<PathBuf> {
     disk::real_above(path)?.parent().map(Path::to_owned)
@@ -134,7 +143,13 @@ fn real_parent(path: &Path) -> Option<PathBuf> {
 
 /// Returns where the directories of the steps' paths are, for those that are in symbolic links.
 fn real_directories(steps: &[Step]) -> BTreeMap<PathBuf, PathBuf> {
-    let is_made = |step: &&Step| matches!(step, Step::MakeDirectory { .. });
+    let removed: HashSet<&Path> =
+        steps.iter().filter(|step| matches!(step, Step::Remove { .. })).map(|step| step.paths()[0]).collect();
+    // A link to a directory stays where a directory is needed, unless it is removed before.
+    let is_made = |step: &&Step| {
+        let path = step.paths()[0];
+        matches!(step, Step::MakeDirectory { .. }) && (!path.is_dir() || removed.contains(path))
+    };
     let made: HashSet<&Path> = steps.iter().filter(is_made).map(|step| step.paths()[0]).collect();
     let real = |above: &Path| match above.ancestors().filter(|above| made.contains(*above)).last() {
         // It gets the place of what is there now, be that a link.
@@ -341,7 +356,8 @@ pub fn carry_out(place: &Place, operation: Operation) -> Result<()> {
     let taken = steps.iter().filter_map(written).flat_map(file::occupied).collect();
     let (base, identity) = (place.base.clone(), disk::identity(&place.base));
     let real = Some(real_directories(&steps));
-    let journal = Journal { base, identity, steps, real, store_steps, registry, previous, taken, settled };
+    let boot = boot();
+    let journal = Journal { base, identity, steps, real, boot, store_steps, registry, previous, taken, settled };
     Progress::begin(place);
     journal.write(place)?;
     let busy = |path: &Path| {

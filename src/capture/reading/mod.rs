@@ -244,6 +244,11 @@ impl<'a> Reading<'a> {
         self.kept
     }
 
+    /// Says whether the transcript begins with all that is stored of the session.
+    pub fn has_all_that_is_stored(&self) -> bool {
+        self.kept_bytes == self.parent_bytes
+    }
+
     /// Returns the length of the stored transcript at [`kept`](Reading::kept).
     pub fn kept_bytes(&self) -> u64 {
         self.kept_bytes

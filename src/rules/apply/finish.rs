@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::super::backup;
-use super::super::registry::{Entry, Original, Registry};
+use super::super::registry::{Entry, Original, Owned, Registry};
 use super::super::tree::META;
 use super::super::{Place, block, generate};
 use super::Journal;
@@ -74,7 +74,7 @@ pub fn finish(place: &Place, journal: &Journal, is_again: bool) -> Result<Change
     let mut run = Run {
         place,
         journal,
-        progress: Progress::of(place, is_again),
+        progress: Progress::of(place, is_again, journal.boot != super::boot()),
         replaced: replaced(&journal.steps),
         left_out: LeftOut::default(),
         taken: BTreeSet::new(),
@@ -192,7 +192,7 @@ impl<'j> Run<'j> {
             && disk::is_there(path)
         {
             // Nothing was there when the plan was made. A folder of the user's gets nothing of ours.
-            return Ok(outcome(is_in_doubt && disk::is_directory(path) && is_empty(path)));
+            return Ok(outcome(is_in_doubt && disk::is_directory(path) && self.is_begun_copy(path)));
         }
         if let (Step::Write { .. } | Step::Link { .. }, Some(above)) = (step, path.parent())
             && !disk::is_there(above)
@@ -218,6 +218,12 @@ impl<'j> Run<'j> {
         }
         let top = self.top(step);
         Ok(outcome(match (self.journal.registry.get(top), step) {
+            // The copy that takes the place of what was moved is begun.
+            (Some(_), Step::Move { from, to })
+                if is_in_doubt && disk::is_there(to) && disk::is_directory(from) && self.is_begun_copy(from) =>
+            {
+                true
+            }
             (Some(entry), _) => entry.is_at(top),
             // Where an original was to come back, it has, and the user has changed it since.
             (None, Step::Move { from, .. }) => is_in_doubt && !disk::is_there(from),
@@ -225,16 +231,37 @@ impl<'j> Run<'j> {
         }))
     }
 
-    /// Says whether a step changes nothing in a copy of a skill, or whether the copy is still ours: what the plan has seen can also
-    /// be in a folder of the user's.
+    /// Says whether a step changes nothing in a copy of a skill, or whether the copy is still ours: a folder of the user's can have
+    /// the same files.
     fn is_in_own_copy(&self, number: usize, step: &Step) -> bool {
         let ([path, _], top) = (step.paths(), self.top(step));
-        let Some(mark) = self.marks.get(top).filter(|mark| path != top && **mark != number) else { return true };
+        if path == top || matches!(step, Step::Move { .. }) {
+            return true;
+        }
+        let Some(mark) = self.marks.get(top) else {
+            // An update that leaves the mark as it is.
+            let is_copy = |registry: &Registry| registry.get(top).is_some_and(|entry| entry.owned == Owned::Tree);
+            let is_update = is_copy(&self.journal.previous) && is_copy(&self.journal.registry);
+            return !is_update || disk::is_there(&top.join(META));
+        };
         let of_mark = &self.journal.steps[*mark];
+        let is_new = matches!(of_mark, Step::Write { before, .. } if before == "absent");
+        if is_new && number <= *mark {
+            return self.is_begun_copy(top);
+        }
+        if number == *mark {
+            return true;
+        }
         match number < *mark {
             true => of_mark.is_due().unwrap_or(false),
             false => disk::observe(of_mark.paths()[0]).is_ok_and(|node| of_mark.leaves(of_mark.paths()[0], &node)),
         }
+    }
+
+    /// Says whether a directory has nothing but what the steps make there.
+    fn is_begun_copy(&self, directory: &Path) -> bool {
+        let is_made = |path: &Path, node: &Node| self.journal.steps.iter().any(|step| step.leaves(path, node));
+        disk::tree(directory).is_ok_and(|tree| tree.iter().all(|(below, node)| is_made(&directory.join(below), node)))
     }
 
     /// Returns the path that the registry knows, or is to know, at or above the path of a step.
@@ -322,11 +349,6 @@ fn is_done(steps: &[Step]) -> bool {
     }
     let path = step.paths()[0];
     disk::observe(path).is_ok_and(|node| steps.iter().any(|step| step.leaves(path, &node)))
-}
-
-/// Says whether a directory has nothing in it.
-fn is_empty(directory: &Path) -> bool {
-    std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// Says whether something of ours is at a path: a generated text, a link into the store or a copy of a skill.

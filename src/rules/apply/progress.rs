@@ -1,11 +1,12 @@
 //! How far a process has got with the steps of a journal, so that the next one can tell what it did from what somebody has
 //! changed since: one byte when a step is begun, and one when it is done with.
 //!
-//! Only what a killed process wrote last can be in doubt. Where nothing could be noted everything is, and steps are found done
-//! by what is at their paths.
+//! Only what a killed process wrote last can be in doubt. Where nothing could be noted everything is, and after a loss of power
+//! what follows the last note: such steps are found done by what is at their paths.
 
 use std::fs::File;
 use std::io::Write as _;
+use std::path::PathBuf;
 
 use super::super::Place;
 use crate::git::private;
@@ -45,8 +46,9 @@ pub struct Progress {
     pub known: Vec<Outcome>,
     /// Whether the step after these was begun then.
     is_begun: bool,
-    /// Whether nothing was noted.
+    /// Whether later notes may be lost, or all.
     is_lost: bool,
+    path: PathBuf,
     /// `None` if no more can be noted.
     file: Option<File>,
 }
@@ -63,25 +65,26 @@ impl Progress {
         let _ = std::fs::remove_file(place.progress_path());
     }
 
-    /// Reads what is noted of a journal. `is_again` says that a process before may have taken some of the steps.
-    pub fn of(place: &Place, is_again: bool) -> Self {
+    /// Reads what is noted of a journal. `is_again` says that a process before may have taken some of the steps, and `is_cut` that
+    /// the end of what it has noted may be lost.
+    pub fn of(place: &Place, is_again: bool, is_cut: bool) -> Self {
         let path = place.progress_path();
         let noted = match disk::observe(&path) {
             Ok(Node::File { bytes, .. }) => Some(bytes),
             _ => None,
         };
-        let is_lost = is_again && noted.is_none();
-        // What is no file of ours is not appended to.
+        let is_lost = is_again && (is_cut || noted.is_none());
+        // Something else than our file stays as it is.
         let file = if noted.is_some() { private::open_appended(&path).ok() } else { None };
         let noted = noted.unwrap_or_default();
         let outcome = |byte: &u8| Outcome::ALL.into_iter().find(|outcome| outcome.byte() == *byte);
         let (known, is_begun) = (noted.iter().filter_map(outcome).collect(), noted.ends_with(&[BEGUN]));
-        Progress { known, is_begun, is_lost, file }
+        Progress { known, is_begun, is_lost, path, file }
     }
 
     /// Says whether a step may have been taken by a process before, and may have not.
     pub fn is_in_doubt(&self, number: usize) -> bool {
-        self.is_lost || self.is_begun && number == self.known.len()
+        self.is_lost && number >= self.known.len() || self.is_begun && number == self.known.len()
     }
 
     /// Notes that a step is taken now.
@@ -99,14 +102,19 @@ impl Progress {
     /// Has the system write what is noted to the disk.
     pub fn sync(&mut self) {
         if self.file.as_ref().is_some_and(|file| file.sync_all().is_err()) {
-            self.file = None;
+            self.give_up();
         }
     }
 
-    /// Notes a byte. A missing one would make the later ones those of other steps, so that nothing is noted after it.
     fn note(&mut self, byte: u8) {
         if self.file.as_ref().is_some_and(|mut file| file.write_all(&[byte]).is_err()) {
-            self.file = None;
+            self.give_up();
         }
+    }
+
+    /// Removes the file after a note that could not be written: the notes after it would be taken for those of other steps.
+    fn give_up(&mut self) {
+        self.file = None;
+        let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -18,7 +18,7 @@ use crate::git::{ObjectId, REMOTES_PREFIX, Replaced, Repository, Unneeded, fault
 use crate::notes::{self, Changed};
 use crate::record::tombstone::{self, Replacement, Tombstones};
 use crate::record::{EARLIER_REF, Note, kept};
-use crate::share::sync;
+use crate::share::sync::{self, Level};
 use crate::transcript::SessionKey;
 
 /// The steps of a purge.
@@ -156,8 +156,9 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Removal<'_>) -> Resu
     let marks = journal.marks(repo);
     for name in &tracking {
         let Some((remote, held)) = on_remote(repo, &with_words, name) else { continue };
-        // Where marks of others are, they have replaced the refs.
-        if plan.received.is_empty() || has_marked(repo, &marks, name) {
+        // Where marks of others are, they have replaced the refs. A push does no harm where nothing of it is.
+        let is_replaced = || Level::replaced_by(repo, &remote, notes_ref, &held).is_ok_and(|by| by.is_some());
+        if has_marked(repo, &marks, name) || plan.received.is_empty() && is_replaced() {
             journal.held.entry(remote).or_default().insert(held);
         }
     }

@@ -41,17 +41,25 @@ impl Level {
         }
     }
 
-    /// Says whether a push to a remote, as it is configured, replaces a ref there.
+    /// Returns the remote with which a push, as it is configured, replaces a ref on a remote: that one, or one whose transcripts
+    /// go there. `None` if no push does.
     ///
     /// # Errors
     ///
     /// For an unknown value of `shiftlog.push`.
-    pub fn replaces(repo: &Repository, remote: &str, notes_ref: &str, ref_name: &str) -> Result<bool> {
-        let level = Level::of(repo, remote)?;
-        let elsewhere = repo.config_string("shiftlog.sessionsRemote").filter(|other| other != remote);
-        Ok(match ref_name == archive::REF {
-            true => level == Level::All && elsewhere.is_none(),
-            false => level >= Level::Notes && ref_name == notes_ref,
-        })
+    pub fn replaced_by(repo: &Repository, remote: &str, notes_ref: &str, ref_name: &str) -> Result<Option<String>> {
+        let of_words = repo.config_string("shiftlog.sessionsRemote");
+        if ref_name == archive::REF && of_words.is_some() {
+            let remotes = if of_words.as_deref() == Some(remote) { repo.remotes() } else { Vec::new() };
+            for other in remotes {
+                if Level::of(repo, &other)? == Level::All {
+                    return Ok(Some(other));
+                }
+            }
+            return Ok(None);
+        }
+        let needed = if ref_name == archive::REF { Level::All } else { Level::Notes };
+        let is_pushed = ref_name == archive::REF || ref_name == notes_ref;
+        Ok((is_pushed && Level::of(repo, remote)? >= needed).then(|| remote.to_owned()))
     }
 }

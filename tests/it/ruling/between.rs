@@ -199,32 +199,89 @@ fn a_directory_that_was_made_and_is_removed_again_is_made_again() {
     }
 }
 
+/// Edits the journal so that the system seems to have been started anew since.
+fn start_anew(home: &Home) {
+    let journal = home.read(".ai-agent/shiftlog/journal.json");
+    let mut journal: serde_json::Value = serde_json::from_str(&journal).unwrap();
+    journal["boot"] = json!("another start");
+    home.write(".ai-agent/shiftlog/journal.json", &journal.to_string());
+}
+
 #[test]
-fn notes_that_cannot_be_read_block_nothing() {
-    for what in ["absent", "empty", "no UTF-8", "a directory", "a link", "may not be read"] {
+fn notes_that_are_lost_or_cannot_be_read_cost_nothing() {
+    let mut killed = 0;
+    for what in ["absent", "empty", "cut", "no UTF-8", "a directory", "a link"] {
+        for number in 0..10 {
+            let home = with_skill("copy");
+            home.write(".claude/skills/review/SKILL.md", "my own review\n");
+            home.write("elsewhere", "mine\n");
+            let before = home.tree();
+            if !home.killed(&format!("rules-step-{number}"), &["sync"]) {
+                continue;
+            }
+            killed += 1;
+            let notes = home.path(".ai-agent/shiftlog/journal-progress");
+            let noted = fs::read(&notes).unwrap();
+            fs::remove_file(&notes).unwrap();
+            match what {
+                "empty" => fs::write(&notes, "").unwrap(),
+                "cut" => fs::write(&notes, &noted[..noted.len() / 2]).unwrap(),
+                "no UTF-8" => fs::write(&notes, [0xff, 0xfe]).unwrap(),
+                "a directory" => fs::create_dir(&notes).unwrap(),
+                "a link" => symlink(home.path("elsewhere"), &notes).unwrap(),
+                _ => {}
+            }
+            if ["empty", "cut", "no UTF-8"].contains(&what) {
+                start_anew(&home);
+            }
+            home.rules(&["sync"]);
+            home.rules(&["sync"]).ok();
+            home.rules(&["clean", "--yes"]).ok();
+            assert_eq!(home.tree(), before, "{what} at {number}");
+        }
+    }
+    assert!(killed > 40, "{killed} kills");
+}
+
+/// What our folder has until it gets its mark can be told from a user's.
+#[test]
+fn a_folder_without_our_mark_in_which_a_user_puts_something_gets_nothing_of_ours() {
+    let mut tried = 0;
+    for point in points(9) {
         let home = with_skill("copy");
         home.write(".claude/skills/review/SKILL.md", "my own review\n");
-        home.write("elsewhere", "mine\n");
-        let before = home.tree();
-        assert!(home.killed("rules-step-4", &["sync"]));
-        let notes = home.path(".ai-agent/shiftlog/journal-progress");
-        assert!(notes.is_file());
-        if what != "may not be read" {
-            fs::remove_file(&notes).unwrap();
+        if !home.killed(&point, &["sync"]) {
+            continue;
         }
-        match what {
-            "empty" => fs::write(&notes, "").unwrap(),
-            "no UTF-8" => fs::write(&notes, [0xff, 0xfe]).unwrap(),
-            "a directory" => fs::create_dir(&notes).unwrap(),
-            "a link" => symlink(home.path("elsewhere"), &notes).unwrap(),
-            "may not be read" => {
-                home.scratch.run_in(&home.path(""), "chmod", ["0", notes.to_str().unwrap()]).ok().clear()
-            }
-            _ => {}
+        let folder = home.path(".claude/skills/review");
+        if !folder.is_dir() || folder.join(".sync-meta").exists() || folder.join("SKILL.md").exists() {
+            continue;
         }
+        tried += 1;
+        home.write(".claude/skills/review/mine.txt", "mine\n");
         home.rules(&["sync"]);
-        home.rules(&["sync"]).ok();
-        home.rules(&["clean", "--yes"]).ok();
-        assert_eq!(home.tree(), before, "{what}");
+        home.rules(&["sync"]);
+        let names: Vec<_> = fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(names, ["mine.txt"], "{point}");
+        home.rules(&["clean", "--yes", "--force"]).ok();
+        assert_eq!(home.read(".claude/skills/review/SKILL.md"), "my own review\n", "{point}");
+        assert!(home.has_words("mine"), "{point}");
     }
+    assert!(tried > 0);
+}
+
+#[test]
+fn a_store_whose_folder_of_rules_is_a_link_is_made() {
+    let home = Home::empty();
+    home.write("kept/rules/.keep", "");
+    home.write(".gemini/GEMINI.md", "# Mine\n\nrun all\n");
+    fs::create_dir_all(home.path(".ai-agent")).unwrap();
+    symlink(home.path("kept/rules"), home.path(".ai-agent/rules")).unwrap();
+    let before = home.tree();
+    home.rules(&["init", "--yes"]).ok();
+    assert_eq!(home.read("kept/rules/mine.md"), "# Mine\n\nrun all\n");
+    home.rules(&["clean", "--yes"]).ok();
+    let after: String =
+        home.tree().split_inclusive('\n').filter(|line| !line.contains("./kept/rules/mine.md")).collect();
+    assert_eq!(after, before);
 }

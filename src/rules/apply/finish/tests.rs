@@ -11,6 +11,7 @@ fn journal(place: &Place, steps: Vec<Step>, registry: Registry, previous: Regist
         base: place.base.clone(),
         identity: None,
         real: None,
+        boot: None,
         store_steps: 0,
         steps,
         registry,
