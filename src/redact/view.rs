@@ -242,8 +242,8 @@ fn invisible_bytes(text: &[u8]) -> usize {
 /// can stand for a character of the word.
 pub fn hides(text: &[u8]) -> bool {
     match text {
-        [b'\\', b'u' | b'x' | b'n' | b'r' | b'0' | b'e' | b'\\' | b'/', ..]
-        | [0x1B | 0xC2 | 0xE2 | 0xEF | b'\n', ..] => true,
+        [b'\\', b'u' | b'x' | b'n' | b'r' | b'0' | b'e' | b'\\' | b'/', ..] | [b'\n', ..] => true,
+        [byte, ..] if begins_unseen(*byte) => true,
         [b'%', high, low, ..] => high.is_ascii_hexdigit() && low.is_ascii_hexdigit(),
         [b'&', next, ..] => *next == b'#' || next.is_ascii_lowercase(),
         _ => false,
@@ -252,16 +252,11 @@ pub fn hides(text: &[u8]) -> bool {
 
 /// Returns the first position at or after `from` of a character that has no width or begins a control sequence.
 pub fn next_hidden(text: &[u8], from: usize) -> Option<usize> {
-    let escape = text.get(from..)?.find_byte(0x1B).map(|at| from + at);
-    let mut at = from;
-    while let Some(next) = text[at..escape.unwrap_or(text.len())].find_byteset([0xC2, 0xE2, 0xEF]) {
-        at += next;
-        if invisible_bytes(&text[at..]) > 0 || text[at..].starts_with(&[0xC2, 0x9B]) {
-            return Some(at);
-        }
-        at += 1;
-    }
-    escape
+    let is_hidden = |at: &usize| {
+        let rest = &text[*at..];
+        begins_unseen(rest[0]) && (rest[0] == 0x1B || invisible_bytes(rest) > 0 || rest.starts_with(&[0xC2, 0x9B]))
+    };
+    (from..text.len()).find(is_hidden)
 }
 
 /// Says whether the beginning of a line can be the rest of a token, and not a name or an assignment.
