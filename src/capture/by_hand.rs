@@ -60,7 +60,7 @@ pub fn add(recorder: &mut Recorder<'_>, commit_id: ObjectId, addition: Addition)
     }
     let may_have_purged_words = || {
         let purged = Tombstones::read(recorder.repo)?;
-        purged.concern(recorder.repo, &addition.key, &[])
+        Ok(recorder.state.is_purged(&addition.key) || purged.concern(recorder.repo, &addition.key, &[])?)
     };
     if !addition.is_forced && !reading.has_all_that_is_stored() && may_have_purged_words()? {
         let key = &addition.key;

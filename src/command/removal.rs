@@ -91,7 +91,8 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
             None => error,
         };
         let error = match wanted.is_dry_run && sync::has_unjoined(repo, notes_ref) {
-            true => error.hint("'git shiftlog sync pull' joins what was fetched; this has not looked at that"),
+            true => error
+                .hint("'git shiftlog sync pull' joins the notes that were fetched; a dry run does not look at them"),
             false => error,
         };
         let error = match is_left_alone {

@@ -152,7 +152,7 @@ fn real_directories(steps: &[Step]) -> BTreeMap<PathBuf, PathBuf> {
     };
     let made: HashSet<&Path> = steps.iter().filter(is_made).map(|step| step.paths()[0]).collect();
     let real = |above: &Path| match above.ancestors().filter(|above| made.contains(*above)).last() {
-        // It gets the place of what is there now, be that a link.
+        // The directory is made where the link is now.
         Some(top) => Some(disk::real_above(top)?.join(above.strip_prefix(top).ok()?)),
         None => real_parent(&above.join("file")),
     };
@@ -245,7 +245,7 @@ pub fn lock_and_finish(place: &Place) -> Result<(private::Lock, bool)> {
             }
         };
     }
-    // A process can be killed between the two.
+    // A process can be killed after it has removed the journal.
     Progress::forget(place);
     Ok((lock, false))
 }
@@ -258,8 +258,8 @@ fn written(step: &Step) -> Option<&Path> {
     }
 }
 
-/// Returns a path of the steps that no command of this place writes: the journal came here with the store then. An error if that
-/// cannot be told before a user has mended a file: what was interrupted is finished then.
+/// Returns a path of the steps that no command of this place writes: the journal came here with the store then. It fails if
+/// a file cannot be read that says which paths those are; once it can, what was interrupted is finished.
 fn strange_path<'j>(place: &Place, journal: &'j Journal) -> Result<Option<&'j Path>> {
     // A skill can be a repository.
     let is_in_skill = |below: &Path| below.ancestors().any(places::is_skill);

@@ -16,7 +16,7 @@ use crate::managed::step::stamp;
 /// is the registry that it would have written after `steps`, with paths of this place; `base` is where it ran, and `is_own` says
 /// that this was here.
 ///
-/// Otherwise a store that came from somebody else can name any path. It is believed no more than its registry: what is named outside of
+/// A store that came from elsewhere can name any path. It is believed no more than its registry: what is named outside of
 /// this place is left out, and so is what does not look as if it was written.
 ///
 /// # Errors

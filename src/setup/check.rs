@@ -175,7 +175,7 @@ fn forced_fetches(repo: &Repository) -> Vec<Finding> {
                 })
             };
             if [notes::DEFAULT_REF, archive::REF].into_iter().any(|name| replaces(name) && !is_left_out(name)) {
-                // What a mirror fetches but ours is wanted.
+                // A mirror goes on fetching all other refs.
                 let but = |pattern: &str| format!("git config --add {} '^{pattern}'", outside::shell(&key));
                 let fix = match refspec == "+refs/*:refs/*" {
                     true => format!("{} && {}", but(notes::DEFAULT_REF), but("refs/shiftlog/*")),

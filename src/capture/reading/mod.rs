@@ -244,9 +244,9 @@ impl<'a> Reading<'a> {
         self.kept
     }
 
-    /// Says whether the transcript begins with all that is stored of the session.
+    /// Says whether the transcript is known to begin with all that is stored of the session, and something is.
     pub fn has_all_that_is_stored(&self) -> bool {
-        self.kept_bytes == self.parent_bytes
+        self.is_same || self.parent.is_some() && self.kept_bytes == self.parent_bytes
     }
 
     /// Returns the length of the stored transcript at [`kept`](Reading::kept).

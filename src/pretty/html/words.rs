@@ -85,7 +85,7 @@ impl Rest<'_> {
             return cells.contains(char::is_alphanumeric).then(|| ours(html! { td { (cells) } }.into_string()));
         }
         if let Event::End(_) = event {
-            // What an element has at its end is told with it.
+            // The address and the title of a link are shown at its end.
             self.at = self.at.max(range.end);
             return None;
         }

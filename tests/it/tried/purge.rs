@@ -203,6 +203,30 @@ fn a_copy_of_a_purged_transcript_is_not_recorded_unless_somebody_insists() {
     scratch.shiftlog("add", ["--session=s1", &option, "--force"]).ok();
 }
 
+/// All of the session is gone there.
+#[test]
+fn a_colleague_who_has_received_a_purge_brings_nothing_back() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    team.commit(&a, "x", "1\n", "words of a");
+    team.says(&a, "HEAD", "secret words");
+    team.git(&a, &["push", "-q", "--no-verify"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.git(&b, &["pull", "-q"]).ok();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    team.shiftlog(&a, "purge", &["--yes", "--match=secret words"]).ok();
+    team.shiftlog(&a, "sync", &["push", "-q"]).ok();
+    team.shiftlog(&b, "sync", &["pull", "-q"]);
+    team.shiftlog(&b, "purge", &["--received", "--yes"]).ok();
+    assert_eq!(crate::purging::places(&team.scratch, &b, "secret words"), [""; 0]);
+    let copy = team.scratch.root().join("copy");
+    fs::write(&copy, line("secret words")).unwrap();
+    let option = format!("--transcript={}", copy.display());
+    let refused = team.shiftlog(&b, "add", &["--session=secret-words", &option]);
+    assert_eq!(refused.code, 128, "{refused:?}");
+    assert_eq!(crate::purging::places(&team.scratch, &b, "secret words"), [""; 0]);
+}
+
 /// Nothing tells how much of it was recorded.
 #[test]
 fn a_transcript_that_was_added_by_hand_is_not_added_again_after_a_purge() {
@@ -271,7 +295,7 @@ fn notes_that_were_fetched_and_not_joined_are_named_by_what_does_not_look_at_the
     let hint = "hint: fetched notes are verified once 'git shiftlog sync pull' has joined them\n";
     assert_eq!((verified.code, verified.stderr.as_str()), (1, &*format!("error: no record on these commits\n{hint}")));
     let planned = team.shiftlog(&b, "purge", &["-n", "HEAD"]);
-    let hint = "hint: 'git shiftlog sync pull' joins what was fetched; this has not looked at that\n";
+    let hint = "hint: 'git shiftlog sync pull' joins the notes that were fetched; a dry run does not look at them\n";
     assert!(planned.code == 1 && planned.stderr.ends_with(hint), "{}", planned.stderr);
     team.shiftlog(&b, "sync", &["pull", "-q"]).ok();
     assert_eq!(team.shiftlog(&b, "verify", &["HEAD"]).code, 0);
