@@ -58,12 +58,10 @@ pub fn add(recorder: &mut Recorder<'_>, commit_id: ObjectId, addition: Addition)
     if reading.end() == 0 {
         return Err(Error::new(Kind::Missing, "the transcript is empty"));
     }
-    let may_have_purged_words = || {
-        let purged = Tombstones::read(recorder.repo)?;
-        Ok(recorder.state.is_purged(&addition.key) || purged.concern(recorder.repo, &addition.key, &[])?)
-    };
-    if !addition.is_forced && !reading.has_all_that_is_stored() && may_have_purged_words()? {
-        let key = &addition.key;
+    if !addition.is_forced
+        && !reading.has_all_that_is_stored()
+        && (recorder.state.is_purged(&key) || Tombstones::read(recorder.repo)?.concern(recorder.repo, &key, &[])?)
+    {
         let why =
             format!("words of session {key} were removed by 'git shiftlog purge', and this transcript may have them");
         return Err(Error::other(why).hint("--force records it all the same"));

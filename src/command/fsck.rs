@@ -102,7 +102,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if is_for_people && lacks_words && may_be_fetched(&repo) {
             cli::hint(&repo, "'git shiftlog sync pull --all' fetches transcripts that others share");
         }
-        if checked.notes == 0 && !repo.fetched_refs("notes").is_empty() && is_for_people {
+        if checked.notes == 0 && sync::has_unjoined(&repo, &notes_ref) && is_for_people {
             cli::hint(&repo, "fetched notes are checked once 'git shiftlog sync pull' has joined them");
         }
         Ok(if checked.problems.is_empty() { Outcome::Done } else { Outcome::No })

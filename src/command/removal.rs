@@ -318,25 +318,15 @@ fn tell_what_has_it(repo: &Repository, notes_ref: &str, purged: &Purged) {
             cli::hint(repo, &format!("'{remote}', which is no remote any more, may still have it"));
             continue;
         }
-        let mut pushes = BTreeSet::new();
-        let mut left = Vec::new();
-        for name in refs {
-            match Level::replaced_by(repo, remote, notes_ref, name).unwrap_or_default() {
-                Some(by) => drop(pushes.insert(by)),
-                None => left.push(name),
-            }
-        }
-        for by in pushes {
+        let by = |name: &String, least| Level::replaced_by(repo, remote, notes_ref, name, least).unwrap_or_default();
+        let (replaced, left): (Vec<_>, Vec<_>) = refs.iter().partition(|name| by(name, Level::None).is_some());
+        for by in replaced.iter().filter_map(|name| by(name, Level::None)).collect::<BTreeSet<_>>() {
             cli::hint(repo, &format!("git shiftlog sync push {by}    # replaces what '{remote}' has"));
         }
         if left.is_empty() {
             continue;
         }
-        let is_pushed = |name: &&String| {
-            let is_elsewhere = || repo.config_string("shiftlog.sessionsRemote").is_some_and(|other| other != *remote);
-            **name == *notes_ref || **name == *archive::REF && !is_elsewhere()
-        };
-        if left.iter().all(is_pushed) {
+        if left.iter().all(|name| by(name, Level::All).is_some()) {
             let how = format!("git shiftlog sync push --all {remote}");
             cli::hint(repo, &format!("{how}    # replaces what '{remote}' has, and shares all that is recorded here"));
         }

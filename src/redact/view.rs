@@ -91,9 +91,7 @@ impl View {
     /// Removes control sequences of a terminal and characters without width, which can be inside a word. `None` if
     /// there are none.
     pub fn visible(source: &[u8]) -> Option<View> {
-        View::without(source, |rest| {
-            control_bytes(rest).or_else(|| Some(invisible_bytes(rest)).filter(|length| *length > 0)).map(|n| (n, None))
-        })
+        View::without(source, |rest| unseen(rest, control_bytes(rest)))
     }
 
     /// As [`View::visible`], but of the sequences that begin with an escape character only those go as a whole that readers
@@ -103,11 +101,8 @@ impl View {
         if !source.find_iter("\x1b").any(is_other) {
             return None;
         }
-        View::without(source, |rest| {
-            let sequence =
-                if rest.starts_with(b"\x1b") && !rest.starts_with(b"\x1b[") { None } else { control_bytes(rest) };
-            sequence.or_else(|| Some(invisible_bytes(rest)).filter(|length| *length > 0)).map(|n| (n, None))
-        })
+        let is_single = |rest: &[u8]| rest.starts_with(b"\x1b") && !rest.starts_with(b"\x1b[");
+        View::without(source, |rest| unseen(rest, if is_single(rest) { None } else { control_bytes(rest) }))
     }
 
     fn without(source: &[u8], unit: impl Fn(&[u8]) -> Unit) -> Option<View> {
@@ -218,6 +213,12 @@ fn of_code(code: u32) -> u8 {
         0xDB40 | 0xDC00..=0xDC7F => INVISIBLE,
         _ => u8::try_from(code).ok().filter(u8::is_ascii).unwrap_or(0x80),
     }
+}
+
+/// Returns how to leave out a control sequence of this length, or a character without width.
+fn unseen(rest: &[u8], sequence: Option<usize>) -> Unit {
+    let length = sequence.unwrap_or_else(|| invisible_bytes(rest));
+    (length > 0).then_some((length, None))
 }
 
 /// Says whether a control sequence or a character without width can begin with a byte.

@@ -1,5 +1,6 @@
 //! Looking at a set-up: what is in place, what is not, and the command that mends it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -150,36 +151,32 @@ pub(super) fn are_copied_by_git(repo: &Repository) -> bool {
     })
 }
 
+/// Says whether a ref fits a pattern of a refspec, in which `*` stands for any text.
+fn fits(pattern: &str, ref_name: &str) -> bool {
+    match pattern.split_once('*') {
+        Some((head, tail)) => ref_name.starts_with(head) && ref_name.ends_with(tail),
+        None => pattern == ref_name,
+    }
+}
+
 /// Looks for refspecs by which a plain `git fetch` replaces our notes with a remote's.
 fn forced_fetches(repo: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for remote in repo.remotes() {
         let key = format!("remote.{remote}.fetch");
-        let mut refspecs = repo.config_strings(&key);
-        refspecs.sort();
-        refspecs.dedup();
-        for refspec in refspecs {
+        let all: BTreeSet<String> = repo.config_strings(&key).into_iter().collect();
+        for refspec in &all {
             let target =
                 refspec.strip_prefix('+').and_then(|refspec| refspec.split_once(':')).map(|(_, target)| target);
-            let replaces = |ref_name: &str| match target.and_then(|target| target.split_once('*')) {
-                Some((head, tail)) => ref_name.starts_with(head) && ref_name.ends_with(tail),
-                None => target == Some(ref_name),
-            };
-            let is_left_out = |ref_name: &str| {
-                let left_out = repo.config_strings(&key);
-                left_out.iter().filter_map(|refspec| refspec.strip_prefix('^')).any(|pattern| {
-                    match pattern.split_once('*') {
-                        Some((head, tail)) => ref_name.starts_with(head) && ref_name.ends_with(tail),
-                        None => pattern == ref_name,
-                    }
-                })
-            };
+            let replaces = |ref_name: &str| target.is_some_and(|target| fits(target, ref_name));
+            let patterns = all.iter().filter_map(|refspec| refspec.strip_prefix('^'));
+            let is_left_out = |ref_name: &str| patterns.clone().any(|pattern| fits(pattern, ref_name));
             if [notes::DEFAULT_REF, archive::REF].into_iter().any(|name| replaces(name) && !is_left_out(name)) {
                 // A mirror goes on fetching all other refs.
                 let but = |pattern: &str| format!("git config --add {} '^{pattern}'", outside::shell(&key));
                 let fix = match refspec == "+refs/*:refs/*" {
                     true => format!("{} && {}", but(notes::DEFAULT_REF), but("refs/shiftlog/*")),
-                    false => unset(&key, &refspec),
+                    false => unset(&key, refspec),
                 };
                 let subject = format!("{key} {refspec}");
                 findings.push(Finding::new(subject, Some(("a fetch replaces our notes or transcripts", &fix))));

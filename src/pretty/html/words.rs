@@ -66,18 +66,18 @@ pub fn markdown(source: &str) -> Markup {
     PreEscaped(html.replace("</table>", "</table></div>"))
 }
 
-/// What the parser leaves out of a text although it says something: definitions of links, words behind the language of a code
-/// block, and cells of a table that have no column.
+/// Collects text that the Markdown parser does not output: definitions of links, the words after the language of a code block,
+/// and table cells beyond the last column.
 struct Rest<'s> {
     source: &'s str,
-    /// Where what the parser has told ends.
+    /// The end of the text that was output or collected.
     at: usize,
-    /// What it has left out since a block began.
+    /// The text that was collected and is not printed yet.
     kept: String,
 }
 
 impl Rest<'_> {
-    /// Returns what was left out, if an event is one in front of which it can stand.
+    /// Returns the collected text as HTML if it can stand before this event, the beginning of a block or the end of a row.
     fn before(&mut self, event: &Event<'_>, range: &Range<usize>) -> Option<Event<'static>> {
         if let Event::End(TagEnd::TableRow | TagEnd::TableHead) = event {
             let cells = self.source.get(self.at..range.end).unwrap_or_default().trim_matches(['|', ' ', '\t', '\n']);
@@ -116,13 +116,13 @@ impl Rest<'_> {
         (is_block && !self.kept.is_empty()).then(|| ours(self.told()))
     }
 
-    /// Returns what was left out behind the last block.
+    /// Returns the text that was collected after the last block, as HTML.
     fn at_the_end(&mut self) -> String {
         self.keep(self.source.len());
         if self.kept.is_empty() { String::new() } else { self.told() }
     }
 
-    /// Keeps what stands before a place, if there are words in it.
+    /// Collects the text up to a position, if it has letters.
     fn keep(&mut self, until: usize) {
         let gap = self.source.get(self.at..until).unwrap_or_default();
         if gap.contains(char::is_alphabetic) {

@@ -1,5 +1,6 @@
 //! Taking the steps of a journal, and writing the registry that fits what was done.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -66,9 +67,8 @@ struct Run<'j> {
 /// a later command finds them. All other steps are taken, unless it is a step in the store itself: then no later step is taken.
 /// Once all of these are taken, the store may change.
 ///
-/// What a process before has taken is not taken again: what is at its path by now is as the user wants it.
-///
-/// `is_again` says that a process before may have taken some of them.
+/// `is_again` says that an earlier process may have taken some of the steps. A step that is noted as taken is not taken again: if
+/// its path has something else now, the user has changed it.
 pub fn finish(place: &Place, journal: &Journal, is_again: bool) -> Result<Changed> {
     let marks = journal.steps.iter().enumerate().filter(|(_, step)| step.paths()[0].ends_with(META));
     let mut run = Run {
@@ -249,12 +249,11 @@ impl<'j> Run<'j> {
         if is_new && number <= *mark {
             return self.is_begun_copy(top);
         }
-        if number == *mark {
-            return true;
-        }
-        match number < *mark {
-            true => of_mark.is_due().unwrap_or(false),
-            false => disk::observe(of_mark.paths()[0]).is_ok_and(|node| of_mark.leaves(of_mark.paths()[0], &node)),
+        let [file, _] = of_mark.paths();
+        match number.cmp(mark) {
+            Ordering::Less => of_mark.is_due().unwrap_or(false),
+            Ordering::Equal => true,
+            Ordering::Greater => disk::observe(file).is_ok_and(|node| of_mark.leaves(file, &node)),
         }
     }
 

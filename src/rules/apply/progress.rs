@@ -1,8 +1,8 @@
-//! How far a process has got with the steps of a journal, so that the next one can tell what it did from what somebody has
-//! changed since: one byte when a step is begun, and one when it is done with.
+//! Notes of the steps of a journal that were taken: one byte before a step, and one after it. After a kill, the next process
+//! tells by them what the killed one has done from what the user has changed since.
 //!
-//! Only what a killed process wrote last can be in doubt. Where nothing could be noted everything is, and after a loss of power
-//! what follows the last note: such steps are found done by what is at their paths.
+//! A step with the first byte alone may have been taken or not. If the notes are missing, this is so for all steps, and after a
+//! loss of power for those behind the last note. Then the files at a step's paths say whether it was taken.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -14,16 +14,16 @@ use crate::managed::disk::{self, Node};
 
 const BEGUN: u8 = b'b';
 
-/// What became of a step.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Outcome {
-    /// It is done.
+    /// Taken, now or before.
     Taken,
-    /// It is done, but a directory that was to go has something in it, and stays.
+    /// A step that removes an empty directory has found files in it and left it.
     Kept,
-    /// Somebody had changed what is at its path, or what an earlier step was about.
+    /// Not taken, because somebody has changed a file at its path or at the path of an earlier step.
     LeftOut,
-    /// It could not be taken.
+    /// Not taken, because of an error.
     Failed,
 }
 
@@ -40,13 +40,13 @@ impl Outcome {
     }
 }
 
-/// What is known of the steps of a journal.
+/// The notes of a journal's steps.
 pub struct Progress {
-    /// What became of the first steps, when this process began.
+    /// The results of the first steps, as an earlier process has noted them.
     pub known: Vec<Outcome>,
-    /// Whether the step after these was begun then.
+    /// Whether that process has noted the beginning of the next step.
     is_begun: bool,
-    /// Whether later notes may be lost, or all.
+    /// Whether some or all of its notes may be lost.
     is_lost: bool,
     path: PathBuf,
     /// `None` if no more can be noted.
@@ -60,7 +60,7 @@ impl Progress {
         drop(private::open_appended(&place.progress_path()));
     }
 
-    /// Removes what is noted. If that cannot be, nothing can be noted there either.
+    /// Removes the notes, if that can be done.
     pub fn forget(place: &Place) {
         let _ = std::fs::remove_file(place.progress_path());
     }
@@ -94,12 +94,12 @@ impl Progress {
         }
     }
 
-    /// Notes what became of the step.
+    /// Notes the result of the step.
     pub fn end(&mut self, outcome: Outcome) {
         self.note(outcome.byte());
     }
 
-    /// Has the system write what is noted to the disk.
+    /// Waits until the notes are on the disk.
     pub fn sync(&mut self) {
         if self.file.as_ref().is_some_and(|file| file.sync_all().is_err()) {
             self.give_up();

@@ -156,8 +156,9 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Removal<'_>) -> Resu
     let marks = journal.marks(repo);
     for name in &tracking {
         let Some((remote, held)) = on_remote(repo, &with_words, name) else { continue };
-        // Where marks of others are, they have replaced the refs. A push does no harm where nothing of it is.
-        let is_replaced = || Level::replaced_by(repo, &remote, notes_ref, &held).is_ok_and(|by| by.is_some());
+        // A push that is configured may replace a ref that was not fetched lately. After a purge of others, they have replaced it.
+        let is_replaced =
+            || Level::replaced_by(repo, &remote, notes_ref, &held, Level::None).is_ok_and(|by| by.is_some());
         if has_marked(repo, &marks, name) || plan.received.is_empty() && is_replaced() {
             journal.held.entry(remote).or_default().insert(held);
         }

@@ -41,25 +41,35 @@ impl Level {
         }
     }
 
-    /// Returns the remote with which a push, as it is configured, replaces a ref on a remote: that one, or one whose transcripts
-    /// go there. `None` if no push does.
+    /// Returns the remote to which a push replaces a ref on a remote, if each shares what is configured and `least`: that remote,
+    /// or one whose transcripts go there. `None` if no push does.
     ///
     /// # Errors
     ///
     /// For an unknown value of `shiftlog.push`.
-    pub fn replaced_by(repo: &Repository, remote: &str, notes_ref: &str, ref_name: &str) -> Result<Option<String>> {
-        let of_words = repo.config_string("shiftlog.sessionsRemote");
-        if ref_name == archive::REF && of_words.is_some() {
-            let remotes = if of_words.as_deref() == Some(remote) { repo.remotes() } else { Vec::new() };
-            for other in remotes {
-                if Level::of(repo, &other)? == Level::All {
-                    return Ok(Some(other));
-                }
+    pub fn replaced_by(
+        repo: &Repository,
+        remote: &str,
+        notes_ref: &str,
+        ref_name: &str,
+        least: Level,
+    ) -> Result<Option<String>> {
+        let needed = match ref_name {
+            archive::REF => Level::All,
+            name if name == notes_ref => Level::Notes,
+            _ => return Ok(None),
+        };
+        let of_words = repo.config_string("shiftlog.sessionsRemote").filter(|_| needed == Level::All);
+        let pushed = match of_words {
+            Some(other) if other != remote => Vec::new(),
+            Some(_) => [vec![remote.to_owned()], repo.remotes()].concat(),
+            None => vec![remote.to_owned()],
+        };
+        for pushed in pushed {
+            if Level::of(repo, &pushed)?.max(least) >= needed {
+                return Ok(Some(pushed));
             }
-            return Ok(None);
         }
-        let needed = if ref_name == archive::REF { Level::All } else { Level::Notes };
-        let is_pushed = ref_name == archive::REF || ref_name == notes_ref;
-        Ok((is_pushed && Level::of(repo, remote)? >= needed).then(|| remote.to_owned()))
+        Ok(None)
     }
 }

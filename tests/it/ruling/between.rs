@@ -82,11 +82,13 @@ fn a_link_in_the_place_of_a_directory_is_not_followed() {
 
 #[test]
 fn nothing_is_written_through_a_link_to_a_folder_of_the_users() {
+    let mut killed = 0;
     for point in points(9) {
         let home = with_skill("copy");
         if !home.killed(&point, &["sync"]) {
             continue;
         }
+        killed += 1;
         home.write("mine/notes.txt", "mine\n");
         for link in [".claude/skills/review", ".cursor"] {
             let there = home.path(link);
@@ -99,6 +101,7 @@ fn nothing_is_written_through_a_link_to_a_folder_of_the_users() {
         let names: Vec<_> = fs::read_dir(home.path("mine")).unwrap().flatten().map(|entry| entry.file_name()).collect();
         assert_eq!(names, ["notes.txt"], "{point}");
     }
+    assert!(killed > 20, "{killed} kills");
 }
 
 /// It has the bytes that were to be removed, and was removed with them.
@@ -127,6 +130,7 @@ fn a_skill_that_is_moved_to_the_place_of_its_copy_is_not_lost() {
 /// A directory that was gone when the command was killed was taken for one that it could not remove.
 #[test]
 fn empty_directories_of_the_users_stay() {
+    let mut killed = 0;
     for point in points(12) {
         for (folders, file) in [(&["review/drafts"][..], Some("review/SKILL.md")), (&["review"], None)] {
             let home = with_skill("copy");
@@ -140,12 +144,14 @@ fn empty_directories_of_the_users_stay() {
             let before = home.tree();
             home.rules(&["sync"]).ok();
             if home.killed(&point, &["clean", "--yes"]) {
+                killed += 1;
                 home.rules(&["clean", "--yes"]).ok();
                 home.rules(&["clean", "--yes"]).ok();
                 assert_eq!(home.tree(), before, "{point}, {folders:?}");
             }
         }
     }
+    assert!(killed > 20, "{killed} kills");
     let home = with_skill("symlink");
     home.rules(&["sync"]).ok();
     assert!(home.killed("rules-stepped", &["clean", "--yes"]));
@@ -183,12 +189,14 @@ fn a_folder_that_the_user_moves_back_out_of_the_backup_is_the_users() {
 
 #[test]
 fn a_directory_that_was_made_and_is_removed_again_is_made_again() {
+    let mut killed = 0;
     for point in points(9) {
         let home = with_skill("copy");
         let before = home.tree();
         if !home.killed(&point, &["sync"]) {
             continue;
         }
+        killed += 1;
         remove(&home.path(".cursor"));
         remove(&home.path(".claude/skills"));
         home.rules(&["sync"]);
@@ -197,6 +205,7 @@ fn a_directory_that_was_made_and_is_removed_again_is_made_again() {
         home.rules(&["clean", "--yes"]).ok();
         assert_eq!(home.tree(), before, "{point}");
     }
+    assert!(killed > 20, "{killed} kills");
 }
 
 /// Edits the journal so that the system seems to have been started anew since.

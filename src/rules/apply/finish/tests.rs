@@ -1,4 +1,4 @@
-//! What is known after the steps of a journal, whatever they met.
+//! The registry after the steps of a journal, also where a step was left out or failed.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 use std::fs;
