@@ -223,7 +223,8 @@ pub trait Agent: Sync {
         true
     }
 
-    /// Returns the id of the session that a transcript belongs to, if its records contain the id.
+    /// Returns the id of the session that a transcript belongs to, if its records contain the id. For the transcript of a
+    /// sub-agent that names its session, this is `<session>.<sub-agent>`.
     fn session_id(&self, transcript: &[u8]) -> Option<String>;
 
     /// Says whether each tool call gets a result, also a call that failed, was refused or was interrupted.

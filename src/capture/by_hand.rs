@@ -1,16 +1,22 @@
 //! Attaching a transcript to a commit by hand.
 
 use std::path::PathBuf;
+use std::rc::Rc;
 
+use super::State;
 use super::new_words::{increment_since, record_sub_agents};
-use super::reading::Reading;
+use super::progress::Progress;
+use super::reading::{Reading, SessionContext};
 use super::recorder::Recorder;
 use super::segment_end::SegmentEnd;
 use super::sessions::new_live;
 use super::tracked::TrackedSession;
 use crate::agent;
+use crate::archive::Archive;
 use crate::error::{Error, Kind, Result};
-use crate::git::ObjectId;
+use crate::git::{ObjectId, Repository};
+use crate::record::foreign_marks::ForeignMarks;
+use crate::record::redaction;
 use crate::record::tombstone::Tombstones;
 use crate::transcript::{SessionKey, end_last_line};
 
@@ -19,22 +25,67 @@ use crate::transcript::{SessionKey, end_last_line};
 pub struct Addition {
     /// The session.
     pub key: SessionKey,
+    /// The session that the transcript itself names, if that is another one.
+    pub named: Option<SessionKey>,
     /// The transcript's bytes.
     pub transcript: Vec<u8>,
     /// The file that they are from, beside which an agent can keep the transcripts of sub-agents.
     pub file: Option<PathBuf>,
     /// The segment that the increment begins after; `None` for the one that the session was last recorded up to.
     pub since: Option<ObjectId>,
-    /// Whether it is taken although it may have words that were purged.
-    pub is_forced: bool,
 }
 
-/// Attaches a transcript to a commit by hand, and those of the session's sub-agents.
+/// Refuses a transcript that may have words which were purged: words of its session were, and it does not begin with what is
+/// left of them. Writes nothing.
 ///
 /// # Errors
 ///
-/// If the agent is unknown, the transcript has no complete line, or it cannot be stored; and if words of the session were purged,
-/// and the transcript does not begin with what is left of them.
+/// If it is refused; or if the agent is unknown, or the purge marks or the transcript cannot be read.
+pub fn refuse_purged(repo: &Repository, addition: &Addition) -> Result<()> {
+    let (state, purged) = (State::new(&repo.common_dir()), Tombstones::read(repo)?);
+    let foreign = ForeignMarks::read(repo, &purged);
+    let removed_by_others = foreign.sessions(repo);
+    let has_lost = |key: &SessionKey| -> Result<bool> { Ok(state.is_purged(key) || purged.concern(repo, key, &[])?) };
+    let refusal = |key: &SessionKey, how: &str| {
+        let why = format!("words of session {key} were removed {how}, and this transcript may have them");
+        Err(Error::other(why).hint("--force records it all the same"))
+    };
+    let keys = [Some(&addition.key), addition.named.as_ref()];
+    for key in keys.into_iter().flatten() {
+        let is_whole = || match *key == addition.key {
+            true => begins_with_what_is_stored(repo, &state, addition),
+            false => Ok(false),
+        };
+        if has_lost(key)? && !is_whole()? {
+            return refusal(key, "by 'git shiftlog purge'");
+        }
+        if (foreign.of_session(key).is_some() || removed_by_others.contains(key)) && !is_whole()? {
+            return refusal(key, "by others ('git shiftlog purge --received')");
+        }
+    }
+    Ok(())
+}
+
+/// Says whether a transcript begins with all that is stored of its session, and something is.
+fn begins_with_what_is_stored(repo: &Repository, state: &State, addition: &Addition) -> Result<bool> {
+    let (archive, agent) = (Archive::new(repo), agent::named(&addition.key.agent)?);
+    let progress = match state.session(&addition.key) {
+        Some(live) => live.progress,
+        None => Progress::archived(&archive, &addition.key)?,
+    };
+    let redaction = Rc::new(redaction::redactor(repo));
+    let (key, mut transcript) = (&addition.key, addition.transcript.clone());
+    end_last_line(&mut transcript);
+    let context =
+        SessionContext { archive: &archive, agent, key, redaction: &redaction, purged: None, deadline: None };
+    Ok(Reading::of_bytes(context, &progress, transcript)?.has_all_that_is_stored())
+}
+
+/// Attaches a transcript to a commit by hand, and those of the session's sub-agents. Does not ask [`refuse_purged`].
+///
+/// # Errors
+///
+/// If the agent is unknown, the transcript has no complete line, or it cannot be stored.
 pub fn add(recorder: &mut Recorder<'_>, commit_id: ObjectId, addition: Addition) -> Result<bool> {
     let agent = agent::named(&addition.key.agent)?;
     let key = addition.key.clone();
@@ -57,14 +108,6 @@ pub fn add(recorder: &mut Recorder<'_>, commit_id: ObjectId, addition: Addition)
     };
     if reading.end() == 0 {
         return Err(Error::new(Kind::Missing, "the transcript is empty"));
-    }
-    if !addition.is_forced
-        && !reading.has_all_that_is_stored()
-        && (recorder.state.is_purged(&key) || Tombstones::read(recorder.repo)?.concern(recorder.repo, &key, &[])?)
-    {
-        let why =
-            format!("words of session {key} were removed by 'git shiftlog purge', and this transcript may have them");
-        return Err(Error::other(why).hint("--force records it all the same"));
     }
     let before = recorder.report.recorded.len();
     if let Some(mut increment) = increment_since(recorder, addition.key, reading, since)? {

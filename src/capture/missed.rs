@@ -34,7 +34,11 @@ fn store(repo: &Repository, lock_limit: Duration) -> Vec<Report> {
     let here = unseen(repo, &notes_ref);
     if has_pending || here.is_some() || awaits_words(&state) || is_lost() {
         let mut recorder = command_recorder(repo, &notes_ref, lock_limit);
-        if recorder.hindrance().is_some() {
+        if let Some(error) = recorder.hindrance() {
+            // Another process is soon done; an interrupted purge waits for the user.
+            if recorder.has_lock() {
+                recorder.warn(error);
+            }
             return vec![recorder.finish()];
         }
         if let Some(here) = here {

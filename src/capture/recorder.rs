@@ -59,8 +59,8 @@ pub struct Recorder<'r> {
     /// behind it.
     pub(super) waiting: BTreeSet<String>,
     lock: Option<Lock>,
-    /// Why nothing may be stored now: there is no lock, or the purge marks cannot be read. Our state is then not
-    /// changed.
+    /// Why nothing may be stored now: there is no lock, a purge was interrupted, or the purge marks cannot be read. Our state
+    /// is then not changed.
     hindrance: Option<Error>,
 }
 
@@ -72,7 +72,7 @@ impl<'r> Recorder<'r> {
         // The limit of a hook is shorter.
         let lock_deadline = deadline.min(Instant::now() + lock_limit);
         let (lock, hindrance) = match repo.within_lock_wait(lock_deadline, |until| state.lock(until)) {
-            Ok(lock) => (Some(lock), None),
+            Ok(lock) => (Some(lock), state.interrupted_purge()),
             Err(error) => (None, Some(error)),
         };
         // Without the purge marks, purged words could be stored again.
@@ -103,8 +103,13 @@ impl<'r> Recorder<'r> {
 
     /// Releases the lock, so that hooks can run during long work. Each write may take until `deadline`.
     pub(crate) fn release_lock(&mut self, deadline: Instant) {
-        (self.lock, self.hindrance) = (None, None);
+        (self.lock, self.hindrance) = (None, self.state.interrupted_purge());
         self.deadline = deadline;
+    }
+
+    /// Says whether no other process holds the lock.
+    pub(super) fn has_lock(&self) -> bool {
+        self.lock.is_some()
     }
 
     /// Returns why nothing may be stored now, if that is so.

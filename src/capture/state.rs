@@ -215,6 +215,18 @@ impl State {
         self.file("purged", key).exists()
     }
 
+    /// Returns the journal of a purge: it is there from before the first step until after the last.
+    pub fn purge_journal(&self) -> PathBuf {
+        self.root.join("purging")
+    }
+
+    /// Returns why nothing may be stored, if a purge was interrupted: what is stored meanwhile would go on from segments that are
+    /// to be removed. Only for a process that holds the lock: without it, the purge may be running.
+    pub(super) fn interrupted_purge(&self) -> Option<Error> {
+        let is_there = self.purge_journal().symlink_metadata().is_ok();
+        is_there.then(|| Error::new(Kind::Busy, "a purge was interrupted; 'git shiftlog fsck' finishes it"))
+    }
+
     /// Removes the file of an unsettled session, unless words of it were purged.
     pub fn forget(&self, key: &SessionKey) {
         if self.is_purged(key) {

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use super::removal;
 use crate::agent::{self, Agent};
 use crate::capture;
 use crate::capture::by_hand::{self, Addition};
@@ -54,6 +55,7 @@ pub struct Options {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
+        removal::finish_before(&repo, options.dry_run)?;
         let commit_id = repo.resolve(options.commit.as_deref().unwrap_or("HEAD"))?;
         let agent = agent::named(&options.agent)?;
         let since = match &options.since {
@@ -66,8 +68,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if let Some(file) = options.transcript.as_deref().filter(|_| !options.force) {
             require_messages(agent, file, &transcript)?;
         }
-        let key = SessionKey::new(agent.name(), session_id(&options, agent, &transcript)?);
-        if let Some(parent) = key.parent_id().filter(|_| options.transcript.is_some()) {
+        let named = session_of_file(agent, file.as_deref(), &transcript);
+        let key = SessionKey::new(agent.name(), session_id(&options, named.as_deref())?);
+        if let Some(parent) = key.parent_id().filter(|_| options.session.is_some() && options.transcript.is_some()) {
             cli::warning(&format!("session {key} counts as a sub-agent of session {parent}: its id has a dot in it"));
         }
         let purged = Tombstones::read(&repo)?;
@@ -75,18 +78,20 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             cli::warning(&format!("session {key} was removed by 'git shiftlog purge', and is not recorded again"));
             return Ok(Outcome::No);
         }
+        let named = named.map(|id| SessionKey::new(agent.name(), id)).filter(|named| *named != key);
+        let addition = Addition { key: key.clone(), named, transcript, file, since };
+        if !options.force {
+            by_hand::refuse_purged(&repo, &addition)?;
+        }
         if options.dry_run {
+            let transcript = &addition.transcript;
             let (id, bytes) = (repo.abbreviate(commit_id), pretty::size(transcript.len() as u64));
             let line = format!("would record session {key} on {id}, {bytes}\n");
             return cli::print(&line).map(|()| Outcome::Done);
         }
         let notes_ref = options.writing.notes_ref(&repo);
         let mut recorder = capture::recorder(&repo, &notes_ref);
-        let has_recorded = by_hand::add(
-            &mut recorder,
-            commit_id,
-            Addition { key: key.clone(), transcript, file, since, is_forced: options.force },
-        )?;
+        let has_recorded = by_hand::add(&mut recorder, commit_id, addition)?;
         cli::tell(&repo, &recorder.finish());
         if !has_recorded {
             let is_concerned = purged.concern(&repo, &key, &[])?;
@@ -185,10 +190,16 @@ fn read_by(agent: &dyn Agent, transcript: &[u8]) -> (usize, bool) {
     (count, count > 0 && agent.session_id(transcript).is_some())
 }
 
-fn session_id(options: &Options, agent: &dyn Agent, transcript: &[u8]) -> Result<String> {
-    let named = || options.session.clone();
+/// Returns the session that a transcript says it is of: `<session>.<sub-agent>` for a sub-agent's.
+fn session_of_file(agent: &dyn Agent, file: Option<&Path>, transcript: &[u8]) -> Option<String> {
+    let id = agent.session_id(transcript)?;
+    let parent = file.filter(|_| !id.contains('.')).and_then(|file| agent.parent_session(file));
+    Some(parent.map_or(id.clone(), |parent| format!("{parent}.{id}")))
+}
+
+fn session_id(options: &Options, named: Option<&str>) -> Result<String> {
     let stem = || Some(options.transcript.as_ref()?.file_stem()?.to_str()?.to_owned()).filter(|stem| stem != "-");
-    named().or_else(|| agent.session_id(transcript)).or_else(stem).ok_or_else(|| {
+    options.session.clone().or_else(|| named.map(str::to_owned)).or_else(stem).ok_or_else(|| {
         Error::new(Kind::Usage, "the transcript does not tell its session").hint("name it with --session=<id>")
     })
 }

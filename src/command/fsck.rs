@@ -12,7 +12,7 @@ use crate::capture::{self, State};
 use crate::cli::{self, Json, NotesRef, Outcome, Porcelain, Progress};
 use crate::error::{Error, Kind};
 use crate::record::{kept, may_be_fetched};
-use crate::share::{purge, sync};
+use crate::share::sync;
 use crate::upkeep::fsck::{Checked, Problem, check};
 use crate::upkeep::{recount, repair};
 use crate::{outside, pretty};
@@ -56,9 +56,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let repo = cli::repository()?;
         let is_repairing = options.repair && !options.dry_run;
         let notes_ref = options.notes_ref.full_name(&repo);
-        if purge::is_unfinished(&repo) && !options.dry_run {
-            removal::finish_interrupted(&repo)?;
-        }
+        removal::finish_before(&repo, options.dry_run)?;
         if is_repairing {
             let recorder = capture::recorder(&repo, &notes_ref);
             cli::tell(&repo, &recorder.finish());

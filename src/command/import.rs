@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use serde_json::json;
 
+use super::removal;
 use crate::agent::{self, Agent};
 use crate::capture::State;
 use crate::cli::{self, Json, Outcome, Progress, Writing};
@@ -66,6 +67,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let tell_waiting = || cli::warning("waiting for another 'git shiftlog import' to end");
         let wait = || State::new(&repo.common_dir()).wait_for_lock(import::LOCK, tell_waiting);
         let _lock = (!options.dry_run).then(wait).transpose()?;
+        removal::finish_before(&repo, options.dry_run)?;
         let mut progress = Progress::new(!options.writing.is_quiet());
         let mut tell = |title, done, total| progress.tell(title, done, total);
         let request = Request { agents: &agents, since, least };
@@ -139,6 +141,10 @@ fn report(repo: &Repository, options: &Options, plan: &import::Import, done: Opt
                 Fate::Archived => format!("would archive session {}\n", planned.key),
                 Fate::GoingOn => format!("left session {} alone: it is going on\n", planned.key),
                 Fate::Purged => format!("left session {} alone: words of it were purged\n", planned.key),
+                Fate::PurgedByOthers => {
+                    let key = &planned.key;
+                    format!("left session {key} alone: others have purged words of it ('git shiftlog purge --received')\n")
+                }
                 Fate::Changed => format!("left session {} alone: it was recorded meanwhile\n", planned.key),
             };
         }
@@ -163,6 +169,7 @@ fn objects(planned: &Planned, fate: Fate, links: &[&Link]) -> String {
         Fate::Archived => "archived",
         Fate::GoingOn => "going-on",
         Fate::Purged => "purged",
+        Fate::PurgedByOthers => "purged-by-others",
         Fate::Changed => "changed",
     };
     let (agent, session) = (&planned.key.agent, &planned.key.id);

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use super::removal;
 use crate::capture::State;
 use crate::cli::{self, Outcome, Progress, Writing};
 use crate::error::Result;
@@ -32,6 +33,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let notes_ref = options.writing.notes_ref(&repo);
         let directories = setup::earlier_directories(&repo);
         let others: Vec<String> = directories.iter().filter_map(|directory| directory.notes_ref.clone()).collect();
+        removal::finish_before(&repo, options.dry_run)?;
         if !options.dry_run {
             crate::command::open::store_missed(&repo);
         }

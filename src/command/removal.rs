@@ -185,6 +185,18 @@ fn lock(repo: &Repository) -> Result<Lock> {
     State::new(&repo.common_dir()).lock(Instant::now() + LOCK_TIMEOUT)
 }
 
+/// Finishes a purge that was interrupted, and says so, before a command that stores or sends something.
+///
+/// # Errors
+///
+/// As [`carry_out`].
+pub(super) fn finish_before(repo: &Repository, is_dry_run: bool) -> Result<()> {
+    if is_unfinished(repo) && !is_dry_run {
+        finish_interrupted(repo)?;
+    }
+    Ok(())
+}
+
 /// Finishes a purge that was interrupted, and says so. Returns what has become of it; `None` if there was none.
 ///
 /// # Errors

@@ -10,7 +10,6 @@ use crate::cli::{self, NotesRef, Outcome, Quiet};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, Repository};
 use crate::remap::Scope;
-use crate::share::purge;
 use crate::share::sync::{self, Level, Synced, Syncer};
 use crate::{outside, pretty};
 
@@ -51,12 +50,10 @@ enum Way {
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = cli::repository()?;
+        // Unless the purge is finished first, the words would be sent, and nothing can be stored.
+        removal::finish_before(&repo, options.dry_run)?;
         if !options.dry_run {
             crate::command::open::store_missed(&repo);
-        }
-        // Unless the purge is finished first, the words would be sent.
-        if purge::is_unfinished(&repo) && !options.dry_run {
-            removal::finish_interrupted(&repo)?;
         }
         let (way, remote) = words(&options.words)?;
         let remote = remote.map_or_else(|| repo.default_remote(), Ok)?;

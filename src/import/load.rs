@@ -22,6 +22,7 @@ use crate::capture::tracked::TrackedSession;
 use crate::error::{Error, Result};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Repository};
+use crate::record::foreign_marks::ForeignMarks;
 use crate::record::redaction;
 use crate::record::tombstone::Tombstones;
 use crate::transcript::{SessionKey, complete_lines, end_last_line};
@@ -37,6 +38,8 @@ pub struct Loader<'a, 'r> {
     purged: Tombstones,
     /// What stands in the place of segments that were removed.
     replaced: HashSet<ObjectId>,
+    /// The sessions of which others have removed words.
+    removed_by_others: HashSet<SessionKey>,
     noted: &'a Noted,
     repo: &'r Repository,
     now: i64,
@@ -62,6 +65,7 @@ impl<'a, 'r> Loader<'a, 'r> {
             state: State::new(&repo.common_dir()),
             // Without it nothing can be stored; better to know before anything is read.
             redaction: Rc::new(Ok(redaction::redactor(repo)?)),
+            removed_by_others: ForeignMarks::read(repo, &purged).sessions(repo),
             purged,
             replaced,
             noted,
@@ -96,6 +100,8 @@ impl<'a, 'r> Loader<'a, 'r> {
             Some(Fate::GoingOn)
         } else if live.is_none() && sources.iter().any(|source| self.is_purged(source)) {
             Some(Fate::Purged)
+        } else if live.is_none() && sources.iter().any(|source| self.removed_by_others.contains(&source.key)) {
+            Some(Fate::PurgedByOthers)
         } else {
             None
         };

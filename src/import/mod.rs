@@ -55,6 +55,8 @@ pub enum Fate {
     GoingOn,
     /// Leave it: words of it were purged, and would come back.
     Purged,
+    /// Leave it: others have purged words of it, and the user has not said what is to become of it here.
+    PurgedByOthers,
     /// Leave it: another process has stored or recorded it since the plan was made.
     Changed,
 }

@@ -125,6 +125,11 @@ impl ForeignMarks {
         self.marks.get(mark).into_iter().flatten().filter_map(|(_, blob_id)| replacement(*blob_id)).collect()
     }
 
+    /// Returns all sessions that these marks name; see [`ForeignMarks::sessions_of`]. Reads each mark.
+    pub fn sessions(&self, repo: &Repository) -> HashSet<SessionKey> {
+        self.marks().flat_map(|mark| self.sessions_of(repo, mark)).collect()
+    }
+
     /// Returns the segments that have a mark of their own.
     pub fn segments(&self) -> HashSet<ObjectId> {
         let segment = |mark: &Mark| if let Mark::Segment(id) = mark { Some(*id) } else { None };

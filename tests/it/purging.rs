@@ -1,5 +1,6 @@
 //! What is promised about removing words for good: nothing keeps them, and nobody brings them back.
 
+mod again;
 mod killed;
 mod squashed;
 
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use bstr::ByteSlice as _;
 
 use crate::sharing::{Team, line};
-use crate::support::{Ran, Scratch};
+use crate::support::{Ran, Scratch, feed};
 
 pub const SECRET: &str = "the-horse-is-called-Ferdinand";
 

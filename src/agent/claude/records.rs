@@ -55,9 +55,14 @@ pub fn may_be_prompt(line: &[u8]) -> bool {
     !has("\"tool_result\"") || has("\"text\"") || has("\"image\"") || has("\"document\"")
 }
 
-/// Returns the session that a transcript's records name.
+/// Returns the session that a transcript's records name: `<session>.<agent>` if a sub-agent wrote the first of them, since
+/// the records of a sub-agent name the session that started it.
 pub fn session_id(transcript: &[u8]) -> Option<String> {
-    json::find(&transcript[..transcript.len().min(1 << 20)], |record| string(record, "sessionId"))
+    json::find(&transcript[..transcript.len().min(1 << 20)], |record| {
+        let session_id = string(record, "sessionId")?;
+        let sub_agent = json::text(record, "agentId").filter(|_| flag(record, "isSidechain"));
+        Some(sub_agent.map_or(session_id.clone(), |sub_agent| format!("{session_id}.{sub_agent}")))
+    })
 }
 
 /// Returns the first value that the records at the beginning of a file have for a key.

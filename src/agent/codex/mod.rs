@@ -98,7 +98,11 @@ impl Agent for Codex {
 
     fn session_id(&self, transcript: &[u8]) -> Option<String> {
         let first = transcript.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty())?;
-        json::read_line(first, |record| string(meta(record)?, "id"))
+        json::read_line(first, |record| {
+            let (meta, parent) = (meta(record)?, text(meta(record)?, "parent_thread_id"));
+            let id = string(meta, "id")?;
+            Some(parent.map_or(id.clone(), |parent| format!("{parent}.{id}")))
+        })
     }
 
     fn is_rendered(&self, transcript: &Path) -> bool {

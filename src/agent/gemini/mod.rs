@@ -142,6 +142,12 @@ impl Agent for Gemini {
         found
     }
 
+    fn parent_session(&self, transcript: &Path) -> Option<String> {
+        self.head_of(transcript).filter(|head| head.is_sub_agent)?;
+        let folder = transcript.parent()?.file_name()?.to_str()?;
+        outside::is_plain_id(folder).then(|| folder.to_owned())
+    }
+
     fn sub_agents(&self, transcript: &Path) -> Vec<FoundTranscript> {
         let (Some(head), Some(chats)) = (self.head_of(transcript), transcript.parent()) else { return Vec::new() };
         if !outside::is_plain_id(&head.session_id) {

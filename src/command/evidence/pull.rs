@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use super::{TIMEOUT, tell_attached};
+use super::{TIMEOUT, removal, tell_attached};
 use crate::cli::{self, Interruption, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
 use crate::evidence::apex::{self, Kept, Listing, LogQuery, Pull, Pulled};
@@ -86,6 +86,7 @@ pub fn pull(repo: &Repository, options: &super::Options, words: &[String]) -> Re
     if options.dry_run {
         return tell_planned(&listing);
     }
+    removal::finish_before(repo, options.dry_run)?;
     let total = listing.logs.len();
     let pulled = pull.fetch(&listing, |done| progress.tell("Fetching logs", done, total)).map_err(fatal)?;
     progress.end();

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::git::{Asking, Repository};
 use crate::record;
 use crate::share::guard::UserPush;
+use crate::share::purge;
 use crate::share::sync::{self, Level};
 
 /// How long Git may take to say which refs are pushed. Without all of them a push may have to be stopped, so it gets more time.
@@ -43,6 +44,11 @@ pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
     let level = Level::of(&repo, remote);
     let (guarded, notes_ref) = (UserPush::of(remote, &moves), record::notes_ref(&repo));
     let shared = level.as_ref().copied().unwrap_or_default();
+    if purge::is_unfinished(&repo) && guarded.publishes_more_than(&repo, &notes_ref, Level::None) {
+        cli::error(&Error::other("this push takes conversations along, and a purge was interrupted"));
+        cli::hint(&repo, "'git shiftlog fsck' finishes it; 'git push --no-verify' pushes what was to be removed");
+        return Ok(Push::Stops);
+    }
     let is_allowed = || repo.config_bool("shiftlog.allowMirror") == Some(true);
     if guarded.publishes_more_than(&repo, &notes_ref, shared) {
         // A level that cannot be read shares nothing.

@@ -4,7 +4,7 @@
 //! interruption; every step can be repeated.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -39,9 +39,6 @@ pub(super) struct Journal {
     pub(super) pending: Vec<PathBuf>,
     /// The refs of ours that remotes had, by remote.
     held: BTreeMap<String, BTreeSet<String>>,
-    /// Whether only objects that other refs reach are left, which was reported to the user.
-    #[serde(rename = "is_told")]
-    is_reported: bool,
 }
 
 /// The change of a note.
@@ -56,21 +53,26 @@ struct NoteChange {
 }
 
 impl Journal {
-    fn file(repo: &Repository) -> PathBuf {
-        State::new(&repo.common_dir()).root().join("purging")
+    /// Returns the journal of a purge whose steps are all done, but that left objects which other refs reach. The user knows.
+    fn left_file(repo: &Repository) -> PathBuf {
+        State::new(&repo.common_dir()).root().join("purge-left")
     }
 
-    /// Reads the journal; `None` if there is none.
+    /// Reads the journal of a purge that was interrupted, or that left something; `None` if there is none.
     ///
     /// # Errors
     ///
     /// [`Kind::Corrupt`] if it exists and cannot be understood: words that were to be purged may still exist.
     fn read(repo: &Repository) -> Result<Option<Self>> {
-        let file = Self::file(repo);
-        let bytes = match std::fs::read(&file) {
+        let files = [State::new(&repo.common_dir()).purge_journal(), Self::left_file(repo)];
+        files.iter().find_map(|file| Self::read_from(repo, file).transpose()).transpose()
+    }
+
+    fn read_from(repo: &Repository, file: &Path) -> Result<Option<Self>> {
+        let bytes = match std::fs::read(file) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::io("read", &file, error)),
+            Err(error) => return Err(Error::io("read", file, error)),
         };
         let text = String::from_utf8_lossy(&bytes);
         let journal = match serde_json::from_str::<Journal>(&text) {
@@ -100,8 +102,21 @@ impl Journal {
     }
 
     fn write(&self, repo: &Repository) -> Result<()> {
-        let text = serde_json::to_string(self).expect("a journal has only strings, numbers and paths");
-        private::write(&Self::file(repo), text.as_bytes())
+        private::write(&State::new(&repo.common_dir()).purge_journal(), self.text().as_bytes())
+    }
+
+    /// Writes down that all steps are done. If something is left, the next purge tries again to remove it.
+    fn close(&self, repo: &Repository, is_left: bool) -> Result<()> {
+        let left = Self::left_file(repo);
+        match is_left {
+            true => private::write(&left, self.text().as_bytes())?,
+            false => private::remove(&left)?,
+        }
+        private::remove(&State::new(&repo.common_dir()).purge_journal())
+    }
+
+    fn text(&self) -> String {
+        serde_json::to_string(self).expect("a journal has only strings, numbers and paths")
     }
 
     pub(super) fn marks(&self, repo: &Repository) -> Tombstones {
@@ -120,7 +135,7 @@ impl Journal {
 
 /// Says whether a purge was interrupted. An unreadable journal counts as one.
 pub fn is_unfinished(repo: &Repository) -> bool {
-    Journal::read(repo).map_or(true, |journal| journal.is_some_and(|journal| !journal.is_reported))
+    State::new(&repo.common_dir()).purge_journal().symlink_metadata().is_ok()
 }
 
 /// Finishes a purge that was interrupted, or that left objects which other refs reach; `None` if there is none.
@@ -295,13 +310,7 @@ fn finish(repo: &Repository, mut journal: Journal, signed: &HashSet<(ObjectId, S
         agent_files,
         held: std::mem::take(&mut journal.held),
     };
-    if purged.is_complete() {
-        let file = Journal::file(repo);
-        std::fs::remove_file(&file).map_err(|error| Error::io("remove", &file, error))?;
-    } else {
-        journal.is_reported = true;
-        journal.write(repo)?;
-    }
+    journal.close(repo, !purged.is_complete())?;
     Ok(purged)
 }
 

@@ -65,3 +65,55 @@ fn a_push_by_itself_sends_nothing_while_a_purge_is_unfinished() {
     assert_eq!(places(&team.scratch, &team.server, SECRET), Vec::<String>::new());
     assert!(!places(&team.scratch, &a, SECRET).is_empty(), "a hook finishes nothing behind the user's back");
 }
+
+#[test]
+fn a_session_that_goes_on_before_a_killed_purge_is_finished_loses_no_word() {
+    for point in FAULTS {
+        let scratch = Scratch::set_up();
+        let session = scratch.session("s1");
+        session.prompt(&format!("use {SECRET}"));
+        session.edits("x", "1\n");
+        session.commits("one");
+        let mut killed = scratch.command("git-shiftlog-purge", &scratch.top);
+        let killed = killed.args(["--yes", &format!("--match={SECRET}")]).env("SHIFTLOG_FAULT", point);
+        assert_ne!(feed(killed, b"").code, 0, "{point}");
+        session.prompt("go on");
+        session.edits("x", "2\n");
+        session.commits("two");
+        session.says("and an answer");
+        session.prompt("once more");
+        session.edits("x", "3\n");
+        session.commits("three");
+        assert!(scratch.waiting() > 0, "{point}: nothing is stored meanwhile");
+        let waiting = scratch.shiftlog("show", ["HEAD"]).stderr;
+        assert!(waiting.contains("a purge was interrupted; 'git shiftlog fsck' finishes it"), "{point}: {waiting}");
+        let finished = scratch.shiftlog("fsck", [""; 0]);
+        assert!(finished.stderr.contains("it is finished now"), "{point}: {finished:?}");
+        scratch.shiftlog("fsck", ["--repair"]).ok();
+        assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new(), "{point}");
+        let text = session.text().replace(SECRET, "[REDACTED:purged]");
+        let words = [scratch.raw("HEAD~1", &[]), scratch.raw("HEAD", &[])];
+        assert!(words[0].contains("go on") && !words[0].contains("once more"), "{point}: {}", words[0]);
+        assert!(words[1].contains("once more") && !words[1].contains("go on"), "{point}: {}", words[1]);
+        assert!(text.starts_with(&scratch.raw("HEAD", &["--full"])), "{point}");
+        let checked = scratch.shiftlog("fsck", [""; 0]);
+        assert_eq!((checked.code, checked.stderr.as_str(), scratch.waiting()), (0, "", 0), "{point}");
+        scratch.assert_sound();
+    }
+}
+
+#[test]
+fn a_push_of_our_refs_is_stopped_while_a_purge_is_unfinished() {
+    let team = Team::new();
+    let a = team.clone_of("a", &[]);
+    says(&team.scratch, &a, "s", &[SECRET]);
+    let mut killed = team.scratch.command("git-shiftlog-purge", &a);
+    assert_ne!(feed(killed.args(["--yes", "HEAD"]).env("SHIFTLOG_FAULT", "purge-journalled"), b"").code, 0);
+    let mirror = team.scratch.root().join("mirror.git");
+    team.scratch.git(["init", "-q", "--bare", mirror.to_str().unwrap()]).ok();
+    let pushed = team.git(&a, &["push", "-q", "--mirror", mirror.to_str().unwrap()]);
+    assert_ne!(pushed.code, 0);
+    assert!(pushed.stderr.contains("this push takes conversations along, and a purge was interrupted"), "{pushed:?}");
+    assert_eq!(places(&team.scratch, &mirror, SECRET), Vec::<String>::new());
+    team.git(&a, &["push", "-q"]).ok();
+}

@@ -1,0 +1,105 @@
+//! Attaching or importing again what was purged.
+
+use super::*;
+use crate::importing::Past;
+
+/// A session with a sub-agent that says the secret, both recorded on HEAD. Also returns the sub-agent's file.
+fn with_sub_agent(scratch: &Scratch) -> PathBuf {
+    let session = scratch.session("s1");
+    let folder = session.transcript.with_extension("").join("subagents");
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("agent-a1.jsonl");
+    let record = serde_json::json!({"type": "user", "isSidechain": true, "agentId": "a1", "sessionId": "s1", "uuid": "u1",
+        "timestamp": "2026-06-16T15:43:13.511Z", "message": {"role": "user", "content": SECRET}});
+    fs::write(&file, format!("{record}\n")).unwrap();
+    session.prompt("ask a helper");
+    session.edits("x", "1\n");
+    session.commits("one");
+    file
+}
+
+fn add(scratch: &Scratch, file: &Path, args: &[&str]) -> Ran {
+    let option = format!("--transcript={}", file.display());
+    scratch.shiftlog("add", [&[option.as_str()], args].concat())
+}
+
+#[test]
+fn the_transcript_of_a_sub_agent_is_attached_as_the_sub_agents() {
+    let scratch = Scratch::set_up();
+    let file = with_sub_agent(&scratch);
+    scratch.commit("y", "1\n", "two");
+    let copy = scratch.root().join("copy.jsonl");
+    fs::copy(&file, &copy).unwrap();
+    assert_eq!(add(&scratch, &copy, &["--since=", "HEAD"]).code, 129);
+    let ran = add(&scratch, &copy, &["-n"]).ok();
+    assert!(ran.starts_with("would record session claude/s1.a1 on "), "{ran}");
+}
+
+#[test]
+fn no_transcript_brings_a_purged_sub_agent_back() {
+    for what in ["--session=s1.a1", "--match=Ferdinand"] {
+        let scratch = Scratch::set_up();
+        let file = with_sub_agent(&scratch);
+        purge(&scratch, &[what]).ok();
+        assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new());
+        for args in [&[][..], &["--session=other"], &["--session=other.a1"]] {
+            let ran = add(&scratch, &file, args);
+            assert_ne!(ran.code, 0, "{what} {args:?}: {ran:?}");
+            let dry = add(&scratch, &file, &[args, &["-n"]].concat());
+            assert_eq!((dry.code, &dry.stderr), (ran.code, &ran.stderr), "{what} {args:?}: -n says the same");
+            assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new(), "{what} {args:?}: {ran:?}");
+        }
+    }
+}
+
+#[test]
+fn no_other_name_brings_a_purged_session_back() {
+    for what in ["--session=s1", "--match=Ferdinand", "HEAD"] {
+        let scratch = Scratch::set_up();
+        let session = scratch.session("s1");
+        session.prompt(SECRET);
+        session.edits("x", "1\n");
+        session.commits("one");
+        purge(&scratch, &[what]).ok();
+        let ran = add(&scratch, &session.transcript, &["--session=other"]);
+        let why = "fatal: words of session claude/s1 were removed by 'git shiftlog purge', and this transcript may have them\n";
+        assert_eq!(ran.stderr, format!("{why}hint: --force records it all the same\n"), "{what}");
+        assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new(), "{what}");
+        add(&scratch, &session.transcript, &["--session=other", "--force"]).ok();
+    }
+}
+
+/// The marks of others were fetched; until the user has accepted them they still keep words from being recorded that others
+/// have removed.
+#[test]
+fn what_others_have_purged_is_not_imported_into_a_new_clone() {
+    for what in ["--session=s1", "--match=Ferdinand"] {
+        let team = Team::new();
+        let a = team.clone_of("a", &[]);
+        let past = Past::in_directory(&team.scratch, "s1", &a);
+        let session = &past.0;
+        session.hook("SessionStart");
+        session.prompt(SECRET);
+        session.edits("x", "1\n");
+        session.commits("one");
+        team.shiftlog(&a, "purge", &["--yes", what]).ok();
+        team.git(&a, &["push", "-q"]).ok();
+        team.shiftlog(&a, "sync", &["-q"]).ok();
+        fs::remove_dir_all(&a).unwrap();
+        let a = team.clone_of("a", &[]);
+        team.shiftlog(&a, "sync", &["pull", "-q", "--all"]).ok();
+        let imported = team.shiftlog(&a, "import", &[]).ok();
+        let left = "left session claude/s1 alone: others have purged words of it ('git shiftlog purge --received')\n";
+        assert!(imported.contains(left), "{what}: {imported}");
+        let ran = add(&team.scratch, &session.transcript, &[]);
+        assert_eq!(places(&team.scratch, &a, SECRET), Vec::<String>::new(), "{what}: {ran:?}");
+        let here = team.shiftlog(&a, "add", &["--transcript", session.transcript.to_str().unwrap()]);
+        assert!(here.stderr.contains("were removed by others ('git shiftlog purge --received')"), "{what}: {here:?}");
+        assert_eq!(places(&team.scratch, &a, SECRET), Vec::<String>::new(), "{what}");
+        // The same after they were accepted.
+        team.shiftlog(&a, "purge", &["--yes", "--received"]);
+        let imported = team.shiftlog(&a, "import", &[]).ok();
+        assert!(!imported.contains("others") && imported.contains("archived 0"), "{what}: {imported}");
+        assert_eq!(places(&team.scratch, &a, SECRET), Vec::<String>::new(), "{what}");
+    }
+}
