@@ -16,6 +16,7 @@ use crate::git::{Repository, git};
 use crate::notes;
 use crate::outside;
 use crate::pretty;
+use crate::record::tombstone;
 use crate::record::{self, Note, Unit};
 use crate::rules;
 use crate::setup;
@@ -52,6 +53,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         if !others.is_empty() {
             cli::hint(&repo, "'git shiftlog purge --before=now --all' removes from it what was recorded");
+        }
+        if refs.iter().any(|name| name == tombstone::REF) {
+            cli::warning("what 'purge' has marked goes, too: an import records again what agents still have of it");
         }
         if options.purge_refs && !options.dry_run && !options.yes && !is_confirmed(&repo, &refs)? {
             return Ok(Outcome::No);

@@ -315,6 +315,9 @@ fn report(repo: &Repository, wanted: &RemovalRequest, plan: &purge::Removal<'_>,
     }
     cli::print(&format!("{} gone from this repository\n", count(purged.objects, "object")))?;
     tell_what_is_left(purged);
+    if plan.has_texts {
+        cli::warning("an instruction file or evidence had the words; while its file has them, it is stored with them again");
+    }
     tell_what_has_it(repo, &wanted.notes_ref, purged);
     Ok(())
 }

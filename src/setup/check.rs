@@ -159,9 +159,10 @@ fn fits(pattern: &str, ref_name: &str) -> bool {
     }
 }
 
-/// Looks for refspecs by which a plain `git fetch` replaces our notes with a remote's.
-fn forced_fetches(repo: &Repository) -> Vec<Finding> {
-    let mut findings = Vec::new();
+/// Returns the refspecs by which a plain `git fetch` replaces our notes or transcripts with a remote's, with their keys.
+pub(super) fn replacing_refspecs(repo: &Repository) -> Vec<(String, String)> {
+    let own = [&*record::notes_ref(repo), archive::REF].map(str::to_owned);
+    let mut found = Vec::new();
     for remote in repo.remotes() {
         let key = format!("remote.{remote}.fetch");
         let all: BTreeSet<String> = repo.config_strings(&key).into_iter().collect();
@@ -171,19 +172,31 @@ fn forced_fetches(repo: &Repository) -> Vec<Finding> {
             let replaces = |ref_name: &str| target.is_some_and(|target| fits(target, ref_name));
             let patterns = all.iter().filter_map(|refspec| refspec.strip_prefix('^'));
             let is_left_out = |ref_name: &str| patterns.clone().any(|pattern| fits(pattern, ref_name));
-            if [notes::DEFAULT_REF, archive::REF].into_iter().any(|name| replaces(name) && !is_left_out(name)) {
-                // A mirror goes on fetching all other refs.
-                let but = |pattern: &str| format!("git config --add {} '^{pattern}'", outside::shell(&key));
-                let fix = match refspec == "+refs/*:refs/*" {
-                    true => format!("{} && {}", but(notes::DEFAULT_REF), but("refs/shiftlog/*")),
-                    false => unset(&key, refspec),
-                };
-                let subject = format!("{key} {refspec}");
-                findings.push(Finding::new(subject, Some(("a fetch replaces our notes or transcripts", &fix))));
+            if own.iter().any(|name| replaces(name) && !is_left_out(name)) {
+                found.push((key.clone(), refspec.clone()));
             }
         }
     }
-    findings
+    found
+}
+
+/// Looks for refspecs by which a plain `git fetch` replaces our notes with a remote's.
+fn forced_fetches(repo: &Repository) -> Vec<Finding> {
+    let finding = |(key, refspec): (String, String)| {
+        let (mut what, mut fix) = ("a fetch replaces our notes or transcripts".to_owned(), unset(&key, &refspec));
+        if refspec == "+refs/*:refs/*" {
+            // A mirror goes on fetching all other refs.
+            let but = |pattern: &str| {
+                format!("git config --add {} {}", outside::shell(&key), outside::shell(&format!("^{pattern}")))
+            };
+            fix = format!("{} && {}", but(&record::notes_ref(repo)), but("refs/shiftlog/*"));
+            if repo.config_string("shiftlog.push").is_some() {
+                what += "; what others share then comes by 'git shiftlog sync pull' alone";
+            }
+        }
+        Finding::new(format!("{key} {refspec}"), Some((&what, &fix)))
+    };
+    replacing_refspecs(repo).into_iter().map(finding).collect()
 }
 
 /// Looks for what a push takes along that nobody stops, and for remotes from which nothing is fetched though something is

@@ -225,6 +225,9 @@ fn plan_config(repo: &Repository, plan: &mut Plan, carries_notes: bool) {
         plan.add_config(repo, "notes.rewriteRef", REWRITE_REF);
     }
     plan.set_config(repo, "notes.shiftlog.mergeStrategy", MERGE_STRATEGY, false);
+    for (key, refspec) in check::replacing_refspecs(repo) {
+        plan.remark(format!("{key} {refspec}: a fetch replaces our notes or transcripts; see 'git shiftlog doctor'"));
+    }
     let is_copied = !carries_notes || check::are_copied_by_git(repo);
     if is_copied && repo.config_string("notes.rewriteMode").is_some_and(|mode| mode == "overwrite") {
         plan.remark("notes.rewriteMode is 'overwrite': an amend loses notes until our own hook has run".into());

@@ -401,6 +401,30 @@ fn a_refspec_that_stands_twice_is_told_once_and_goes_by_the_advice() {
 }
 
 #[test]
+fn a_refspec_by_which_a_fetch_replaces_our_refs_is_told_by_init_and_doctor_names_what_mends_it() {
+    let scratch = Scratch::new();
+    let server = scratch.root().join("server.git");
+    scratch.git(["clone", "-q", "--bare", ".", server.to_str().unwrap()]).ok();
+    scratch.git(["remote", "add", "origin", server.to_str().unwrap()]).ok();
+    scratch.git(["config", "remote.origin.fetch", "+refs/*:refs/*"]).ok();
+    scratch.git(["config", "shiftlog.notesRef", "refs/notes/other"]).ok();
+    let told = scratch.shiftlog("init", ["--agent=claude"]);
+    let warning = "remote.origin.fetch +refs/*:refs/*: a fetch replaces our notes or transcripts; see 'git shiftlog doctor'";
+    assert!(told.code == 0 && told.stderr.contains(warning), "{told:?}");
+    let problems = || scratch.shiftlog("doctor", ["--quiet", "--no-rehearsal"]).stdout;
+    follow(&scratch, &problems());
+    assert_eq!(problems(), "");
+    let session = scratch.session("s1");
+    session.prompt("one");
+    session.edits("x", "1\n");
+    session.commits("one");
+    // Git itself refuses to fetch into the branch that is checked out.
+    scratch.git(["checkout", "-q", "--detach"]).ok();
+    scratch.git(["fetch", "-q", "-p"]).ok();
+    assert!(scratch.git(["notes", "--ref=other", "show", "HEAD"]).ok().contains("\"s1\""));
+}
+
+#[test]
 fn without_the_hook_program_there_is_one_problem() {
     let scratch = Scratch::set_up();
     let programs = scratch.root().join("programs");

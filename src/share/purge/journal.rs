@@ -178,6 +178,15 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Removal<'_>) -> Resu
             journal.held.entry(remote).or_default().insert(held);
         }
     }
+    // What an earlier purge has removed here is there until the next push.
+    if plan.received.is_empty() {
+        let remotes = repo.remotes();
+        let unfetched = sync::Known::read(repo).unfetched(repo);
+        let held = unfetched.iter().filter_map(|name| on_remote(repo, &with_words, name));
+        for (remote, held) in held.filter(|(remote, _)| remotes.contains(remote)) {
+            journal.held.entry(remote).or_default().insert(held);
+        }
+    }
     let own = with_words.iter().map(String::as_str).chain([archive::REF]);
     for name in own.chain(tracking.iter().map(String::as_str)) {
         journal.tips.extend(repo.tip(name)?.map(|tip| hex(tip.commit_id)));

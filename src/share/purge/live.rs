@@ -1,12 +1,12 @@
 //! Updating our own state after a purge.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
 
-use crate::agent::{self, Agent};
+use crate::agent::{self, Agent, FoundTranscript};
 use crate::archive::{Archive, hex};
 use crate::capture::State;
 use crate::capture::progress::Progress;
@@ -47,6 +47,20 @@ fn move_resume_points(repo: &Repository, agent: Option<&dyn Agent>, progress: &m
         let bytes = at(head.bytes);
         (head.bytes, head.sha256_state) = (bytes as u64, digest_of(&text[..bytes]));
     }
+}
+
+/// Returns those files of a session and of its sub-agents that are of `wanted`.
+fn files_of(
+    agent: &dyn Agent,
+    session: &SessionKey,
+    transcript: &Path,
+    wanted: &BTreeSet<SessionKey>,
+) -> Vec<PathBuf> {
+    let own = FoundTranscript { session_id: session.id.clone(), transcript: transcript.to_owned() };
+    let mut found = agent.sub_agents(transcript);
+    found.push(own);
+    found.retain(|found| wanted.contains(&SessionKey::new(&session.agent, &found.session_id)));
+    found.into_iter().map(|found| found.transcript).collect()
 }
 
 /// Removes purged words from our own files and updates how far sessions are stored. Returns the agents' files that still
@@ -92,15 +106,17 @@ pub(super) fn update(
         if live != before {
             state.update(&live)?;
         }
-        if sessions.contains(&live.key()) && live.transcript.exists() {
-            files.insert(live.transcript.clone());
+        if let Some(agent) = agent.filter(|_| live.transcript.exists()) {
+            files.extend(files_of(agent, &live.key(), &live.transcript, sessions));
         }
     }
     let here = repo.worktree().unwrap_or(repo.git_dir()).to_owned();
     for session in sessions {
         state.mark_purged(session)?;
-        let found = agent::find(&session.agent).and_then(|agent| agent.transcript(&session.id, &here));
-        files.extend(found);
+        let owner = session.parent_id().unwrap_or(&session.id);
+        let found = agent::find(&session.agent).and_then(|agent| Some((agent, agent.transcript(owner, &here)?)));
+        let owner = SessionKey::new(&session.agent, owner);
+        files.extend(found.into_iter().flat_map(|(agent, file)| files_of(agent, &owner, &file, sessions)));
     }
     // Unfinished files of a hook that was killed.
     for entry in std::fs::read_dir(state.pending_dir()).into_iter().flatten().flatten() {

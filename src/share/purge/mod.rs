@@ -82,6 +82,8 @@ pub struct Removal<'t> {
     /// The number of conversations of which words are not here. Their records go; of their words only the last segment is
     /// known, and marked.
     pub absent: usize,
+    /// Whether texts of instruction files or of evidence had words that are removed.
+    pub has_texts: bool,
     /// The evidence that is removed: its kind and name.
     pub evidence: BTreeSet<String>,
     /// The marks of others, by their maker: `removed by <name> on <date>`.
@@ -317,6 +319,7 @@ impl Removal<'_> {
             let outcome = rewrite::rewrite(repo, store, segment_ids, is_wanted, redactor)?;
             self.dropped += outcome.dropped;
             self.changed += outcome.changed;
+            self.has_texts |= outcome.changed > 0 && outcome.session.as_ref().is_some_and(text::is_text);
             let is_changed = |session: &SessionKey| outcome.dropped + outcome.changed > 0 && !text::is_text(session);
             self.sessions.extend(outcome.session.filter(is_changed));
             self.marks.segments.extend(outcome.became);

@@ -46,6 +46,12 @@ impl Known {
         self.tips.contains(&(tracking.to_owned(), commit_id.to_string()))
     }
 
+    /// Returns the names of those fetched refs that an earlier purge has removed here, and that have not been fetched since.
+    pub fn unfetched(&self, repo: &Repository) -> BTreeSet<String> {
+        let names = self.tips.iter().map(|(name, _)| name);
+        names.filter(|name| matches!(repo.tip(name), Ok(None))).cloned().collect()
+    }
+
     fn file(repo: &Repository) -> std::path::PathBuf {
         State::new(&repo.common_dir()).root().join("joined")
     }

@@ -40,7 +40,9 @@ fn no_transcript_brings_a_purged_sub_agent_back() {
     for what in ["--session=s1.a1", "--match=Ferdinand"] {
         let scratch = Scratch::set_up();
         let file = with_sub_agent(&scratch);
-        purge(&scratch, &[what]).ok();
+        let ran = purge(&scratch, &[what]);
+        let warning = format!("warning: the agent's own file still has the words: '{}'\n", file.display());
+        assert!(ran.code == 0 && ran.stderr.contains(&warning), "{what}: {ran:?}");
         assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new());
         for args in [&[][..], &["--session=other"], &["--session=other.a1"]] {
             let ran = add(&scratch, &file, args);
@@ -83,7 +85,7 @@ fn what_others_have_purged_is_not_imported_into_a_new_clone() {
         session.edits("x", "1\n");
         session.commits("one");
         team.shiftlog(&a, "purge", &["--yes", what]).ok();
-        team.git(&a, &["push", "-q"]).ok();
+        team.git(&a, &["push", "-q", "--no-verify"]).ok();
         team.shiftlog(&a, "sync", &["-q"]).ok();
         fs::remove_dir_all(&a).unwrap();
         let a = team.clone_of("a", &[]);
@@ -102,4 +104,27 @@ fn what_others_have_purged_is_not_imported_into_a_new_clone() {
         assert!(!imported.contains("others") && imported.contains("archived 0"), "{what}: {imported}");
         assert_eq!(places(&team.scratch, &a, SECRET), Vec::<String>::new(), "{what}");
     }
+}
+
+#[test]
+fn an_instruction_file_that_still_has_the_words_is_told_of() {
+    let scratch = Scratch::set_up();
+    scratch.write("CLAUDE.md", &format!("The word is {SECRET}.\n"));
+    let session = scratch.session("s1");
+    session.prompt("begin");
+    session.edits("x", "1\n");
+    session.commits("one");
+    let ran = purge(&scratch, &[&format!("--match={SECRET}")]);
+    assert!(ran.stderr.contains("warning: an instruction file or evidence had the words; "), "{ran:?}");
+}
+
+#[test]
+fn who_removes_all_refs_is_told_that_purge_marks_go_too() {
+    let scratch = Scratch::set_up();
+    says(&scratch, &scratch.top, "s", &[SECRET]);
+    let told = "warning: what 'purge' has marked goes, too: an import records again what agents still have of it\n";
+    assert!(!scratch.shiftlog("deinit", ["-n", "--purge-refs"]).stderr.contains(told));
+    purge(&scratch, &["HEAD"]).ok();
+    let ran = scratch.shiftlog("deinit", ["-n", "--purge-refs"]);
+    assert!(ran.stderr.contains(told), "{ran:?}");
 }

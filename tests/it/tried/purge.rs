@@ -140,6 +140,27 @@ fn what_a_remote_keeps_under_earlier_settings_is_told_with_what_removes_it() {
 }
 
 #[test]
+fn a_second_purge_before_the_push_names_the_remote_again() {
+    let team = Team::new();
+    let a = team.clone_of("a", &[]);
+    team.commit(&a, "x", "1\n", "words of a");
+    team.says(&a, "HEAD", "secret words");
+    team.says(&a, "HEAD", "other secrets");
+    team.git(&a, &["push", "-q", "--no-verify"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    let hint = "hint: git shiftlog sync push origin    # replaces what 'origin' has\n";
+    for session in ["secret-words", "other-secrets"] {
+        let removed = team.shiftlog(&a, "purge", &["--yes", &format!("--session={session}")]);
+        assert!(removed.code == 0 && removed.stderr.contains(hint), "{session}: {removed:?}");
+    }
+    team.shiftlog(&a, "sync", &["push", "-q"]).ok();
+    team.git(&team.server, &["gc", "-q", "--prune=now"]).ok();
+    for words in ["secret words", "other secrets"] {
+        assert_eq!(crate::purging::places(&team.scratch, &team.server, words), [""; 0]);
+    }
+}
+
+#[test]
 fn a_purge_in_json_counts_what_an_interrupted_one_had_to_remove() {
     let mut scratch = recorded();
     scratch.env.insert("SHIFTLOG_FAULT".into(), "purge-journalled".into());
