@@ -76,8 +76,7 @@ fn begins_with_what_is_stored(repo: &Repository, state: &State, addition: &Addit
     let redaction = Rc::new(redaction::redactor(repo));
     let (key, mut transcript) = (&addition.key, addition.transcript.clone());
     end_last_line(&mut transcript);
-    let context =
-        SessionContext { archive: &archive, agent, key, redaction: &redaction, purged: None, deadline: None };
+    let context = SessionContext { archive: &archive, agent, key, redaction: &redaction, purged: None, deadline: None };
     Ok(Reading::of_bytes(context, &progress, transcript)?.has_all_that_is_stored())
 }
 

@@ -143,7 +143,9 @@ fn report(repo: &Repository, options: &Options, plan: &import::Import, done: Opt
                 Fate::Purged => format!("left session {} alone: words of it were purged\n", planned.key),
                 Fate::PurgedByOthers => {
                     let key = &planned.key;
-                    format!("left session {key} alone: others have purged words of it ('git shiftlog purge --received')\n")
+                    format!(
+                        "left session {key} alone: others have purged words of it ('git shiftlog purge --received')\n"
+                    )
                 }
                 Fate::Changed => format!("left session {} alone: it was recorded meanwhile\n", planned.key),
             };

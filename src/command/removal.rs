@@ -58,6 +58,8 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
         // What waits, and what was fetched, may hold it too.
         cli::tell(repo, &capture::recorder(repo, notes_ref).finish());
         sync::join_fetched(repo, notes_ref)?;
+    } else if !capture::waiting(repo).is_empty() {
+        cli::warning("something waits to be stored, and a dry run does not look at it");
     }
     let mut progress = Progress::new(!wanted.is_json);
     let planned =
@@ -316,7 +318,9 @@ fn report(repo: &Repository, wanted: &RemovalRequest, plan: &purge::Removal<'_>,
     cli::print(&format!("{} gone from this repository\n", count(purged.objects, "object")))?;
     tell_what_is_left(purged);
     if plan.has_texts {
-        cli::warning("an instruction file or evidence had the words; while its file has them, it is stored with them again");
+        cli::warning(
+            "an instruction file or evidence had the words; while its file has them, it is stored with them again",
+        );
     }
     tell_what_has_it(repo, &wanted.notes_ref, purged);
     Ok(())

@@ -52,6 +52,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             }
         }
         let verified = verify(&repo, &notes_ref, &commit_ids)?;
+        if verified.is_empty() && options.quiet.is_on {
+            return Ok(Outcome::No);
+        }
         if verified.is_empty() {
             let error = Error::new(Kind::Missing, "no record on these commits");
             cli::error(&match sync::has_unjoined(&repo, &notes_ref) {

@@ -418,7 +418,21 @@ fn a_word_ends_where_readers_put_a_space() {
         format!("{}\n", serde_json::json!({ "text": "PATH=/bin\0PASSWORD=x1y2z3w4v5\0HOME=/a\0KEEPME=this is kept" }));
     let clean = String::from_utf8(redactor.redact(text.as_bytes()).0.to_vec()).expect("it was UTF-8");
     assert!(clean.contains("KEEPME=this is kept"), "{clean}");
-    for invisible in ['\u{1}', '\u{7f}', '\u{80}', '\u{61c}', '\u{2066}', '\u{fff9}', '\u{e0041}'] {
+    for invisible in [
+        '\u{1}',
+        '\u{8}',
+        '\u{7f}',
+        '\u{80}',
+        '\u{34f}',
+        '\u{61c}',
+        '\u{1160}',
+        '\u{180b}',
+        '\u{2066}',
+        '\u{fe0f}',
+        '\u{fff9}',
+        '\u{e0041}',
+        '\u{e01ef}',
+    ] {
         let inside = token.replace("a1B2", &format!("a1{invisible}B2"));
         for text in [format!("{inside}\n"), format!("{}\n", serde_json::json!({ "text": inside }))] {
             let clean = redactor.redact(text.as_bytes()).0.to_vec();

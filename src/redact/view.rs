@@ -195,7 +195,8 @@ fn escape(rest: &[u8], slashes: usize) -> Unit {
         [b'n', ..] => (1, b'\n'),
         [b't', ..] => (1, b'\t'),
         [b'r', ..] => (1, b'\r'),
-        [b'b' | b'f', ..] => (1, b' '),
+        [b'b', ..] => (1, INVISIBLE),
+        [b'f', ..] => (1, b' '),
         [other, ..] if other.is_ascii_punctuation() && !matches!(other, b'<' | b'>') => (1, *other),
         _ => return None,
     };
@@ -206,11 +207,12 @@ fn escape(rest: &[u8], slashes: usize) -> Unit {
 fn of_code(code: u32) -> u8 {
     match code {
         0x9B => CONTROL,
-        0x80..=0x84 | 0x86..=0x9F | 0xAD | 0x61C | 0x180E | 0x200B..=0x200F | 0x202A..=0x202E => INVISIBLE,
+        0x80..=0x84 | 0x86..=0x9F | 0xAD | 0x34F | 0x61C | 0x115F | 0x1160 | 0x17B4 | 0x17B5 => INVISIBLE,
+        0x180B..=0x180F | 0x200B..=0x200F | 0x202A..=0x202E | 0xFE00..=0xFE0F => INVISIBLE,
         0x2060..=0x2069 | 0xFEFF => INVISIBLE,
         0xFFF9..=0xFFFB => INVISIBLE,
-        // The halves of U+E0000 to U+E007F.
-        0xDB40 | 0xDC00..=0xDC7F => INVISIBLE,
+        // The halves of U+E0000 to U+E01EF.
+        0xDB40 | 0xDC00..=0xDDEF => INVISIBLE,
         _ => u8::try_from(code).ok().filter(u8::is_ascii).unwrap_or(0x80),
     }
 }
@@ -223,7 +225,7 @@ fn unseen(rest: &[u8], sequence: Option<usize>) -> Unit {
 
 /// Says whether a control sequence or a character without width can begin with a byte.
 fn begins_unseen(byte: u8) -> bool {
-    matches!(byte, 1..=8 | 0x0E..=0x1B | 0x7F | 0xC2 | 0xD8 | 0xE1 | 0xE2 | 0xEF | 0xF3 | CONTROL | INVISIBLE)
+    matches!(byte, 1..=8 | 0x0E..=0x1B | 0x7F | 0xC2 | 0xCD | 0xD8 | 0xE1 | 0xE2 | 0xEF | 0xF3 | CONTROL | INVISIBLE)
 }
 
 /// Returns the length of the character at the beginning of `text` if it has no width or if readers leave it out, else 0; see
@@ -231,10 +233,11 @@ fn begins_unseen(byte: u8) -> bool {
 fn invisible_bytes(text: &[u8]) -> usize {
     match text {
         [1..=8 | 0x0E..=0x1B | 0x7F | CONTROL | INVISIBLE, ..] => 1,
-        [0xC2, 0x80..=0x84 | 0x86..=0x9F | 0xAD, ..] | [0xD8, 0x9C, ..] => 2,
+        [0xC2, 0x80..=0x84 | 0x86..=0x9F | 0xAD, ..] | [0xCD, 0x8F, ..] | [0xD8, 0x9C, ..] => 2,
         [0xE2, 0x80, 0x8B..=0x8F | 0xAA..=0xAE, ..] | [0xE2, 0x81, 0xA0..=0xA9, ..] => 3,
-        [0xE1, 0xA0, 0x8E, ..] | [0xEF, 0xBB, 0xBF, ..] | [0xEF, 0xBF, 0xB9..=0xBB, ..] => 3,
-        [0xF3, 0xA0, 0x80 | 0x81, _, ..] => 4,
+        [0xE1, 0x85, 0x9F | 0xA0, ..] | [0xE1, 0x9E, 0xB4 | 0xB5, ..] | [0xE1, 0xA0, 0x8B..=0x8F, ..] => 3,
+        [0xEF, 0xB8, 0x80..=0x8F, ..] | [0xEF, 0xBB, 0xBF, ..] | [0xEF, 0xBF, 0xB9..=0xBB, ..] => 3,
+        [0xF3, 0xA0, 0x80 | 0x81 | 0x84..=0x87, _, ..] => 4,
         _ => 0,
     }
 }
@@ -243,7 +246,7 @@ fn invisible_bytes(text: &[u8]) -> usize {
 /// can stand for a character of the word.
 pub fn hides(text: &[u8]) -> bool {
     match text {
-        [b'\\', b'u' | b'x' | b'n' | b'r' | b'0' | b'e' | b'\\' | b'/', ..] | [b'\n', ..] => true,
+        [b'\\', b'u' | b'x' | b'n' | b'r' | b'b' | b'0' | b'e' | b'\\' | b'/', ..] | [b'\n', ..] => true,
         [byte, ..] if begins_unseen(*byte) => true,
         [b'%', high, low, ..] => high.is_ascii_hexdigit() && low.is_ascii_hexdigit(),
         [b'&', next, ..] => *next == b'#' || next.is_ascii_lowercase(),

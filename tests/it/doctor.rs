@@ -409,7 +409,8 @@ fn a_refspec_by_which_a_fetch_replaces_our_refs_is_told_by_init_and_doctor_names
     scratch.git(["config", "remote.origin.fetch", "+refs/*:refs/*"]).ok();
     scratch.git(["config", "shiftlog.notesRef", "refs/notes/other"]).ok();
     let told = scratch.shiftlog("init", ["--agent=claude"]);
-    let warning = "remote.origin.fetch +refs/*:refs/*: a fetch replaces our notes or transcripts; see 'git shiftlog doctor'";
+    let warning =
+        "remote.origin.fetch +refs/*:refs/*: a fetch replaces our notes or transcripts; see 'git shiftlog doctor'";
     assert!(told.code == 0 && told.stderr.contains(warning), "{told:?}");
     let problems = || scratch.shiftlog("doctor", ["--quiet", "--no-rehearsal"]).stdout;
     follow(&scratch, &problems());

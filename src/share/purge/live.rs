@@ -50,12 +50,7 @@ fn move_resume_points(repo: &Repository, agent: Option<&dyn Agent>, progress: &m
 }
 
 /// Returns those files of a session and of its sub-agents that are of `wanted`.
-fn files_of(
-    agent: &dyn Agent,
-    session: &SessionKey,
-    transcript: &Path,
-    wanted: &BTreeSet<SessionKey>,
-) -> Vec<PathBuf> {
+fn files_of(agent: &dyn Agent, session: &SessionKey, transcript: &Path, wanted: &BTreeSet<SessionKey>) -> Vec<PathBuf> {
     let own = FoundTranscript { session_id: session.id.clone(), transcript: transcript.to_owned() };
     let mut found = agent.sub_agents(transcript);
     found.push(own);

@@ -128,3 +128,18 @@ fn who_removes_all_refs_is_told_that_purge_marks_go_too() {
     let ran = scratch.shiftlog("deinit", ["-n", "--purge-refs"]);
     assert!(ran.stderr.contains(told), "{ran:?}");
 }
+
+#[test]
+fn a_dry_run_tells_that_something_waits() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt(SECRET);
+    session.edits("x", "1\n");
+    fs::create_dir_all(scratch.top.join(".git/refs/notes")).unwrap();
+    fs::write(scratch.top.join(".git/refs/notes/shiftlog.lock"), "").unwrap();
+    session.commits("one");
+    assert!(scratch.waiting() > 0);
+    let ran = scratch.shiftlog("purge", ["-n", "--match=Ferdinand"]);
+    assert!(ran.stderr.contains("warning: something waits to be stored, and a dry run does not look at it\n"), "{ran:?}");
+    assert_eq!(scratch.shiftlog("verify", ["-q"]).stderr, "");
+}
