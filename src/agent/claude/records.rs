@@ -221,17 +221,29 @@ fn part(block: &Value<'_>, record: &Value<'_>) -> Option<Part> {
         "text" => Part::Text(string(block, "text").filter(|text| !text.is_empty())?),
         "thinking" => Part::Thinking(string(block, "thinking").filter(|text| !text.is_empty())?),
         "redacted_thinking" => Part::Attachment("redacted thinking".into()),
-        "tool_use" | "server_tool_use" => Part::ToolCall(tool_call(block)),
-        "tool_result" => Part::ToolResult(ToolResult {
+        "tool_use" | "server_tool_use" | "mcp_tool_use" => Part::ToolCall(tool_call(block)),
+        // Also what the vendor's own tools answer, such as `web_search_tool_result`.
+        kind if kind.ends_with("tool_result") => Part::ToolResult(ToolResult {
             call_id: string(block, "tool_use_id").unwrap_or_default(),
             text: plain_text(field(block, "content").unwrap_or(&Value::Null)),
-            is_error: flag(block, "is_error"),
+            is_error: flag(block, "is_error")
+                || field(block, "content").is_some_and(|content| field(content, "error_code").is_some()),
             sub_agent: field(record, "toolUseResult").and_then(|result| string(result, "agentId")),
             pictures: pictures(field(block, "content").unwrap_or(&Value::Null)),
         }),
-        kind @ ("image" | "document") => Part::Attachment(json::attachment(kind, block)),
-        _ => return None,
+        "document" if text_of_document(block).is_some() => {
+            let title = string(block, "title").map(|title| format!(" {title}")).unwrap_or_default();
+            Part::Notice(format!("document{title}:\n{}", text_of_document(block).unwrap_or_default()))
+        }
+        // A kind that is not known is named, so that nothing is missing unseen.
+        kind => Part::Attachment(json::attachment(kind, block)),
     })
+}
+
+/// Returns the text of a document that is given as text.
+fn text_of_document<'v>(block: &'v Value<'v>) -> Option<&'v str> {
+    let source = field(block, "source")?;
+    json::text(source, "data").filter(|_| json::text(source, "type") == Some("text"))
 }
 
 /// Returns the file that the tool of a result has changed, as it was before.
@@ -244,14 +256,26 @@ pub fn file_before(record: &[u8]) -> Option<String> {
 fn plain_text(content: &Value<'_>) -> String {
     match content {
         Value::Str(text) => text.to_string(),
-        Value::Array(blocks) => {
-            let texts = blocks.iter().map(|block| match field(block, "text").and_then(Value::as_str) {
-                Some(text) => text.to_owned(),
-                None => block.as_str().map_or_else(|| format!("[{}]", attached(block)), str::to_owned),
-            });
-            texts.collect::<Vec<_>>().join("\n")
-        }
+        Value::Array(blocks) => blocks.iter().map(text_of_block).collect::<Vec<_>>().join("\n"),
+        Value::Object(_) => text_of_block(content),
         _ => String::new(),
+    }
+}
+
+/// Returns the text of a block of a tool's answer: a text, a page that a search has found, a document, what a program
+/// printed. For what has no text, returns its kind in brackets.
+fn text_of_block(block: &Value<'_>) -> String {
+    let text = |key: &str| json::text(block, key).filter(|text| !text.is_empty());
+    if let Some(text) = block.as_str().or_else(|| text("text")).or_else(|| text_of_document(block)) {
+        return text.to_owned();
+    }
+    let lines = [["title", "url"], ["stdout", "stderr"]]
+        .into_iter()
+        .map(|keys| keys.map(text))
+        .find(|found| found[0].is_some());
+    match lines.filter(|found| found[1].is_some() || text("type").is_none_or(|kind| kind.ends_with("_result"))) {
+        Some(found) => found.into_iter().flatten().collect::<Vec<_>>().join("\n"),
+        None => text("error_code").map_or_else(|| format!("[{}]", attached(block)), str::to_owned),
     }
 }
 

@@ -140,6 +140,9 @@ fn a_dry_run_tells_that_something_waits() {
     session.commits("one");
     assert!(scratch.waiting() > 0);
     let ran = scratch.shiftlog("purge", ["-n", "--match=Ferdinand"]);
-    assert!(ran.stderr.contains("warning: something waits to be stored, and a dry run does not look at it\n"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("warning: something waits to be stored, and a dry run does not look at it\n"),
+        "{ran:?}"
+    );
     assert_eq!(scratch.shiftlog("verify", ["-q"]).stderr, "");
 }

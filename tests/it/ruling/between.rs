@@ -252,6 +252,43 @@ fn notes_that_are_lost_or_cannot_be_read_cost_nothing() {
     assert!(killed > 40, "{killed} kills");
 }
 
+/// The user's folder has the same file that ours had, and what ours was to become is not written into it.
+#[test]
+fn a_folder_in_the_place_of_a_copy_that_was_being_updated_gets_nothing_of_ours() {
+    for scope in ["--scope=home", "--scope=repo"] {
+        let mut tried = 0;
+        for point in points(6) {
+            let home = with_skill("copy");
+            let top = if scope == "--scope=repo" { home.scratch.top.clone() } else { home.scratch.home() };
+            if scope == "--scope=repo" {
+                fs::rename(home.path(".ai-agent"), top.join(".ai-agent")).unwrap();
+            }
+            home.rules(&["sync", scope]).ok();
+            let folder = top.join(".claude/skills/review");
+            assert!(folder.join("SKILL.md").exists(), "{scope}");
+            fs::write(top.join(".ai-agent/skills/review/SKILL.md"), "theirs, second edition\n").unwrap();
+            fs::write(top.join(".ai-agent/skills/review/new.md"), "more\n").unwrap();
+            if !home.killed(&point, &["sync", scope]) {
+                continue;
+            }
+            if fs::rename(&folder, top.join("aside")).is_err() {
+                continue;
+            }
+            tried += 1;
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join("SKILL.md"), "theirs\n").unwrap();
+            home.rules(&["sync", scope]);
+            home.rules(&["sync", scope]);
+            let names: Vec<_> = fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.file_name()).collect();
+            assert_eq!(names, ["SKILL.md"], "{scope} {point}");
+            assert_eq!(fs::read_to_string(folder.join("SKILL.md")).unwrap(), "theirs\n", "{scope} {point}");
+            home.rules(&["clean", "--yes", scope]);
+            assert_eq!(fs::read_to_string(folder.join("SKILL.md")).unwrap(), "theirs\n", "{scope} {point}");
+        }
+        assert!(tried > 2, "{scope}: {tried}");
+    }
+}
+
 /// What our folder has until it gets its mark can be told from a user's.
 #[test]
 fn a_folder_without_our_mark_in_which_a_user_puts_something_gets_nothing_of_ours() {
