@@ -394,12 +394,24 @@ impl Look<'_, '_> {
                 self.view(view)?;
             }
         }
-        for leave_out in [View::uncoloured, View::visible, View::as_read, View::unwrapped] {
-            let view = leave_out(self.chain.last().map_or(piece, |view| &view.text));
-            if let Some(view) = view {
-                self.view(view)?;
-                self.chain.pop();
-            }
+        for leave_out in [View::uncoloured, View::visible, View::as_read] {
+            self.aside(leave_out(self.chain.last().map_or(piece, |view| &view.text)))?;
+        }
+        // A line end between two secrets that were found has not cut one in two.
+        let spans = || self.found.findings.iter().map(|(_, finding)| &finding.span);
+        let (starts, ends): (HashSet<usize>, HashSet<usize>) = spans().map(|span| (span.start, span.end)).unzip();
+        let is_end = |at: usize| {
+            let line_end = self.source(at..at + 1);
+            ends.contains(&line_end.start) && starts.contains(&line_end.end)
+        };
+        self.aside(View::unwrapped(self.chain.last().map_or(piece, |view| &view.text), is_end))
+    }
+
+    /// Examines a view that no other view builds on.
+    fn aside(&mut self, view: Option<View>) -> Result<()> {
+        if let Some(view) = view {
+            self.view(view)?;
+            self.chain.pop();
         }
         Ok(())
     }

@@ -13,6 +13,23 @@ fn shapes() -> Vec<String> {
 }
 
 #[test]
+fn secrets_on_lines_of_their_own_are_removed_each() {
+    let lines = [
+        "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8",
+        "glpat-x7Qz_9Lm2Rt5Vw8Ky3Np",
+        "ghp_b1Z2c3D4e5Q6g7H8i9J0k1L2m3N4o5P6q7R8",
+        "ghp_c1Z2c3D4e5Q6g7H8i9J0k1L2m3N4o5P6q7R8",
+        "the end",
+    ];
+    let redactor = redactor();
+    for text in [lines.join("\n") + "\n", serde_json::json!({ "text": lines.join("\n") }).to_string() + "\n"] {
+        let clean = redactor.redact(text.as_bytes()).0.to_vec();
+        assert_eq!(clean.find_iter("[REDACTED:").count(), 4, "{}", clean.as_bstr());
+        assert!(clean.contains_str("the end"), "{}", clean.as_bstr());
+    }
+}
+
+#[test]
 fn what_is_repeated_costs_the_same_for_each_byte_however_long_it_is() {
     // Text is examined in pieces of a megabyte; within one, a rule could read the same bytes many times.
     let redactor = redactor();

@@ -112,8 +112,9 @@ impl View {
         is_begun.then(|| View::made(source, next, unit)).flatten()
     }
 
-    /// Joins lines where a word was cut by the width of a terminal. `None` if none was.
-    pub fn unwrapped(source: &[u8]) -> Option<View> {
+    /// Joins lines where a word was cut by the width of a terminal, unless `is_end` holds for the position of the line end.
+    /// `None` if none was.
+    pub fn unwrapped(source: &[u8], is_end: impl Fn(usize) -> bool) -> Option<View> {
         let mut cuts = Vec::new();
         let mut start = 0;
         for end in source.find_iter("\n") {
@@ -121,7 +122,7 @@ impl View {
             let behind = next.iter().take(end - start + 1).take_while(|byte| is_wordy(**byte)).count();
             if behind > 0 && end - start >= MIN_COLUMNS && behind <= end - start {
                 let before = source[start..end].iter().rev().take_while(|byte| is_wordy(**byte)).count();
-                if before > 0 && before + behind >= MIN_CUT_BYTES && goes_on(&next[..behind]) {
+                if before > 0 && before + behind >= MIN_CUT_BYTES && goes_on(&next[..behind]) && !is_end(end) {
                     cuts.push(end);
                 }
             }
@@ -375,10 +376,10 @@ mod tests {
     #[test]
     fn a_word_that_was_cut_by_a_terminal_is_one_again() {
         let source = b"export TOKEN=abcdefghijklm0123456789\nn0p1Qr2St3u\nnext line\n";
-        let view = View::unwrapped(source).expect("one is cut");
+        let view = View::unwrapped(source, |_| false).expect("one is cut");
         assert_eq!(view.text.as_bstr(), "export TOKEN=abcdefghijklm0123456789n0p1Qr2St3u\nnext line\n");
         let prose = b"the quick brown fox jumps over the lazy\ndog and then goes on to the end\nof the line\n";
-        assert!(View::unwrapped(prose).is_none());
+        assert!(View::unwrapped(prose, |_| false).is_none());
     }
 
     proptest! {
@@ -392,7 +393,7 @@ mod tests {
                 View::of_entities(source),
                 View::uncoloured(source),
                 View::visible(source),
-                View::unwrapped(source),
+                View::unwrapped(source, |_| false),
             ];
             for view in views.into_iter().flatten() {
                 let end = (from + length).min(view.text.len());
