@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
@@ -199,6 +199,10 @@ impl Step {
                 Ok(())
             }
             Step::Move { from, to } => {
+                // On one file system a move is one step, and what is at both places is somebody's.
+                if is_elsewhere(from, to) && is_moved_in_part(from, to) {
+                    return remove_moved(from).map(|()| true);
+                }
                 if disk::is_there(to) || !disk::is_there(from) {
                     return Ok(false);
                 }
@@ -246,11 +250,37 @@ fn move_far(from: &Path, to: &Path) -> Result<()> {
         };
         return Err(error);
     }
-    match disk::is_directory(from) {
-        true => fs::remove_dir_all(from),
-        false => fs::remove_file(from),
+    remove_moved(from)
+}
+
+fn remove_moved(from: &Path) -> Result<()> {
+    let removed = if disk::is_directory(from) { fs::remove_dir_all(from) } else { fs::remove_file(from) };
+    removed.map_err(|error| Error::io("move", from, error))
+}
+
+/// Says whether two things are on different file systems.
+fn is_elsewhere(one: &Path, other: &Path) -> bool {
+    let device = |path: &Path| path.symlink_metadata().ok().map(|metadata| metadata.dev());
+    device(one).zip(device(other)).is_some_and(|(one, other)| one != other)
+}
+
+/// Says whether something was moved to another file system by a process that was killed while it removed the source: all that
+/// is left of it is at the destination, too.
+fn is_moved_in_part(from: &Path, to: &Path) -> bool {
+    if !disk::is_there(from) || !disk::is_there(to) {
+        return false;
     }
-    .map_err(fail)
+    match (disk::is_directory(from), disk::is_directory(to)) {
+        (true, true) => match (disk::tree(from), disk::tree(to)) {
+            (Ok(left), Ok(moved)) => left.iter().all(|(path, node)| moved.get(path) == Some(node)),
+            _ => false,
+        },
+        (false, false) => match (disk::observe(from), disk::observe(to)) {
+            (Ok(left), Ok(moved)) => left == moved && left != Node::Other,
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 /// Copies a file or a link, for the owner of a directory.
@@ -305,8 +335,6 @@ fn copy_directory(from: &Path, to: &Path) -> Result<()> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 mod tests {
-    use std::os::unix::fs::MetadataExt as _;
-
     use super::*;
 
     #[test]
@@ -334,6 +362,41 @@ mod tests {
             let length = rustix::fs::getxattr(&path, "user.note", &mut value[..]).unwrap();
             assert_eq!(&value[..length], b"mine");
         }
+    }
+
+    #[test]
+    fn what_is_left_of_a_move_to_another_file_system_is_known() {
+        let directory = tempfile::tempdir().unwrap();
+        let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
+        let step = Step::Move { from: from.clone(), to: to.clone() };
+        for at in [&from, &to] {
+            fs::create_dir(at).unwrap();
+            fs::write(at.join("a"), "a").unwrap();
+        }
+        fs::write(to.join("removed already"), "b").unwrap();
+        assert!(is_moved_in_part(&from, &to));
+        assert!(!step.take(false).unwrap(), "on one file system it is a user's");
+        fs::write(from.join("of the user's"), "c").unwrap();
+        assert!(!is_moved_in_part(&from, &to));
+        fs::remove_dir_all(&from).unwrap();
+        fs::write(&from, "x").unwrap();
+        assert!(!is_moved_in_part(&from, &to), "a file is no rest of a directory");
+        fs::remove_file(&from).unwrap();
+        assert!(!is_moved_in_part(&from, &to));
+        // Where another file system is at hand, the whole step.
+        let Ok(far) = tempfile::tempdir_in("/dev/shm") else { return };
+        if !is_elsewhere(far.path(), directory.path()) {
+            return;
+        }
+        let kept = far.path().join("kept");
+        fs::create_dir(&from).unwrap();
+        fs::write(from.join("a"), "a").unwrap();
+        fs::create_dir(&kept).unwrap();
+        fs::write(kept.join("a"), "a").unwrap();
+        fs::write(kept.join("b"), "b").unwrap();
+        let step = Step::Move { from: from.clone(), to: kept.clone() };
+        assert!(step.take(false).unwrap());
+        assert!(!from.exists() && kept.join("b").exists());
     }
 
     #[test]

@@ -340,6 +340,8 @@ impl<'o> Planner<'o> {
             {
                 self.keep_users(&path, users.to_vec(), *mode, false)
             }
+            // The user has put a link there, which comes back in its turn.
+            (Some(_), Node::Link(target)) if !self.store.has(target) => self.keep(&path, &node, true),
             // The user has removed the file, and their own text with it.
             (Some(entry), Node::Absent) if entry.owned == Owned::Block && !disk::is_there(&path) => Original::Absent,
             (Some(entry), _) => match self.users_beside(&path, entry, current)? {

@@ -286,7 +286,15 @@ impl<'j> Run<'j> {
             let is_likely = || self.in_doubt.contains(path) && (is_away(path, entry) || has_ours(place, path));
             !is_as_before(path) && (self.taken.contains(path) || is_likely())
         };
-        registry.entries.retain(|path, entry| !left_out.has(path) || is_ours(path, entry));
+        // A copy that was to become something else, and of which not all could be removed, is still a copy.
+        let is_still_copy = |path: &Path, entry: &Entry| {
+            let was_copy = previous.get(path).is_some_and(|entry| entry.owned == Owned::Tree);
+            let is_left = left_out.has(path) || left_out.has_below(path);
+            is_left && was_copy && entry.owned != Owned::Tree && disk::is_directory(path)
+        };
+        registry
+            .entries
+            .retain(|path, entry| !is_still_copy(path, entry) && (!left_out.has(path) || is_ours(path, entry)));
         // A copy that is to go and of which something could not be removed goes another time.
         let is_partly_there = |path: &PathBuf| !registry.entries.contains_key(path) && left_out.has_below(path);
         let is_left = |path: &PathBuf| left_out.has(path) && !registry.entries.contains_key(path);

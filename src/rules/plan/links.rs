@@ -18,6 +18,9 @@ impl Planner<'_> {
             Some(link) if self.ways.is_forced && !self.ways.follows && link == path => path.to_owned(),
             Some(link) => self.followed(path, &link, has_final)?,
         };
+        if self.has_no_room(&real) {
+            return None;
+        }
         if self.is_in_gits(&real) {
             self.leave(path, "is in a directory of Git's, where nothing is written", None);
             return None;
@@ -70,6 +73,14 @@ impl Planner<'_> {
             self.plain.insert(above.to_owned());
         }
         None
+    }
+
+    /// Says whether something that is no directory is where a path needs one. It is left as it is.
+    pub(super) fn has_no_room(&mut self, path: &Path) -> bool {
+        let above = path.ancestors().skip(1).find(|above| disk::is_there(above));
+        let Some(above) = above.filter(|above| !above.is_dir()).map(Path::to_owned) else { return false };
+        self.leave(&above, "is in the place of a directory", Some("move it away, and run the command again"));
+        true
     }
 
     /// Says whether a path is in a directory of Git's.

@@ -163,14 +163,21 @@ impl Planner<'_> {
             return Ok(None);
         }
         if let Some(entry) = known {
-            let is_disturbed = !is_same && self.is_skill_disturbed(path, node, entry)?;
+            // The rest of a copy that was to go can go whatever is missing in it.
+            let is_rest = matches!(&wanted.what, super::What::Link { .. })
+                && *node == Node::Directory
+                && entry.owned == Owned::Tree
+                && self.is_rest_of_copy(path);
+            let is_disturbed = !is_same && !is_rest && self.is_skill_disturbed(path, node, entry)?;
             if is_disturbed && !self.ways.is_forced {
                 self.drifted(path, "changed since it was written");
                 return Ok(None);
             }
             match node {
                 _ if is_same => {}
-                _ if is_disturbed => drop(self.make_room(path, node, false)),
+                _ if is_disturbed || self.is_unknown_copy(path, node, entry) => {
+                    self.make_room(path, node, false);
+                }
                 // A link becomes a copy, or the other way round.
                 Node::Directory if matches!(&wanted.what, super::What::Link { .. }) => self.remove_tree(path)?,
                 Node::File { .. } => self.steps.push(Step::Remove { path: path.to_owned(), before: stamp(node) }),
@@ -268,6 +275,12 @@ impl Planner<'_> {
             }
             _ => true,
         })
+    }
+
+    /// Says whether a directory is a copy of a skill, made in the place of what we have written, that differs from the skill: the
+    /// earlier tool makes such copies. Nobody has written down what it had, so it can have an edit of the user's.
+    pub(super) fn is_unknown_copy(&self, path: &Path, node: &Node, entry: &Entry) -> bool {
+        *node == Node::Directory && entry.owned == Owned::Link && self.is_copy(path) && !self.is_rest_of_copy(path)
     }
 
     /// Says whether a directory has nothing but files of a skill of this store, as they are there: the rest of a copy of which

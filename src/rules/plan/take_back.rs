@@ -50,6 +50,9 @@ impl Planner<'_> {
                 self.leave(&path, "is in a directory of Git's now, and stays", None);
                 continue;
             }
+            if entry.original != Original::Absent && self.has_no_room(&path) {
+                continue;
+            }
             let is_ours = self.has_ours(&path) || entry.is_at(&path);
             if !is_ours && !self.is_expected(&path, &entry) && !self.is_gone(&path, &entry) {
                 // A registry that somebody else has written could name any file.
@@ -126,7 +129,8 @@ impl Planner<'_> {
             return Ok(false);
         }
         // What is generated and nobody has written down can have an edit of the user's in it.
-        let mut is_unknown = self.discovered.contains(path) && matches!(node, Node::File { .. } | Node::Directory);
+        let mut is_unknown = self.discovered.contains(path) && matches!(node, Node::File { .. } | Node::Directory)
+            || self.is_unknown_copy(path, &node, entry);
         let is_disturbed = match (entry.owned, &node) {
             (Owned::Tree, Node::Directory) => {
                 (is_unknown || !self.is_rest_of_copy(path)) && self.is_skill_disturbed(path, &node, entry)?

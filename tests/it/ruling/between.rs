@@ -252,6 +252,34 @@ fn notes_that_are_lost_or_cannot_be_read_cost_nothing() {
     assert!(killed > 40, "{killed} kills");
 }
 
+/// The copy counted as the rest of one, and went with the user's words.
+#[test]
+fn an_edit_of_a_copy_that_was_to_become_a_link_is_not_lost() {
+    let mut tried = 0;
+    for (point, args) in points(9).flat_map(|point| ["sync", "clean"].map(|args| (point.clone(), args))) {
+        let home = with_skill("copy");
+        home.rules(&["sync"]).ok();
+        let manifest = home.read(".ai-agent/manifest.json").replace("\"copy\"", "\"symlink\"");
+        home.write(".ai-agent/manifest.json", &manifest);
+        if !home.killed(&point, &["sync"]) {
+            continue;
+        }
+        let path = home.path(".claude/skills/review");
+        if path.is_symlink() || !path.join("SKILL.md").exists() {
+            continue;
+        }
+        tried += 1;
+        home.write(".claude/skills/review/SKILL.md", "theirs, and an hour of my work\n");
+        for _ in 0..2 {
+            home.rules(&[args, "--yes"][..if args == "clean" { 2 } else { 1 }]);
+            assert!(home.has_words("an hour of my work"), "{point} {args}");
+        }
+        let last = home.rules(&["clean", "--yes", "--force"]);
+        assert!(last.code == 0 && home.has_words("an hour of my work"), "{point} {args}: {last:?}");
+    }
+    assert!(tried > 4, "{tried}");
+}
+
 /// The user's folder has the same file that ours had, and what ours was to become is not written into it.
 #[test]
 fn a_folder_in_the_place_of_a_copy_that_was_being_updated_gets_nothing_of_ours() {

@@ -223,3 +223,30 @@ fn nothing_is_written_in_a_directory_of_gits_whatever_it_is_called() {
     assert!(home.is_there("ws/top/AGENTS.md") && home.is_there("ws/linked/AGENTS.md"));
     assert_eq!(shape(), before);
 }
+
+#[test]
+fn a_file_in_the_place_of_a_directory_above_is_named() {
+    let home = Home::new();
+    home.write(".claude/skills", "mine\n");
+    let told = "'~/.claude/skills' is in the place of a directory";
+    for args in [&["check"][..], &["sync", "--dry-run"], &["sync"], &["sync", "--json"]] {
+        let ran = home.rules(args);
+        assert_ne!(ran.code, 0, "{args:?}: {ran:?}");
+        assert!((ran.stderr.clone() + &ran.stdout).contains(told), "{args:?}: {ran:?}");
+        assert_eq!(home.read(".claude/skills"), "mine\n");
+    }
+    // A folder of the user's is to come back there.
+    fs::remove_file(home.path(".claude/skills")).unwrap();
+    home.write(".claude/skills/review/SKILL.md", "my own\n");
+    home.rules(&["sync"]).ok();
+    fs::remove_dir_all(home.path(".claude/skills")).unwrap();
+    home.write(".claude/skills", "mine\n");
+    for args in [&["clean", "--dry-run"][..], &["clean", "--yes"], &["clean", "--yes"]] {
+        let ran = home.rules(args);
+        assert!(ran.code == 1 && ran.stderr.contains(told), "{args:?}: {ran:?}");
+        assert_eq!(home.read(".claude/skills"), "mine\n");
+    }
+    fs::remove_file(home.path(".claude/skills")).unwrap();
+    home.rules(&["clean", "--yes"]).ok();
+    assert_eq!(home.read(".claude/skills/review/SKILL.md"), "my own\n");
+}

@@ -294,3 +294,54 @@ fn a_backup_that_is_gone_keeps_nobody_from_cleaning() {
     assert!(told.contains("    Warning: the backup of '~/.cursor/rules/style.mdc' is gone\n"), "{told}");
     assert!(!home.is_there(".cursor/rules/style.mdc") && !home.is_there(".claude/skills/review"));
 }
+
+/// The earlier tool makes a copy where ours has made a link, and the user edits the copy.
+#[test]
+fn an_edit_of_a_copy_of_the_earlier_tool_in_the_place_of_a_link_is_kept() {
+    for args in [&["sync"][..], &["clean", "--yes"]] {
+        let home = Home::new();
+        let manifest = |mode: &str| {
+            json!({ "version": "1.0", "rules": [],
+                "active_targets": { "skills": [{ "name": "claude", "sync_mode": mode }] } })
+        };
+        home.write(".ai-agent/manifest.json", &manifest("symlink").to_string());
+        home.rules(&["sync"]).ok();
+        home.write(".ai-agent/manifest.json", &manifest("copy").to_string());
+        let copy = home.path(".claude/skills/review");
+        fs::remove_file(&copy).unwrap();
+        let source = home.path(".ai-agent/skills/review");
+        let meta = json!({ "source": source, "synced_at": "2026-11-28T00:00:00Z", "sync_mode": "copy" });
+        home.write(".claude/skills/review/.sync-meta", &meta.to_string());
+        home.write(".claude/skills/review/SKILL.md", "how to review, and an hour of my work\n");
+        home.rules(args).ok();
+        assert!(home.has_words("an hour of my work"), "{args:?}");
+        home.rules(&["clean", "--yes"]).ok();
+        assert!(home.has_words("an hour of my work") && !copy.exists(), "{args:?}");
+    }
+}
+
+/// A link that a user puts in the place of a text comes back.
+#[test]
+fn a_link_that_is_replaced_with_force_comes_back() {
+    let own = [".claude/CLAUDE.md", ".cursor/rules/style.mdc"];
+    for had_text in [false, true] {
+        let home = Home::new();
+        if had_text {
+            home.write(own[0], "my own text\n");
+        }
+        home.rules(&["sync"]).ok();
+        for name in own {
+            fs::remove_file(home.path(name)).unwrap();
+            std::os::unix::fs::symlink("/nowhere/of-my-own", home.path(name)).unwrap();
+        }
+        assert_eq!(home.rules(&["sync"]).code, 1, "{had_text}");
+        home.rules(&["sync", "--force"]).ok();
+        assert!(!home.path(own[0]).is_symlink());
+        home.rules(&["clean", "--yes"]).ok();
+        for name in own {
+            let there = fs::read_link(home.path(name)).unwrap_or_default();
+            assert_eq!(there.to_str(), Some("/nowhere/of-my-own"), "{had_text} {name}");
+        }
+        assert!(!had_text || home.has_words("my own text"));
+    }
+}
