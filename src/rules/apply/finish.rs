@@ -311,9 +311,12 @@ impl<'j> Run<'j> {
             registry.directories.retain(|path| disk::is_directory(path));
         }
         registry.directories.retain(|path| self.directories.get(path.as_path()) != Some(&false));
-        let is_left = |(path, is_there): &(&&Path, &bool)| **is_there && !path.starts_with(place.store());
-        let still_there = self.directories.iter().filter(is_left);
-        registry.directories.extend(still_there.map(|(path, _)| (*path).to_owned()));
+        // Those of a copy go with it.
+        let is_in_entry = |path: &Path| path.ancestors().any(|above| registry.entries.contains_key(above));
+        let is_left =
+            |(path, is_there): &(&&Path, &bool)| **is_there && !path.starts_with(place.store()) && !is_in_entry(path);
+        let still_there: Vec<_> = self.directories.iter().filter(is_left).map(|(path, _)| (*path).to_owned()).collect();
+        registry.directories.extend(still_there);
         registry.directories.sort();
         registry.directories.dedup();
         registry
