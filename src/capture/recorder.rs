@@ -103,7 +103,7 @@ impl<'r> Recorder<'r> {
 
     /// Releases the lock, so that hooks can run during long work. Each write may take until `deadline`.
     pub(crate) fn release_lock(&mut self, deadline: Instant) {
-        (self.lock, self.hindrance) = (None, self.state.interrupted_purge());
+        (self.lock, self.hindrance) = (None, None);
         self.deadline = deadline;
     }
 

@@ -222,7 +222,7 @@ impl State {
 
     /// Returns why nothing may be stored, if a purge was interrupted: what is stored meanwhile would go on from segments that are
     /// to be removed. Only for a process that holds the lock: without it, the purge may be running.
-    pub(super) fn interrupted_purge(&self) -> Option<Error> {
+    pub(crate) fn interrupted_purge(&self) -> Option<Error> {
         let is_there = self.purge_journal().symlink_metadata().is_ok();
         is_there.then(|| Error::new(Kind::Busy, "a purge was interrupted; 'git shiftlog fsck' finishes it"))
     }

@@ -71,6 +71,9 @@ enum Imported {
 fn import(recorder: &mut Recorder<'_>, planned: &Planned) -> Result<Imported> {
     // From the second look on, no hook comes in between.
     let _lock = recorder.state.lock(Instant::now() + LOCK_TIMEOUT)?;
+    if let Some(error) = recorder.state.interrupted_purge() {
+        return Err(error);
+    }
     let before = recorder.state.session(&planned.key);
     if before != planned.live || has_changed(recorder, planned)? {
         return Ok(Imported::Changed);
