@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use super::State;
+use super::fork::repeated_purged;
 use super::new_words::{increment_since, record_sub_agents};
 use super::progress::Progress;
 use super::reading::{Reading, SessionContext};
@@ -19,6 +21,9 @@ use crate::record::foreign_marks::ForeignMarks;
 use crate::record::redaction;
 use crate::record::tombstone::Tombstones;
 use crate::transcript::{SessionKey, end_last_line};
+
+/// How long it may take to find out whether a transcript repeats another.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A transcript to attach to a commit.
 #[derive(Debug)]
@@ -50,6 +55,15 @@ pub fn refuse_purged(repo: &Repository, addition: &Addition) -> Result<()> {
         let why = format!("words of session {key} were removed {how}, and this transcript may have them");
         Err(Error::other(why).hint("--force records it all the same"))
     };
+    let repeated = addition.file.as_deref().and_then(|file| {
+        let agent = agent::named(&addition.key.agent).ok()?;
+        repeated_purged(&state, agent, file, Instant::now() + TIMEOUT)
+    });
+    if let Some((key, _)) = &repeated
+        && *key != addition.key
+    {
+        return refusal(key, "by 'git shiftlog purge'");
+    }
     let keys = [Some(&addition.key), addition.named.as_ref()];
     for key in keys.into_iter().flatten() {
         let is_whole = || match *key == addition.key {

@@ -17,6 +17,7 @@ pub mod carry;
 pub(crate) mod catch_up;
 pub(crate) mod choose;
 pub mod commit;
+pub(crate) mod fork;
 pub(crate) mod increment;
 mod late;
 mod left_edits;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::availability::{Availability, availability};
+use super::fork::repeated_purged;
 use super::increment::Increment;
 use super::left_out::{LeftOut, MAX_LINE_BYTES};
 use super::progress::Progress;
@@ -146,6 +147,18 @@ fn archive_repeated(recorder: &mut Recorder<'_>, live: &mut TrackedSession, agen
     if live.progress.stored.segment.is_some() || recorder.must_wait(&key) {
         return Ok(());
     }
+    if live.progress.stored.raw.is_some() {
+        // Purged words, which were left out.
+        return Ok(());
+    }
+    if let Some((purged, until)) = repeated_purged(&recorder.state, agent, &live.transcript, recorder.deadline) {
+        let mut reading = recorder.reading(agent, &key, &live.progress, &live.transcript, Extent::Until(until))?;
+        reading.skip_to_end(&recorder.archive)?;
+        if reading.skipped(&mut live.progress).is_some() {
+            recorder.state.log(&format!("warning: {key}: it repeats {purged}, of which words were purged, up to byte {until}; only what comes after is stored"));
+        }
+        return Ok(());
+    }
     let Some(until) = agent.repeated_bytes(&live.transcript, recorder.deadline) else { return Ok(()) };
     let extent = Extent::Until(until);
     if let Some(mut increment) = unrecorded_in(recorder, key, agent, &live.transcript, extent, &mut live.progress)? {
@@ -169,6 +182,7 @@ pub(super) fn unrecorded_in<'r>(
     let reading = recorder.reading(agent, &key, progress, path, extent)?;
     if let Some(warning) = reading.skipped(progress) {
         recorder.state.log(&warning);
+        recorder.state.mark_purged(&key)?;
         return Ok(None);
     }
     let (increment, is_cut) = surveyed(recorder, key, reading, progress.recorded.clone())?;

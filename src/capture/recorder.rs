@@ -305,7 +305,8 @@ impl<'r> Recorder<'r> {
     /// Costs one tree lookup for a session that the archive does not have, which is the usual case. Otherwise reads
     /// every note.
     pub(super) fn recover_progress(&mut self, key: &SessionKey, progress: &mut Progress) {
-        if progress.stored.segment.is_some() {
+        // After a purge, nothing that is stored can stand for a known position in the agent's file.
+        if progress.stored.segment.is_some() || progress.stored.raw.is_some() {
             return;
         }
         let Ok(Progress { stored, .. }) = Progress::archived(&self.archive, key) else { return };

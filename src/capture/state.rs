@@ -215,6 +215,13 @@ impl State {
         self.file("purged", key).exists()
     }
 
+    /// Returns the sessions for which [`State::mark_purged`] was called, but for those whose names are too long for a file.
+    pub fn purged_sessions(&self) -> Vec<SessionKey> {
+        let entries = std::fs::read_dir(self.root.join("purged")).into_iter().flatten().flatten();
+        let name = |entry: std::fs::DirEntry| entry.file_name().into_string().ok();
+        entries.filter_map(|entry| SessionKey::of_file_name(name(entry)?.strip_suffix(".json")?)).collect()
+    }
+
     /// Returns the journal of a purge: it is there from before the first step until after the last.
     pub fn purge_journal(&self) -> PathBuf {
         self.root.join("purging")

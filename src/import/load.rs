@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use twox_hash::XxHash3_64;
 
@@ -14,6 +15,7 @@ use super::{Fate, Source};
 use crate::agent::{Agent, FoundTranscript};
 use crate::archive::Archive;
 use crate::capture::State;
+use crate::capture::fork::repeated_purged;
 use crate::capture::progress::Progress;
 use crate::capture::reading::{Reading, Redaction, SessionContext};
 use crate::capture::segment_end::SegmentEnd;
@@ -29,6 +31,9 @@ use crate::transcript::{SessionKey, complete_lines, end_last_line};
 
 /// A transcript that has not grown for so long is finished, also if its last line has no end.
 const QUIET_SECS: i64 = 60 * 60;
+
+/// How long it may take to find out whether a session repeats another.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Reads sessions and lays them beside what the archive has.
 pub struct Loader<'a, 'r> {
@@ -98,7 +103,8 @@ impl<'a, 'r> Loader<'a, 'r> {
         }
         let fate = if live.as_ref().is_some_and(|live| is_going_on(live, self.now)) {
             Some(Fate::GoingOn)
-        } else if live.is_none() && sources.iter().any(|source| self.is_purged(source)) {
+        } else if live.is_none() && (sources.iter().any(|source| self.is_purged(source)) || self.repeats_purged(stored))
+        {
             Some(Fate::Purged)
         } else if live.is_none() && sources.iter().any(|source| self.removed_by_others.contains(&source.key)) {
             Some(Fate::PurgedByOthers)
@@ -168,6 +174,12 @@ impl<'a, 'r> Loader<'a, 'r> {
         let (kept, end) = (reading.kept(), reading.end());
         source.has_news = kept < end && reading.survey(&SegmentEnd::default(), kept, end)?.until > kept;
         Ok(())
+    }
+
+    /// Says whether a session repeats another one of which words were removed for good.
+    fn repeats_purged(&self, stored: &Stored) -> bool {
+        let deadline = Instant::now() + TIMEOUT;
+        repeated_purged(&self.state, stored.agent, &stored.found.transcript, deadline).is_some()
     }
 
     /// Says whether words of a transcript were removed for good: they would be stored again with all that follows them.

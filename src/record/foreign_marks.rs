@@ -119,6 +119,9 @@ impl ForeignMarks {
         let replacement = |blob_id: ObjectId| -> Option<SessionKey> {
             let text = repo.read_blob(blob_id, MAX_MARK_BYTES).ok()?;
             let became: Replacement = serde_json::from_slice(&text).ok()?;
+            if let Some(session) = &became.session {
+                return SessionKey::of_file_name(session);
+            }
             let header = Archive::new(repo).header(repo.parse_id(&became.became?)?).ok()?;
             Some(SessionKey::new(&header.agent, &header.session))
         };
@@ -128,6 +131,41 @@ impl ForeignMarks {
     /// Returns all sessions that these marks name; see [`ForeignMarks::sessions_of`]. Reads each mark.
     pub fn sessions(&self, repo: &Repository) -> HashSet<SessionKey> {
         self.marks().flat_map(|mark| self.sessions_of(repo, mark)).collect()
+    }
+
+    /// Returns the segments that may have purged words although no mark names them, by their sessions: the session is named, and
+    /// the agent's file was read anew where nobody knew which words were removed, as in a new clone. None of the named segments
+    /// is there then, and nobody has shared these. Sessions for which `is_left_out` holds were read without such words.
+    ///
+    /// # Errors
+    ///
+    /// If the archive's tree cannot be read.
+    pub fn doubtful(
+        &self,
+        repo: &Repository,
+        is_left_out: impl Fn(&SessionKey) -> bool,
+    ) -> Result<HashMap<SessionKey, Vec<ObjectId>>> {
+        let mut doubtful: HashMap<SessionKey, Vec<ObjectId>> = HashMap::new();
+        if self.is_empty() {
+            return Ok(doubtful);
+        }
+        let (archive, named, marked) = (Archive::new(repo), self.sessions(repo), self.segments());
+        for (path, segment_id) in archive.listing(archive::REF)? {
+            if let Some(session) = archive::session_of_path(&path).filter(|session| named.contains(session)) {
+                doubtful.entry(session).or_default().push(segment_id);
+            }
+        }
+        let is_marked = |segment_ids: &[ObjectId]| segment_ids.iter().any(|id| marked.contains(id));
+        doubtful.retain(|session, segment_ids| !is_marked(segment_ids) && !is_left_out(session));
+        if !doubtful.is_empty() {
+            let mut shared = HashSet::new();
+            for name in repo.fetched_refs("sessions") {
+                shared.extend(archive.listing(&name)?.into_iter().map(|(_, id)| id));
+            }
+            doubtful.values_mut().for_each(|segment_ids| segment_ids.retain(|id| !shared.contains(id)));
+            doubtful.retain(|_, segment_ids| !segment_ids.is_empty());
+        }
+        Ok(doubtful)
     }
 
     /// Returns the segments that have a mark of their own.

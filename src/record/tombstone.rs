@@ -31,6 +31,9 @@ pub struct Replacement {
     pub bytes: u64,
     /// SHA-256, in hex, of the transcript at the replacing segment.
     pub sha256: String,
+    /// The file name of the session, which may have lost all of its segments; `None` for a text that is no transcript.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
 }
 
 /// A purge mark.
@@ -215,7 +218,7 @@ impl Tombstones {
 impl Replacement {
     /// Returns the replacement that says that nothing is left.
     pub fn nothing() -> Self {
-        Replacement { shiftlog: 1, became: None, bytes: 0, sha256: String::new() }
+        Replacement { shiftlog: 1, became: None, bytes: 0, sha256: String::new(), session: None }
     }
 }
 

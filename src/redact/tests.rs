@@ -13,6 +13,30 @@ fn shapes() -> Vec<String> {
 }
 
 #[test]
+fn a_pattern_of_the_users_is_found_however_its_letters_are_written() {
+    let settings = Settings { patterns: vec![("own".into(), "Müller|日本|😀".into())], ..Settings::default() };
+    let redactor = Redactor::new(&settings).expect("these are patterns");
+    for written in [
+        "Müller",
+        r"M\u00fcller",
+        r"M\u00FCller",
+        r"\u65e5\u672c",
+        r"\ud83d\ude00",
+        r#"{\"name\": \"M\\u00fcller\"}"#,
+        r#"{\"name\": \"\\ud83d\\ude00\"}"#,
+        "M%C3%BCller",
+        "M&#252;ller",
+        "&#x65E5;&#x672c;",
+    ] {
+        let line = format!("{{\"text\":\"to {written} and\"}}\n");
+        let clean = redactor.redact(line.as_bytes()).0.to_vec();
+        assert!(clean.contains_str("[REDACTED:own]"), "{}", clean.as_bstr());
+        assert!(clean.contains_str("to ") && clean.contains_str(" and"), "{}", clean.as_bstr());
+        assert!(serde_json::from_slice::<serde_json::Value>(&clean).is_ok(), "{}", clean.as_bstr());
+    }
+}
+
+#[test]
 fn secrets_on_lines_of_their_own_are_removed_each() {
     let lines = [
         "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8",

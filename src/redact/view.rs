@@ -22,14 +22,41 @@ const MIN_CUT_BYTES: usize = 24;
 
 /// A text made from another by undoing escapes.
 pub struct View {
-    /// The text without its escapes; a character outside ASCII is one byte of value 0x80.
+    /// The text without its escapes; what an escape stands for that is no character is one byte of value 0x80.
     pub text: Vec<u8>,
     /// Pairs of positions in the text and in the source. Between two pairs, both advance alike.
     anchors: Vec<(usize, usize)>,
 }
 
-/// The meaning of an escape: its length, and the byte that it stands for, if any.
-type Unit = Option<(usize, Option<u8>)>;
+/// The meaning of an escape: its length, and what it stands for.
+type Unit = Option<(usize, Meaning)>;
+
+/// What an escape stands for: a character in UTF-8, a byte, or nothing.
+#[derive(Clone, Copy)]
+struct Meaning {
+    bytes: [u8; 4],
+    length: usize,
+}
+
+impl Meaning {
+    const NOTHING: Self = Meaning { bytes: [0; 4], length: 0 };
+    /// What is no character.
+    const UNKNOWN: Self = Meaning::byte(0x80);
+
+    const fn byte(byte: u8) -> Self {
+        Meaning { bytes: [byte, 0, 0, 0], length: 1 }
+    }
+
+    fn character(character: char) -> Self {
+        let mut bytes = [0; 4];
+        let length = character.encode_utf8(&mut bytes).len();
+        Meaning { bytes, length }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
 
 impl View {
     /// Undoes one level of the escapes of JSON, and those few that other languages share. `None` if there are none.
@@ -44,7 +71,7 @@ impl View {
         let unit = |rest: &[u8]| {
             let slashes = rest.iter().take_while(|byte| **byte == b'\\').count();
             // Several backslashes stand for one, even before a character that they do not escape.
-            escape(rest, slashes).or(Some((slashes, Some(b'\\'))))
+            escape(rest, slashes).or(Some((slashes, Meaning::byte(b'\\'))))
         };
         View::made(source, |rest| rest.find_byte(b'\\'), unit)
     }
@@ -55,7 +82,7 @@ impl View {
         let unit = |rest: &[u8]| match rest {
             [b'%', high, low, ..] => {
                 let byte = u8::try_from(hex(high)? * 16 + hex(low)?).ok()?;
-                Some((3, Some(if byte.is_ascii() { byte } else { 0x80 })))
+                Some((3, if matches!(byte, CONTROL | INVISIBLE) { Meaning::UNKNOWN } else { Meaning::byte(byte) }))
             }
             _ => None,
         };
@@ -66,18 +93,18 @@ impl View {
     pub fn of_entities(source: &[u8]) -> Option<View> {
         let unit = |rest: &[u8]| {
             let length = rest.iter().take(8).position(|byte| *byte == b';')?;
-            let byte = match &rest[1..length] {
-                b"quot" | b"QUOT" => b'"',
-                b"apos" => b'\'',
-                b"amp" | b"AMP" => b'&',
-                b"lt" | b"LT" => b'<',
-                b"gt" | b"GT" => b'>',
-                b"nbsp" => b' ',
-                [b'#', b'x' | b'X', hex @ ..] => u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()?,
-                [b'#', decimal @ ..] => std::str::from_utf8(decimal).ok()?.parse().ok()?,
+            let meaning = match &rest[1..length] {
+                b"quot" | b"QUOT" => Meaning::byte(b'"'),
+                b"apos" => Meaning::byte(b'\''),
+                b"amp" | b"AMP" => Meaning::byte(b'&'),
+                b"lt" | b"LT" => Meaning::byte(b'<'),
+                b"gt" | b"GT" => Meaning::byte(b'>'),
+                b"nbsp" => Meaning::byte(b' '),
+                [b'#', b'x' | b'X', hex @ ..] => of_code(u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()?),
+                [b'#', decimal @ ..] => of_code(std::str::from_utf8(decimal).ok()?.parse().ok()?),
                 _ => return None,
             };
-            Some((length + 1, Some(if byte.is_ascii() { byte } else { 0x80 })))
+            Some((length + 1, meaning))
         };
         View::made(source, |rest| rest.find_byte(b'&'), unit)
     }
@@ -85,7 +112,7 @@ impl View {
     /// Replaces each control sequence of a terminal by a space, so that its last letter is not joined to the next word.
     /// `None` if there are none.
     pub fn uncoloured(source: &[u8]) -> Option<View> {
-        View::without(source, |rest| Some((control_bytes(rest)?, Some(b' '))))
+        View::without(source, |rest| Some((control_bytes(rest)?, Meaning::byte(b' '))))
     }
 
     /// Removes control sequences of a terminal and characters without width, which can be inside a word. `None` if
@@ -155,14 +182,14 @@ impl View {
         let (mut at, mut copied) = (0, 0);
         while let Some(run) = source.get(at..).and_then(&next) {
             at += run;
-            let Some((length, byte)) = unit(&source[at..]) else {
+            let Some((length, meaning)) = unit(&source[at..]) else {
                 at += 1;
                 continue;
             };
             let view = view.get_or_insert_with(|| View::empty(source));
             view.text.extend_from_slice(&source[copied..at]);
             view.anchors.push((view.text.len(), at));
-            view.text.extend(byte);
+            view.text.extend_from_slice(meaning.bytes());
             at += length;
             copied = at;
             view.anchors.push((view.text.len(), at));
@@ -190,38 +217,56 @@ impl View {
 /// Returns the length of the escape that begins with this many backslashes, and what it stands for.
 fn escape(rest: &[u8], slashes: usize) -> Unit {
     let hex = |digits: Option<&[u8]>| u32::from_str_radix(std::str::from_utf8(digits?).ok()?, 16).ok();
-    let (length, byte) = match &rest[slashes..] {
-        [b'u', digits @ ..] => (5, of_code(hex(digits.get(..4))?)),
+    let (length, meaning) = match &rest[slashes..] {
+        [b'u', digits @ ..] => {
+            let first = hex(digits.get(..4))?;
+            match second_half(first, digits.get(4..).unwrap_or_default(), slashes) {
+                Some(code) => (slashes + 10, of_code(code)),
+                None => (5, of_code(first)),
+            }
+        }
         [b'x', digits @ ..] => (3, of_code(hex(digits.get(..2))?)),
-        [b'n', ..] => (1, b'\n'),
-        [b't', ..] => (1, b'\t'),
-        [b'r', ..] => (1, b'\r'),
-        [b'b', ..] => (1, INVISIBLE),
-        [b'f', ..] => (1, b' '),
-        [other, ..] if other.is_ascii_punctuation() && !matches!(other, b'<' | b'>') => (1, *other),
+        [b'n', ..] => (1, Meaning::byte(b'\n')),
+        [b't', ..] => (1, Meaning::byte(b'\t')),
+        [b'r', ..] => (1, Meaning::byte(b'\r')),
+        [b'b', ..] => (1, Meaning::byte(INVISIBLE)),
+        [b'f', ..] => (1, Meaning::byte(b' ')),
+        [other, ..] if other.is_ascii_punctuation() && !matches!(other, b'<' | b'>') => (1, Meaning::byte(*other)),
         _ => return None,
     };
-    Some((slashes + length, Some(byte)))
+    Some((slashes + length, meaning))
 }
 
-/// Returns the byte that stands for a character in a view.
-fn of_code(code: u32) -> u8 {
+/// Returns the character of two escapes of which `first` is the code of the first, and `rest` begins with the second, if they
+/// are the halves of one.
+fn second_half(first: u32, rest: &[u8], slashes: usize) -> Option<u32> {
+    let is_first = (0xD800..0xDC00).contains(&first);
+    let digits = rest.get(slashes..).filter(|_| is_first && rest[..slashes].iter().all(|byte| *byte == b'\\'));
+    let [b'u', digits @ ..] = digits? else { return None };
+    let second = u32::from_str_radix(std::str::from_utf8(digits.get(..4)?).ok()?, 16).ok()?;
+    (0xDC00..0xE000).contains(&second).then(|| 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00))
+}
+
+/// Returns what stands for a character in a view.
+fn of_code(code: u32) -> Meaning {
     match code {
-        0x9B => CONTROL,
-        0x80..=0x84 | 0x86..=0x9F | 0xAD | 0x34F | 0x61C | 0x115F | 0x1160 | 0x17B4 | 0x17B5 => INVISIBLE,
-        0x180B..=0x180F | 0x200B..=0x200F | 0x202A..=0x202E | 0xFE00..=0xFE0F => INVISIBLE,
-        0x2060..=0x2069 | 0xFEFF => INVISIBLE,
-        0xFFF9..=0xFFFB => INVISIBLE,
-        // The halves of U+E0000 to U+E01EF.
-        0xDB40 | 0xDC00..=0xDDEF => INVISIBLE,
-        _ => u8::try_from(code).ok().filter(u8::is_ascii).unwrap_or(0x80),
+        0x9B => Meaning::byte(CONTROL),
+        0x80..=0x84 | 0x86..=0x9F | 0xAD | 0x34F | 0x61C | 0x115F | 0x1160 | 0x17B4 | 0x17B5 => {
+            Meaning::byte(INVISIBLE)
+        }
+        0x180B..=0x180F | 0x200B..=0x200F | 0x202A..=0x202E | 0xFE00..=0xFE0F => Meaning::byte(INVISIBLE),
+        0x2060..=0x2069 | 0xFEFF => Meaning::byte(INVISIBLE),
+        0xFFF9..=0xFFFB | 0xE0000..=0xE01EF => Meaning::byte(INVISIBLE),
+        // Halves of U+E0000 to U+E01EF that stand apart.
+        0xDB40 | 0xDC00..=0xDDEF => Meaning::byte(INVISIBLE),
+        _ => char::from_u32(code).map_or(Meaning::UNKNOWN, Meaning::character),
     }
 }
 
 /// Returns how to leave out a control sequence of this length, or a character without width.
 fn unseen(rest: &[u8], sequence: Option<usize>) -> Unit {
     let length = sequence.unwrap_or_else(|| invisible_bytes(rest));
-    (length > 0).then_some((length, None))
+    (length > 0).then_some((length, Meaning::NOTHING))
 }
 
 /// Says whether a control sequence or a character without width can begin with a byte.

@@ -14,6 +14,7 @@ use crate::archive::{Archive, hex, unhex};
 use crate::capture::progress::{Progress, ResumePoint};
 use crate::capture::state::State;
 use crate::error::{Kind, Result};
+use crate::record::foreign_marks::ForeignMarks;
 use crate::record::tombstone::Tombstones;
 use crate::transcript::{complete_lines, line_ends};
 
@@ -71,7 +72,13 @@ impl<'a> Reading<'a> {
             return Ok(false);
         }
         let repo = archive.repo();
-        Ok(State::new(&repo.common_dir()).is_purged(&self.key) || purged.concern(repo, &self.key, &[])?)
+        if State::new(&repo.common_dir()).is_purged(&self.key) || purged.concern(repo, &self.key, &[])? {
+            return Ok(true);
+        }
+        // Of a session that is not known here, others can have removed words.
+        let foreign =
+            if *progress == Progress::default() { ForeignMarks::read(repo, purged) } else { ForeignMarks::default() };
+        Ok(foreign.of_session(&self.key).is_some() || foreign.sessions(repo).contains(&self.key))
     }
 
     /// Marks the present content of the file as stored, without storing it: only lines added later are new. The
@@ -80,7 +87,7 @@ impl<'a> Reading<'a> {
     /// # Errors
     ///
     /// If the file cannot be read.
-    pub(super) fn skip_to_end(&mut self, archive: &Archive<'a>) -> Result<()> {
+    pub(in crate::capture) fn skip_to_end(&mut self, archive: &Archive<'a>) -> Result<()> {
         if let Some(newest) = archive.newest(&self.key)? {
             let stored = archive.only(&self.key).transcript(newest);
             if stored.problems.is_empty() {

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use self::clean::text_without_matches;
 pub use self::journal::{carry_out, finish_interrupted, is_unfinished};
 use crate::archive::{self, Archive, Header, text};
+use crate::capture::State;
 use crate::error::{Kind, Result};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Repository};
@@ -225,9 +226,13 @@ impl Removal<'_> {
     }
 
     fn choose_received(&mut self, repo: &Repository, only_signed: bool) -> Result<HashSet<ObjectId>> {
+        let state = State::new(&repo.common_dir());
+        let bars = ForeignMarks::read(repo, &Tombstones::read(repo)?);
+        let doubtful = bars.doubtful(repo, |session| state.is_purged(session))?;
         let (received, taken, sessions) = received(repo, only_signed)?;
+        let mut wanted: HashSet<ObjectId> =
+            doubtful.into_iter().filter(|(session, _)| sessions.contains(session)).flat_map(|(_, ids)| ids).collect();
         (self.received, self.sessions) = (received, sessions);
-        let mut wanted = HashSet::new();
         for mark in taken {
             match mark {
                 Mark::Segment(id) => drop(wanted.insert(id)),
@@ -386,7 +391,8 @@ impl Removal<'_> {
     fn mark_absent(&mut self, stored: &HashSet<ObjectId>, through: ObjectId, record: &Record) -> bool {
         let is_absent = !stored.contains(&through);
         if is_absent {
-            self.marks.segments.insert(through, Replacement::nothing());
+            let session = Some(record.key().file_name());
+            self.marks.segments.insert(through, Replacement { session, ..Replacement::nothing() });
             self.sessions.insert(record.key());
         }
         is_absent

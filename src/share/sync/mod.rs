@@ -9,6 +9,7 @@ mod level;
 mod quiet;
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use self::join::resolve;
@@ -17,11 +18,13 @@ pub use self::level::Level;
 pub use self::quiet::{has_news, push_quietly};
 use super::check::{self, Holds};
 use crate::archive::{self, Archive};
+use crate::capture::State;
 use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, Fetch, KEPT_PREFIX, ObjectId, Push, REMOTES_PREFIX, Repository};
 use crate::record::foreign_marks::ForeignMarks;
 use crate::record::tombstone::{self, Tombstones};
-use crate::record::{Note, Unit, remember_words};
+use crate::record::{Note, Record, Unit, remember_words};
+use crate::transcript::SessionKey;
 use crate::{hex, notes};
 
 /// All refs of ours but the notes.
@@ -162,13 +165,17 @@ impl<'r> Syncer<'r> {
                 }
             }
             let bars = ForeignMarks::read(self.repo, &Tombstones::read(self.repo)?);
-            synced.has_purged = hides_ours(self.repo, &bars)?;
+            let state = State::new(&self.repo.common_dir());
+            let doubtful = bars.doubtful(self.repo, |session| state.is_purged(session))?;
+            synced.has_purged = !doubtful.is_empty() || hides_ours(self.repo, &bars)?;
             let mut pushes = Vec::new();
             for shared in
                 shared.iter().filter(|shared| is_in(shared.holds, plan.push) && !refused.contains(&shared.name))
             {
                 let expected = at(&shared.name);
-                if let Some(commit_id) = self.outgoing(shared, expected, &bars)?.filter(|id| Some(*id) != expected) {
+                if let Some(commit_id) =
+                    self.outgoing(shared, expected, (&bars, &doubtful))?.filter(|id| Some(*id) != expected)
+                {
                     pushes.push(Push { ref_name: shared.name.clone(), commit_id, expected });
                 }
             }
@@ -339,20 +346,21 @@ impl<'r> Syncer<'r> {
 
     /// Returns the commit to push to a ref that names `there` on the remote; `None` if there is nothing to push.
     ///
-    /// What purge marks of others name is not pushed. If our tree has any of it, our history is not pushed either.
-    fn outgoing(&self, shared: &Shared, there: Option<ObjectId>, bars: &ForeignMarks) -> Result<Option<ObjectId>> {
+    /// What purge marks of others name, or leave in doubt, is not pushed. If our tree has any of it, our history is not pushed
+    /// either.
+    fn outgoing(&self, shared: &Shared, there: Option<ObjectId>, removed: Removed<'_>) -> Result<Option<ObjectId>> {
         let Some(ours) = self.repo.tip(&shared.name)? else { return Ok(None) };
         let theirs = there.and(self.repo.tip(&shared.tracking)?);
         if shared.holds == Holds::Marks {
             return theirs.map_or(Ok(Some(ours.commit_id)), |theirs| tombstone::joined(self.repo, ours, theirs));
         }
-        if bars.is_empty() {
+        if removed.0.is_empty() {
             return Ok(Some(ours.commit_id));
         }
         let base = theirs.map_or(self.repo.empty_tree_id(), |theirs| theirs.tree_id);
         let tree_id = match shared.holds {
-            Holds::Sessions => self.segments_without(base, ours.tree_id, bars)?,
-            _ => self.notes_without(base, ours.tree_id, bars)?,
+            Holds::Sessions => self.segments_without(base, ours.tree_id, removed)?,
+            _ => self.notes_without(base, ours.tree_id, removed)?,
         };
         match tree_id {
             None => Ok(Some(ours.commit_id)),
@@ -365,16 +373,20 @@ impl<'r> Syncer<'r> {
     }
 
     /// Returns the archive tree `base` with the segments of `ours` that no mark names; `None` if marks name none of them.
-    fn segments_without(&self, base: ObjectId, ours: ObjectId, bars: &ForeignMarks) -> Result<Option<ObjectId>> {
-        let archive = Archive::new(self.repo);
+    fn segments_without(&self, base: ObjectId, ours: ObjectId, removed: Removed<'_>) -> Result<Option<ObjectId>> {
+        let (archive, (bars, doubtful)) = (Archive::new(self.repo), removed);
+        let doubtful: HashSet<&ObjectId> = doubtful.values().flatten().collect();
         let mut new = archive.added(base, ours)?;
         let count = new.len();
-        new.retain(|(path, id)| !bars.name_path(path, *id));
+        new.retain(|(path, id)| !bars.name_path(path, *id) && !doubtful.contains(id));
         if new.len() == count { Ok(None) } else { archive.edited(base, new, &[]).map(Some) }
     }
 
     /// Does the same for notes.
-    fn notes_without(&self, base: ObjectId, ours: ObjectId, bars: &ForeignMarks) -> Result<Option<ObjectId>> {
+    fn notes_without(&self, base: ObjectId, ours: ObjectId, removed: Removed<'_>) -> Result<Option<ObjectId>> {
+        let (bars, doubtful) = removed;
+        let is_barred =
+            |record: &Record| doubtful.contains_key(&record.key()) || bars.of_increment(self.repo, record).is_some();
         let mut outgoing = Vec::new();
         let mut is_hit = false;
         for annotated_id in notes::changed(self.repo, base, ours)? {
@@ -392,7 +404,7 @@ impl<'r> Syncer<'r> {
             let count = ours.units().len();
             ours.retain(|unit| match unit {
                 Unit::Earlier(document, _) => bars.of_session(&document.key()).is_none(),
-                unit => unit.record().is_none_or(|record| bars.of_increment(self.repo, record).is_none()),
+                unit => !unit.record().is_some_and(is_barred),
             });
             is_hit |= ours.units().len() != count;
             let mut union = theirs.clone();
@@ -423,6 +435,9 @@ impl<'r> Syncer<'r> {
         Ok(())
     }
 }
+
+/// The purge marks of others, and the segments that they leave in doubt; see [`ForeignMarks::doubtful`].
+type Removed<'m> = (&'m ForeignMarks, &'m HashMap<SessionKey, Vec<ObjectId>>);
 
 /// Says whether purge marks of others name something in our archive.
 fn hides_ours(repo: &Repository, bars: &ForeignMarks) -> Result<bool> {

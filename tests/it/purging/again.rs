@@ -146,3 +146,90 @@ fn a_dry_run_tells_that_something_waits() {
     );
     assert_eq!(scratch.shiftlog("verify", ["-q"]).stderr, "");
 }
+
+/// A new clone knows nothing of a purge but the marks, and the agent's file is still there.
+#[test]
+fn a_session_that_goes_on_in_a_new_clone_publishes_nothing_of_what_was_purged() {
+    for (what, share, first) in [
+        ("--match=Ferdinand", "--share=all", &["sync", "pull", "--all", "-q"][..]),
+        ("--match=Ferdinand", "--share=all", &[]),
+        ("HEAD", "--share=notes", &[]),
+        ("HEAD", "--share=notes", &["sync", "-q"]),
+        ("--match=Ferdinand", "--share=all", &["import", "-q"]),
+    ] {
+        let case = format!("{what} {share} {first:?}");
+        let team = Team::new();
+        let a = team.bare_clone("a", &[]);
+        team.shiftlog(&a, "init", &["--agent=claude", share, "-q"]).ok();
+        let past = Past::in_directory(&team.scratch, "s1", &a);
+        let session = &past.0;
+        session.hook("SessionStart");
+        session.prompt(SECRET);
+        session.edits("x", "1\n");
+        session.commits("one");
+        team.git(&a, &["push", "-q", "--no-verify"]).ok();
+        team.shiftlog(&a, "sync", &["-q"]).ok();
+        team.shiftlog(&a, "purge", &["--yes", what]).ok();
+        team.shiftlog(&a, "sync", &["push", "-q"]).ok();
+        team.git(&team.server, &["gc", "-q", "--prune=now"]).ok();
+        assert_eq!(places(&team.scratch, &team.server, SECRET), Vec::<String>::new(), "{case}: before");
+        fs::remove_dir_all(&a).unwrap();
+        let a = team.bare_clone("a", &[]);
+        team.shiftlog(&a, "init", &["--agent=claude", share, "-q"]).ok();
+        if let Some((command, args)) = first.split_first() {
+            team.shiftlog(&a, command, args).ok();
+        }
+        session.prompt("and go on");
+        session.edits("x", "2\n");
+        session.commits("two");
+        team.git(&a, &["push", "-q", "--no-verify"]).ok();
+        let synced = team.shiftlog(&a, "sync", &[]);
+        assert_eq!(places(&team.scratch, &team.server, SECRET), Vec::<String>::new(), "{case}: {synced:?}");
+        let hint = "others have removed words that are here; 'git shiftlog purge --received'";
+        let is_here = !places(&team.scratch, &a, SECRET).is_empty();
+        assert_eq!(synced.stderr.contains(hint), is_here, "{case}: {synced:?}");
+        let purged = team.shiftlog(&a, "purge", &["--yes", "--received", "--all"]);
+        assert_eq!(places(&team.scratch, &a, SECRET), Vec::<String>::new(), "{case}: {purged:?}");
+        session.prompt("once more");
+        session.edits("x", "3\n");
+        session.commits("three");
+        team.shiftlog(&a, "sync", &["-q"]).ok();
+        for clone in [&a, &team.server] {
+            assert_eq!(places(&team.scratch, clone, SECRET), Vec::<String>::new(), "{case}");
+        }
+        assert!(!places(&team.scratch, &a, "once more").is_empty(), "{case}: later words are recorded");
+    }
+}
+
+/// Claude Code copies the words into another file, under another id.
+#[test]
+fn a_fork_brings_nothing_back_of_what_was_purged() {
+    for what in ["--match=Ferdinand", "HEAD", "--session=s1"] {
+        let scratch = Scratch::set_up();
+        let past = Past::new(&scratch, "s1");
+        let session = &past.0;
+        session.hook("SessionStart");
+        session.prompt(SECRET);
+        session.edits("x", "1\n");
+        session.commits("one");
+        purge(&scratch, &[what]).ok();
+        let fork = Past::new(&scratch, "s2").0;
+        let begun = serde_json::json!({ "type": "mode", "mode": "normal", "sessionId": "s2", "timestamp": "2026-01-02T04:00:00Z" });
+        let copied = session.text().replace("\"sessionId\":\"s1\"", "\"sessionId\":\"s2\"");
+        fork.append(format!("{begun}\n{copied}").as_bytes());
+        let before = fork.text().len();
+        fork.hook("SessionStart");
+        fork.prompt("another way");
+        fork.edits("x", "2\n");
+        let new = fork.text()[before..].replace("2026-01-02T03:04:06Z", "2026-01-02T04:00:01Z");
+        fs::write(&fork.transcript, fork.text()[..before].to_owned() + &new).unwrap();
+        fork.commits("two");
+        assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new(), "{what}");
+        assert!(scratch.raw("HEAD", &["--full"]).contains("another way"), "{what}");
+        scratch.shiftlog("fsck", [""; 0]).ok();
+        let added = add(&scratch, &fork.transcript, &["HEAD~1"]);
+        assert!(added.stderr.contains("words of session claude/s1 were removed"), "{what}: {added:?}");
+        scratch.lose_state();
+        assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new(), "{what}");
+    }
+}
