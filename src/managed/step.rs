@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
@@ -199,8 +199,7 @@ impl Step {
                 Ok(())
             }
             Step::Move { from, to } => {
-                // On one file system a move is one step, and what is at both places is somebody's.
-                if is_elsewhere(from, to) && is_moved_in_part(from, to) {
+                if is_moved_in_part(from, to) {
                     return remove_moved(from).map(|()| true);
                 }
                 if disk::is_there(to) || !disk::is_there(from) {
@@ -237,6 +236,11 @@ fn is_as_planned(path: &Path, before: &str) -> Result<bool> {
 /// Moves a directory or a file to another file system: copied under another name, then renamed, then removed.
 fn move_far(from: &Path, to: &Path) -> Result<()> {
     let fail = |error| Error::io("move", from, error);
+    // The source is removed when all of it is copied: what cannot be removed is not begun.
+    if let Some(locked) = locked_directory(from) {
+        let error = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+        return Err(Error::io("remove what is in", &locked, error));
+    }
     let unfinished = file::unfinished(to).map_err(fail)?;
     let copied = match disk::is_directory(from) {
         true => copy_directory(from, &unfinished),
@@ -253,26 +257,29 @@ fn move_far(from: &Path, to: &Path) -> Result<()> {
     remove_moved(from)
 }
 
+/// Returns a directory at or below a path, or the one that it is in, in which nothing may be removed.
+fn locked_directory(path: &Path) -> Option<PathBuf> {
+    let below = if disk::is_directory(path) { disk::tree(path).unwrap_or_default() } else { Default::default() };
+    let below = below.into_iter().filter(|(_, node)| *node == Node::Directory).map(|(below, _)| path.join(below));
+    let own = Some(path.to_owned()).filter(|path| disk::is_directory(path));
+    let mut directories = below.chain(own).chain(path.parent().map(Path::to_owned));
+    directories.find(|directory| rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_err())
+}
+
 fn remove_moved(from: &Path) -> Result<()> {
     let removed = if disk::is_directory(from) { fs::remove_dir_all(from) } else { fs::remove_file(from) };
     removed.map_err(|error| Error::io("move", from, error))
 }
 
-/// Says whether two things are on different file systems.
-fn is_elsewhere(one: &Path, other: &Path) -> bool {
-    let device = |path: &Path| path.symlink_metadata().ok().map(|metadata| metadata.dev());
-    device(one).zip(device(other)).is_some_and(|(one, other)| one != other)
-}
-
 /// Says whether something was moved to another file system by a process that was killed while it removed the source: all that
-/// is left of it is at the destination, too.
+/// is left of it is at the destination, too. An empty directory can be a new one of a user's.
 fn is_moved_in_part(from: &Path, to: &Path) -> bool {
     if !disk::is_there(from) || !disk::is_there(to) {
         return false;
     }
     match (disk::is_directory(from), disk::is_directory(to)) {
         (true, true) => match (disk::tree(from), disk::tree(to)) {
-            (Ok(left), Ok(moved)) => left.iter().all(|(path, node)| moved.get(path) == Some(node)),
+            (Ok(left), Ok(moved)) => !left.is_empty() && left.iter().all(|(path, node)| moved.get(path) == Some(node)),
             _ => false,
         },
         (false, false) => match (disk::observe(from), disk::observe(to)) {
@@ -335,6 +342,8 @@ fn copy_directory(from: &Path, to: &Path) -> Result<()> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
     use super::*;
 
     #[test]
@@ -375,7 +384,6 @@ mod tests {
         }
         fs::write(to.join("removed already"), "b").unwrap();
         assert!(is_moved_in_part(&from, &to));
-        assert!(!step.take(false).unwrap(), "on one file system it is a user's");
         fs::write(from.join("of the user's"), "c").unwrap();
         assert!(!is_moved_in_part(&from, &to));
         fs::remove_dir_all(&from).unwrap();
@@ -383,20 +391,20 @@ mod tests {
         assert!(!is_moved_in_part(&from, &to), "a file is no rest of a directory");
         fs::remove_file(&from).unwrap();
         assert!(!is_moved_in_part(&from, &to));
-        // Where another file system is at hand, the whole step.
-        let Ok(far) = tempfile::tempdir_in("/dev/shm") else { return };
-        if !is_elsewhere(far.path(), directory.path()) {
-            return;
-        }
-        let kept = far.path().join("kept");
         fs::create_dir(&from).unwrap();
+        assert!(!is_moved_in_part(&from, &to), "it can be a new one");
         fs::write(from.join("a"), "a").unwrap();
-        fs::create_dir(&kept).unwrap();
-        fs::write(kept.join("a"), "a").unwrap();
-        fs::write(kept.join("b"), "b").unwrap();
-        let step = Step::Move { from: from.clone(), to: kept.clone() };
         assert!(step.take(false).unwrap());
-        assert!(!from.exists() && kept.join("b").exists());
+        assert!(!from.exists() && to.join("removed already").exists());
+        // What cannot be removed is not moved, and stays whole.
+        fs::create_dir(to.join("sub")).unwrap();
+        fs::write(to.join("sub/b"), "b").unwrap();
+        disk::set_mode(&to.join("sub"), 0o500).unwrap();
+        if rustix::fs::access(to.join("sub"), rustix::fs::Access::WRITE_OK).is_err() {
+            move_far(&to, &from).unwrap_err();
+            assert!(to.join("a").exists() && !from.exists());
+        }
+        disk::set_mode(&to.join("sub"), 0o700).unwrap();
     }
 
     #[test]

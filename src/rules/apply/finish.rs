@@ -301,6 +301,11 @@ impl<'j> Run<'j> {
         let before = previous.entries.iter().filter(|(path, _)| is_left(path) || is_partly_there(path));
         let before: Vec<_> = before.map(|(path, entry)| (path.clone(), entry.clone())).collect();
         registry.entries.extend(before);
+        // What a copy has of which not all was written or removed is not known; what a user has edited in it neither.
+        let is_in_part = |(path, entry): &(&PathBuf, &mut Entry)| {
+            entry.owned == Owned::Tree && left_out.has_below(path) && disk::is_there(&path.join(META))
+        };
+        registry.entries.iter_mut().filter(is_in_part).for_each(|(_, entry)| entry.digest.clear());
         let followed = previous.followed.iter().filter(|(_, end)| left_out.has(end));
         registry.followed.extend(followed.map(|(link, end)| (link.clone(), end.clone())));
         if end < self.journal.store_steps {

@@ -253,6 +253,7 @@ impl Planner<'_> {
             // In a home that was moved or copied it leads to the store of the other.
             (Node::Link(target), Owned::Link) if *target.display().to_string() == *entry.digest => false,
             (Node::Link(target), _) => !self.store.has(target),
+            (Node::Directory, Owned::Tree) if entry.digest.is_empty() => !self.is_copy(path),
             (Node::Directory, Owned::Tree) => match disk::tree(path) {
                 Ok(tree) => tree_digest(&tree) != entry.digest || has_words_for_meta(path),
                 Err(error) if disk::odd_name(path).is_some() => return Err(error),
@@ -277,10 +278,12 @@ impl Planner<'_> {
         })
     }
 
-    /// Says whether a directory is a copy of a skill, made in the place of what we have written, that differs from the skill: the
-    /// earlier tool makes such copies. Nobody has written down what it had, so it can have an edit of the user's.
+    /// Says whether a directory is a copy of a skill that differs from the skill, and nobody has written down what it had: the
+    /// earlier tool has made it in the place of a link of ours, or not all of it could be written or removed. It can have an edit
+    /// of the user's.
     pub(super) fn is_unknown_copy(&self, path: &Path, node: &Node, entry: &Entry) -> bool {
-        *node == Node::Directory && entry.owned == Owned::Link && self.is_copy(path) && !self.is_rest_of_copy(path)
+        let is_unknown = entry.owned == Owned::Link || entry.owned == Owned::Tree && entry.digest.is_empty();
+        *node == Node::Directory && is_unknown && self.is_copy(path) && !self.is_rest_of_copy(path)
     }
 
     /// Says whether a directory has nothing but files of a skill of this store, as they are there: the rest of a copy of which
