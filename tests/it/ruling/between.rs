@@ -280,6 +280,40 @@ fn an_edit_of_a_copy_that_was_to_become_a_link_is_not_lost() {
     assert!(tried > 4, "{tried}");
 }
 
+/// What was missing in the copy was removed from the store.
+#[test]
+fn a_copy_that_is_not_complete_is_not_taken_into_the_store() {
+    let mut tried = 0;
+    for (point, args) in
+        points(9).flat_map(|point| [&["clean", "--yes"][..], &["sync"]].map(|args| (point.clone(), args)))
+    {
+        let home = with_skill("copy");
+        home.rules(&["sync"]).ok();
+        if args == ["sync"] {
+            home.write(".ai-agent/skills/review/SKILL.md", "theirs, second edition\n");
+            home.write(".ai-agent/skills/review/zz.md", "more\n");
+        }
+        let names = || {
+            let entries = fs::read_dir(home.path(".ai-agent/skills/review")).unwrap().flatten();
+            let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+            names.sort();
+            names
+        };
+        let before = names();
+        if !home.killed(&point, args) || !home.path(".claude/skills/review/SKILL.md").exists() {
+            continue;
+        }
+        tried += 1;
+        home.write(".claude/skills/review/SKILL.md", "an hour of my work\n");
+        for again in [&["sync"][..], &["sync", "--adopt"], &["sync"]] {
+            home.rules(again);
+            assert!(home.has_words("an hour of my work"), "{point} {args:?} {again:?}");
+            assert_eq!(names(), before, "{point} {args:?} {again:?}: nothing goes from the store");
+        }
+    }
+    assert!(tried > 4, "{tried}");
+}
+
 /// The user's folder has the same file that ours had, and what ours was to become is not written into it.
 #[test]
 fn a_folder_in_the_place_of_a_copy_that_was_being_updated_gets_nothing_of_ours() {
