@@ -40,8 +40,9 @@ pub struct Addition {
     pub since: Option<ObjectId>,
 }
 
-/// Refuses a transcript that may have words which were purged: words of its session were, and it does not begin with what is
-/// left of them. Writes nothing.
+/// Refuses a transcript that may have words which were purged, here or by others: those of its session, of the session that it
+/// names itself, or of the one that it is a fork of. One that begins with all that is stored of its session is not refused.
+/// Writes nothing.
 ///
 /// # Errors
 ///

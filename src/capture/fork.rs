@@ -1,15 +1,22 @@
-//! Forks of sessions of which words were purged: an agent copies the words into another file, under another id.
+//! Forks of sessions of which words were purged: the agent copies the words into another file, under another id.
 
 use std::collections::HashSet;
+use std::io::Read as _;
 use std::path::Path;
 use std::time::Instant;
 
+use bstr::ByteSlice as _;
+
 use super::State;
+use super::state::FirstMessage;
 use crate::agent::Agent;
+use crate::git::private;
 use crate::transcript::{Message, SessionKey};
 
+/// How much of a transcript is read to find its first message, in bytes.
+const BEGINNING_BYTES: u64 = 1 << 20;
+
 /// Returns the session of which words were purged and that a transcript repeats at its beginning, and how many bytes it repeats.
-/// A purged session whose own file is gone counts as repeated: what it had is not known any more.
 ///
 /// Costs one `readdir` where nothing was purged.
 pub(crate) fn repeated_purged(
@@ -18,26 +25,34 @@ pub(crate) fn repeated_purged(
     transcript: &Path,
     deadline: Instant,
 ) -> Option<(SessionKey, u64)> {
-    let mut purged = state.purged_sessions();
-    purged.retain(|key| key.agent == agent.name());
+    let mut purged = state.purged_beginnings();
+    purged.retain(|(key, _)| key.agent == agent.name());
     if purged.is_empty() {
         return None;
     }
     let until = agent.repeated_bytes(transcript, deadline)?;
-    let bytes = agent.read_until(transcript, Some(deadline)).ok()?;
-    let messages = agent.parse(bytes.get(..usize::try_from(until).ok()?)?);
-    let repeated: HashSet<_> = messages.iter().filter_map(identity).collect();
-    let has_begun_so = |key: &SessionKey| {
-        let owner = key.parent_id().unwrap_or(&key.id);
-        let Some(own) = agent.transcript(owner, transcript.parent().unwrap_or(transcript)) else { return true };
-        let Ok(bytes) = agent.read_until(&own, Some(deadline)) else { return true };
-        agent.parse(&bytes).iter().find_map(identity).is_none_or(|first| repeated.contains(&first))
-    };
-    let found = purged.into_iter().find(has_begun_so)?;
-    Some((found, until))
+    let repeated: HashSet<FirstMessage> = beginning(agent, transcript).iter().filter_map(first_message).collect();
+    let (key, _) = purged.into_iter().find(|(_, first)| repeated.contains(first))?;
+    Some((key, until))
 }
 
-/// Returns what a copy of a message has in common with it: its time, as [`Message::time`] has it, and its text.
-fn identity(message: &Message) -> Option<(i64, String)> {
-    Some((message.time?, message.text())).filter(|(_, text)| !text.is_empty())
+/// Returns what the first message of a transcript has in common with copies of it; `None` if it tells no time.
+pub(crate) fn first_message_of(agent: &dyn Agent, transcript: &Path) -> Option<FirstMessage> {
+    beginning(agent, transcript).iter().find_map(first_message)
+}
+
+fn first_message(message: &Message) -> Option<FirstMessage> {
+    let text_bytes = Some(message.text().len()).filter(|length| *length > 0)?;
+    Some(FirstMessage { time: (message.time?, message.time_nanos), text_bytes })
+}
+
+/// Returns the first messages of a transcript. None if it cannot be read.
+fn beginning(agent: &dyn Agent, transcript: &Path) -> Vec<Message> {
+    if agent.is_rendered(transcript) {
+        return agent.read(transcript).map(|bytes| agent.parse(&bytes)).unwrap_or_default();
+    }
+    let mut bytes = Vec::new();
+    let read = private::open(transcript).and_then(|file| file.take(BEGINNING_BYTES).read_to_end(&mut bytes));
+    let end = bytes.rfind_byte(b'\n').map_or(0, |end| end + 1);
+    read.map(|_| agent.parse(&bytes[..end])).unwrap_or_default()
 }

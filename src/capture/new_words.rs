@@ -14,7 +14,7 @@ use super::segment_end::SegmentEnd;
 use super::stamp::size_and_mtime;
 use super::tracked::TrackedSession;
 use crate::agent::{self, Agent};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::transcript::SessionKey;
 
@@ -155,7 +155,9 @@ fn archive_repeated(recorder: &mut Recorder<'_>, live: &mut TrackedSession, agen
         let mut reading = recorder.reading(agent, &key, &live.progress, &live.transcript, Extent::Until(until))?;
         reading.skip_to_end(&recorder.archive)?;
         if reading.skipped(&mut live.progress).is_some() {
-            recorder.state.log(&format!("warning: {key}: it repeats {purged}, of which words were purged, up to byte {until}; only what comes after is stored"));
+            let what = format!("it repeats {purged}, of which words were purged, up to byte {until}");
+            recorder.state.log(&format!("warning: {key}: {what}; only what comes after is stored"));
+            recorder.state.mark_begun_late(&key)?;
         }
         return Ok(());
     }
@@ -182,7 +184,12 @@ pub(super) fn unrecorded_in<'r>(
     let reading = recorder.reading(agent, &key, progress, path, extent)?;
     if let Some(warning) = reading.skipped(progress) {
         recorder.state.log(&warning);
-        recorder.state.mark_purged(&key)?;
+        let is_ours = || recorder.purged.concern(recorder.repo, &key, &[]).unwrap_or(true);
+        if !recorder.state.is_purged(&key) && !is_ours() {
+            let what = format!("others have purged words of session {key}, and what it has so far is not recorded");
+            recorder.warn(Error::other(what).hint("'git shiftlog purge --received' lists what they have purged"));
+        }
+        recorder.state.mark_begun_late(&key)?;
         return Ok(None);
     }
     let (increment, is_cut) = surveyed(recorder, key, reading, progress.recorded.clone())?;

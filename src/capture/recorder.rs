@@ -107,7 +107,7 @@ impl<'r> Recorder<'r> {
         self.deadline = deadline;
     }
 
-    /// Says whether no other process holds the lock.
+    /// Says whether this recorder holds the lock.
     pub(super) fn has_lock(&self) -> bool {
         self.lock.is_some()
     }

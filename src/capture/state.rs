@@ -6,6 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use super::tracked::TrackedSession;
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
@@ -23,6 +25,16 @@ const MAX_EXAMINED: usize = 200;
 const UNFINISHED_SECS: i64 = 60 * 60;
 /// How long a command waits for another one before it says so.
 const ANNOUNCE_AFTER: Duration = Duration::from_secs(1);
+
+/// What the first message of a session has in common with a copy of it. None of its words.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FirstMessage {
+    /// When it was written, in seconds since the epoch, and nanoseconds after that.
+    pub time: (i64, u32),
+    /// The length of its text, in bytes.
+    pub text_bytes: usize,
+}
 
 /// The directory with our state.
 #[derive(Clone, Debug)]
@@ -122,7 +134,7 @@ impl State {
     /// unless the repository is shared.
     pub fn sweep(&self) {
         let now = Time::now().seconds;
-        for directory in ["", "live", "settled", "imported", "purged", "pending"] {
+        for directory in ["", "live", "settled", "imported", "purged", "begun-late", "pending"] {
             for entry in std::fs::read_dir(self.root.join(directory)).into_iter().flatten().flatten() {
                 let written = || private::modified_secs(&entry.path());
                 if is_unfinished(&entry) && written().is_some_and(|written| written < now - UNFINISHED_SECS) {
@@ -207,19 +219,48 @@ impl State {
     ///
     /// As [`State::save`].
     pub fn mark_purged(&self, key: &SessionKey) -> Result<()> {
-        private::write(&self.file("purged", key), b"{}")
+        if self.is_purged(key) { Ok(()) } else { private::write(&self.file("purged", key), b"{}") }
+    }
+
+    /// Remembers with which message a session began of which words were purged, so that a copy of it is known.
+    ///
+    /// # Errors
+    ///
+    /// As [`State::save`].
+    pub fn mark_purged_with(&self, key: &SessionKey, first: &FirstMessage) -> Result<()> {
+        let text = serde_json::to_vec(first).expect("it has only numbers");
+        private::write(&self.file("purged", key), &text)
+    }
+
+    /// Returns the sessions for which [`State::mark_purged_with`] was called, with their first messages. One whose name is too
+    /// long for a file is left out.
+    pub fn purged_beginnings(&self) -> Vec<(SessionKey, FirstMessage)> {
+        let entries = std::fs::read_dir(self.root.join("purged")).into_iter().flatten().flatten();
+        let read = |entry: std::fs::DirEntry| {
+            let name = entry.file_name().into_string().ok()?;
+            let first = serde_json::from_slice(&std::fs::read(entry.path()).ok()?).ok()?;
+            Some((SessionKey::of_file_name(name.strip_suffix(".json")?)?, first))
+        };
+        entries.filter_map(read).collect()
+    }
+
+    /// Remembers that a session is recorded only from somewhere on, since what was before may have purged words.
+    ///
+    /// # Errors
+    ///
+    /// As [`State::save`].
+    pub fn mark_begun_late(&self, key: &SessionKey) -> Result<()> {
+        private::write(&self.file("begun-late", key), b"{}")
+    }
+
+    /// Says whether [`State::mark_begun_late`] was called for a session.
+    pub fn is_begun_late(&self, key: &SessionKey) -> bool {
+        self.file("begun-late", key).exists()
     }
 
     /// Says whether [`State::mark_purged`] was called for a session.
     pub fn is_purged(&self, key: &SessionKey) -> bool {
         self.file("purged", key).exists()
-    }
-
-    /// Returns the sessions for which [`State::mark_purged`] was called, but for those whose names are too long for a file.
-    pub fn purged_sessions(&self) -> Vec<SessionKey> {
-        let entries = std::fs::read_dir(self.root.join("purged")).into_iter().flatten().flatten();
-        let name = |entry: std::fs::DirEntry| entry.file_name().into_string().ok();
-        entries.filter_map(|entry| SessionKey::of_file_name(name(entry)?.strip_suffix(".json")?)).collect()
     }
 
     /// Returns the journal of a purge: it is there from before the first step until after the last.
@@ -236,7 +277,7 @@ impl State {
 
     /// Removes the file of an unsettled session, unless words of it were purged.
     pub fn forget(&self, key: &SessionKey) {
-        if self.is_purged(key) {
+        if self.is_purged(key) || self.is_begun_late(key) {
             return;
         }
         let _ = std::fs::remove_file(self.file("live", key));
@@ -250,8 +291,9 @@ impl State {
             let is_old = private::modified_secs(&entry.path()).is_some_and(|written| written < seconds);
             // Without this file, the session would be taken for a new one and its purged words stored again from the
             // agent's file.
-            let is_purged = self.root.join("purged").join(entry.file_name()).exists();
-            if is_old && !is_purged {
+            let is_marked =
+                || ["purged", "begun-late"].iter().any(|name| self.root.join(name).join(entry.file_name()).exists());
+            if is_old && !is_marked() {
                 let _ = std::fs::remove_file(entry.path());
             }
         }

@@ -91,6 +91,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         let notes_ref = options.writing.notes_ref(&repo);
         let mut recorder = capture::recorder(&repo, &notes_ref);
+        if !options.force {
+            // No purge comes in between any more.
+            by_hand::refuse_purged(&repo, &addition)?;
+        }
         let has_recorded = by_hand::add(&mut recorder, commit_id, addition)?;
         cli::tell(&repo, &recorder.finish());
         if !has_recorded {

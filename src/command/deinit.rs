@@ -55,7 +55,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             cli::hint(&repo, "'git shiftlog purge --before=now --all' removes from it what was recorded");
         }
         if refs.iter().any(|name| name == tombstone::REF) {
-            cli::warning("what 'purge' has marked goes, too: an import records again what agents still have of it");
+            cli::warning(
+                "this also deletes the purge marks: a later import records purged words again if agents still have them",
+            );
         }
         if options.purge_refs && !options.dry_run && !options.yes && !is_confirmed(&repo, &refs)? {
             return Ok(Outcome::No);

@@ -257,6 +257,11 @@ fn list(plan: &purge::Removal<'_>) -> Result<()> {
         text += &outside::line(&format!("{by}: {}{note}", parts.join(", ")));
         text.push('\n');
     }
+    for (session, segments) in &plan.doubtful {
+        let why = "was recorded here once more, and may have the words";
+        text += &outside::line(&format!("session {session} {why}: {}", count(*segments, "segment")));
+        text.push('\n');
+    }
     cli::print(&text)
 }
 
@@ -318,9 +323,8 @@ fn report(repo: &Repository, wanted: &RemovalRequest, plan: &purge::Removal<'_>,
     cli::print(&format!("{} gone from this repository\n", count(purged.objects, "object")))?;
     tell_what_is_left(purged);
     if plan.has_texts {
-        cli::warning(
-            "an instruction file or evidence had the words; while its file has them, it is stored with them again",
-        );
+        let what = "an instruction file or evidence had the words, too";
+        cli::warning(&format!("{what}; remove them from the file as well, or they are stored again"));
     }
     tell_what_has_it(repo, &wanted.notes_ref, purged);
     Ok(())

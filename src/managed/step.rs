@@ -274,7 +274,7 @@ fn remove_moved(from: &Path) -> Result<()> {
 /// Says whether something was moved to another file system by a process that was killed while it removed the source: all that
 /// is left of it is at the destination, too. An empty directory can be a new one of a user's.
 fn is_moved_in_part(from: &Path, to: &Path) -> bool {
-    if !disk::is_there(from) || !disk::is_there(to) {
+    if !disk::is_there(from) || !disk::is_there(to) || disk::is_same(from, to) {
         return false;
     }
     match (disk::is_directory(from), disk::is_directory(to)) {

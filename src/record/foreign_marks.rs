@@ -19,6 +19,9 @@ use crate::transcript::SessionKey;
 /// thousand marks. The authors of older marks are not reported.
 const MAX_READ: usize = 1_000_000;
 
+/// How many marks a hook reads to find out whether they name a session.
+const MAX_ASKED: usize = 2000;
+
 /// The purge marks of other people.
 #[derive(Clone, Debug, Default)]
 pub struct ForeignMarks {
@@ -110,8 +113,8 @@ impl ForeignMarks {
         })
     }
 
-    /// Returns the sessions that a mark names: itself, or by the segment that its maker has in the place of the purged
-    /// one. Nothing but the name is taken from that segment.
+    /// Returns the sessions that a mark names: itself, in its text, or by the segment that its maker has in the place of the
+    /// purged one. Nothing but the name is taken from that segment.
     pub fn sessions_of(&self, repo: &Repository, mark: &Mark) -> Vec<SessionKey> {
         if let Mark::Session(name) = mark {
             return SessionKey::of_file_name(name).into_iter().collect();
@@ -128,14 +131,30 @@ impl ForeignMarks {
         self.marks.get(mark).into_iter().flatten().filter_map(|(_, blob_id)| replacement(*blob_id)).collect()
     }
 
+    /// Says whether a mark is for this very session, or for a segment and says that it is of this session. Reads
+    /// [`MAX_ASKED`] marks at most, and no segment.
+    pub fn name(&self, repo: &Repository, session: &SessionKey) -> bool {
+        let name = session.file_name();
+        if self.is_empty() || self.marks.contains_key(&Mark::Session(name.clone())) {
+            return !self.is_empty();
+        }
+        let blobs = self.marks.values().flatten().map(|(_, blob_id)| *blob_id).take(MAX_ASKED);
+        let mut replacements = blobs.filter_map(|blob_id| {
+            let text = repo.read_blob(blob_id, MAX_MARK_BYTES).ok()?;
+            serde_json::from_slice::<Replacement>(&text).ok()
+        });
+        replacements.any(|became| became.session.as_ref() == Some(&name))
+    }
+
     /// Returns all sessions that these marks name; see [`ForeignMarks::sessions_of`]. Reads each mark.
     pub fn sessions(&self, repo: &Repository) -> HashSet<SessionKey> {
         self.marks().flat_map(|mark| self.sessions_of(repo, mark)).collect()
     }
 
-    /// Returns the segments that may have purged words although no mark names them, by their sessions: the session is named, and
-    /// the agent's file was read anew where nobody knew which words were removed, as in a new clone. None of the named segments
-    /// is there then, and nobody has shared these. Sessions for which `is_left_out` holds were read without such words.
+    /// Returns the segments that may have purged words although no mark names them, by their sessions. In a new clone, the agent's
+    /// file can be recorded once more before the marks come. Then a mark names the session, the archive has none of the segments
+    /// that marks name, and these segments were never shared. Sessions for which `is_begun_late` holds were recorded without the
+    /// words that they had before.
     ///
     /// # Errors
     ///
@@ -143,7 +162,7 @@ impl ForeignMarks {
     pub fn doubtful(
         &self,
         repo: &Repository,
-        is_left_out: impl Fn(&SessionKey) -> bool,
+        is_begun_late: impl Fn(&SessionKey) -> bool,
     ) -> Result<HashMap<SessionKey, Vec<ObjectId>>> {
         let mut doubtful: HashMap<SessionKey, Vec<ObjectId>> = HashMap::new();
         if self.is_empty() {
@@ -156,7 +175,7 @@ impl ForeignMarks {
             }
         }
         let is_marked = |segment_ids: &[ObjectId]| segment_ids.iter().any(|id| marked.contains(id));
-        doubtful.retain(|session, segment_ids| !is_marked(segment_ids) && !is_left_out(session));
+        doubtful.retain(|session, segment_ids| !is_marked(segment_ids) && !is_begun_late(session));
         if !doubtful.is_empty() {
             let mut shared = HashSet::new();
             for name in repo.fetched_refs("sessions") {

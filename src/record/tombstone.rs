@@ -31,7 +31,7 @@ pub struct Replacement {
     pub bytes: u64,
     /// SHA-256, in hex, of the transcript at the replacing segment.
     pub sha256: String,
-    /// The file name of the session, which may have lost all of its segments; `None` for a text that is no transcript.
+    /// The file name of the session; `None` for a text that is no transcript, and in marks of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }

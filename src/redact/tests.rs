@@ -27,6 +27,8 @@ fn a_pattern_of_the_users_is_found_however_its_letters_are_written() {
         "M%C3%BCller",
         "M&#252;ller",
         "&#x65E5;&#x672c;",
+        "&#128512;",
+        "&#x1F600;",
     ] {
         let line = format!("{{\"text\":\"to {written} and\"}}\n");
         let clean = redactor.redact(line.as_bytes()).0.to_vec();

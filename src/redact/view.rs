@@ -92,7 +92,7 @@ impl View {
     /// Undoes the entities of HTML. `None` if there are none.
     pub fn of_entities(source: &[u8]) -> Option<View> {
         let unit = |rest: &[u8]| {
-            let length = rest.iter().take(8).position(|byte| *byte == b';')?;
+            let length = rest.iter().take(10).position(|byte| *byte == b';')?;
             let meaning = match &rest[1..length] {
                 b"quot" | b"QUOT" => Meaning::byte(b'"'),
                 b"apos" => Meaning::byte(b'\''),

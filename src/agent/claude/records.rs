@@ -233,7 +233,7 @@ fn part(block: &Value<'_>, record: &Value<'_>) -> Option<Part> {
         }),
         "document" if text_of_document(block).is_some() => {
             let title = string(block, "title").map(|title| format!(" {title}")).unwrap_or_default();
-            Part::Notice(format!("document{title}:\n{}", text_of_document(block).unwrap_or_default()))
+            Part::Text(format!("document{title}:\n{}", text_of_document(block).unwrap_or_default()))
         }
         // A kind that is not known is named, so that nothing is missing unseen.
         kind => Part::Attachment(json::attachment(kind, block)),
@@ -272,7 +272,7 @@ fn text_of_block(block: &Value<'_>) -> String {
     let lines = [["title", "url"], ["stdout", "stderr"]]
         .into_iter()
         .map(|keys| keys.map(text))
-        .find(|found| found[0].is_some());
+        .find(|found| found.iter().any(Option::is_some));
     match lines.filter(|found| found[1].is_some() || text("type").is_none_or(|kind| kind.ends_with("_result"))) {
         Some(found) => found.into_iter().flatten().collect::<Vec<_>>().join("\n"),
         None => text("error_code").map_or_else(|| format!("[{}]", attached(block)), str::to_owned),

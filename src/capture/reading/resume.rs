@@ -12,6 +12,7 @@ use super::store::hex_of;
 use super::{Reading, parse_id};
 use crate::archive::{Archive, hex, unhex};
 use crate::capture::progress::{Progress, ResumePoint};
+use crate::capture::segment_end::SegmentEnd;
 use crate::capture::state::State;
 use crate::error::{Kind, Result};
 use crate::record::foreign_marks::ForeignMarks;
@@ -75,10 +76,9 @@ impl<'a> Reading<'a> {
         if State::new(&repo.common_dir()).is_purged(&self.key) || purged.concern(repo, &self.key, &[])? {
             return Ok(true);
         }
-        // Of a session that is not known here, others can have removed words.
-        let foreign =
-            if *progress == Progress::default() { ForeignMarks::read(repo, purged) } else { ForeignMarks::default() };
-        Ok(foreign.of_session(&self.key).is_some() || foreign.sessions(repo).contains(&self.key))
+        // Of a session of which nothing is recorded here, others can have removed words. Its sub-agents are asked for by their own
+        // names: a mark of others must not end a recording that has begun.
+        Ok(progress.stored == SegmentEnd::default() && ForeignMarks::read(repo, purged).name(repo, &self.key))
     }
 
     /// Marks the present content of the file as stored, without storing it: only lines added later are new. The

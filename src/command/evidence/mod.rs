@@ -200,7 +200,7 @@ fn attach(repo: &Repository, options: &Options, words: &[OsString]) -> Result<Ou
         observed.iter().try_for_each(|one| tell_attached("would attach", &one.evidence, &short))?;
         return Ok(Outcome::Done);
     }
-    removal::finish_before(repo, options.dry_run)?;
+    removal::finish_before(repo, false)?;
     let notes_ref = options.writing.notes_ref(repo);
     let is_new = evidence::attach(repo, &notes_ref, commit_id, &observed, Instant::now() + TIMEOUT)?;
     let mut outcome = Outcome::Done;

@@ -86,7 +86,7 @@ pub fn pull(repo: &Repository, options: &super::Options, words: &[String]) -> Re
     if options.dry_run {
         return tell_planned(&listing);
     }
-    removal::finish_before(repo, options.dry_run)?;
+    removal::finish_before(repo, false)?;
     let total = listing.logs.len();
     let pulled = pull.fetch(&listing, |done| progress.tell("Fetching logs", done, total)).map_err(fatal)?;
     progress.end();

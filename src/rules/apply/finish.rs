@@ -301,7 +301,7 @@ impl<'j> Run<'j> {
         let before = previous.entries.iter().filter(|(path, _)| is_left(path) || is_partly_there(path));
         let before: Vec<_> = before.map(|(path, entry)| (path.clone(), entry.clone())).collect();
         registry.entries.extend(before);
-        // What a copy has of which not all was written or removed is not known; what a user has edited in it neither.
+        // Of a copy that was written or removed only in part, nobody knows what it has, and what of that a user has edited.
         let is_in_part = |(path, entry): &(&PathBuf, &mut Entry)| {
             entry.owned == Owned::Tree && left_out.has_below(path) && disk::is_there(&path.join(META))
         };

@@ -163,7 +163,7 @@ impl Planner<'_> {
             return Ok(None);
         }
         if let Some(entry) = known {
-            // The rest of a copy that was to go can go whatever is missing in it.
+            // A copy that is to go can go when some of it is gone already.
             let is_rest = matches!(&wanted.what, super::What::Link { .. })
                 && *node == Node::Directory
                 && entry.owned == Owned::Tree

@@ -53,7 +53,7 @@ struct NoteChange {
 }
 
 impl Journal {
-    /// Returns the journal of a purge whose steps are all done, but that left objects which other refs reach. The user knows.
+    /// Returns the journal of a purge whose steps are all done, but that left objects which other refs reach. The user was told.
     fn left_file(repo: &Repository) -> PathBuf {
         State::new(&repo.common_dir()).root().join("purge-left")
     }

@@ -8,9 +8,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::agent::{self, Agent, FoundTranscript};
 use crate::archive::{Archive, hex};
-use crate::capture::State;
 use crate::capture::progress::Progress;
 use crate::capture::segment_end::SegmentEnd;
+use crate::capture::{State, fork};
 use crate::error::{Error, Result};
 use crate::git::{Repository, private};
 use crate::record::tombstone::Tombstones;
@@ -107,10 +107,19 @@ pub(super) fn update(
     }
     let here = repo.worktree().unwrap_or(repo.git_dir()).to_owned();
     for session in sessions {
-        state.mark_purged(session)?;
         let owner = session.parent_id().unwrap_or(&session.id);
         let found = agent::find(&session.agent).and_then(|agent| Some((agent, agent.transcript(owner, &here)?)));
         let owner = SessionKey::new(&session.agent, owner);
+        // A fork copies the words under another name; it is known by the first message.
+        let own = state.session(&owner).map(|live| live.transcript);
+        let first = agent::find(&session.agent).and_then(|agent| {
+            let path = found.as_ref().map(|(_, path)| path).or(own.as_ref())?;
+            fork::first_message_of(agent, path)
+        });
+        match first {
+            Some(first) => state.mark_purged_with(session, &first)?,
+            None => state.mark_purged(session)?,
+        }
         files.extend(found.into_iter().flat_map(|(agent, file)| files_of(agent, &owner, &file, sessions)));
     }
     // Unfinished files of a hook that was killed.

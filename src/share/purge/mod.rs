@@ -87,6 +87,8 @@ pub struct Removal<'t> {
     pub has_texts: bool,
     /// The evidence that is removed: its kind and name.
     pub evidence: BTreeSet<String>,
+    /// How many segments of sessions may have words that others have purged, though no mark names these segments.
+    pub doubtful: BTreeMap<SessionKey, usize>,
     /// The marks of others, by their maker: `removed by <name> on <date>`.
     pub received: BTreeMap<String, Received>,
     marks: Tombstones,
@@ -228,10 +230,11 @@ impl Removal<'_> {
     fn choose_received(&mut self, repo: &Repository, only_signed: bool) -> Result<HashSet<ObjectId>> {
         let state = State::new(&repo.common_dir());
         let bars = ForeignMarks::read(repo, &Tombstones::read(repo)?);
-        let doubtful = bars.doubtful(repo, |session| state.is_purged(session))?;
+        let doubtful = bars.doubtful(repo, |session| state.is_begun_late(session))?;
         let (received, taken, sessions) = received(repo, only_signed)?;
-        let mut wanted: HashSet<ObjectId> =
-            doubtful.into_iter().filter(|(session, _)| sessions.contains(session)).flat_map(|(_, ids)| ids).collect();
+        let doubtful: HashMap<_, _> = doubtful.into_iter().filter(|(session, _)| sessions.contains(session)).collect();
+        self.doubtful = doubtful.iter().map(|(session, ids)| (session.clone(), ids.len())).collect();
+        let mut wanted: HashSet<ObjectId> = doubtful.into_values().flatten().collect();
         (self.received, self.sessions) = (received, sessions);
         for mark in taken {
             match mark {

@@ -166,7 +166,7 @@ impl<'r> Syncer<'r> {
             }
             let bars = ForeignMarks::read(self.repo, &Tombstones::read(self.repo)?);
             let state = State::new(&self.repo.common_dir());
-            let doubtful = bars.doubtful(self.repo, |session| state.is_purged(session))?;
+            let doubtful = bars.doubtful(self.repo, |session| state.is_begun_late(session))?;
             synced.has_purged = !doubtful.is_empty() || hides_ours(self.repo, &bars)?;
             let mut pushes = Vec::new();
             for shared in

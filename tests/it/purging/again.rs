@@ -115,14 +115,14 @@ fn an_instruction_file_that_still_has_the_words_is_told_of() {
     session.edits("x", "1\n");
     session.commits("one");
     let ran = purge(&scratch, &[&format!("--match={SECRET}")]);
-    assert!(ran.stderr.contains("warning: an instruction file or evidence had the words; "), "{ran:?}");
+    assert!(ran.stderr.contains("warning: an instruction file or evidence had the words, too; "), "{ran:?}");
 }
 
 #[test]
 fn who_removes_all_refs_is_told_that_purge_marks_go_too() {
     let scratch = Scratch::set_up();
     says(&scratch, &scratch.top, "s", &[SECRET]);
-    let told = "warning: what 'purge' has marked goes, too: an import records again what agents still have of it\n";
+    let told = "warning: this also deletes the purge marks: a later import records purged words again if agents still have them\n";
     assert!(!scratch.shiftlog("deinit", ["-n", "--purge-refs"]).stderr.contains(told));
     purge(&scratch, &["HEAD"]).ok();
     let ran = scratch.shiftlog("deinit", ["-n", "--purge-refs"]);
@@ -229,7 +229,22 @@ fn a_fork_brings_nothing_back_of_what_was_purged() {
         scratch.shiftlog("fsck", [""; 0]).ok();
         let added = add(&scratch, &fork.transcript, &["HEAD~1"]);
         assert!(added.stderr.contains("words of session claude/s1 were removed"), "{what}: {added:?}");
-        scratch.lose_state();
+        // It was settled long ago, and goes on.
+        fork.hook("SessionEnd");
+        for entry in fs::read_dir(scratch.state().join("settled")).into_iter().flatten().flatten() {
+            fs::File::options()
+                .append(true)
+                .open(entry.path())
+                .unwrap()
+                .set_modified(std::time::SystemTime::UNIX_EPOCH)
+                .unwrap();
+        }
+        scratch.session("s3").hook("SessionEnd");
+        fork.hook("SessionStart");
+        fork.prompt("and another");
+        fork.edits("x", "4\n");
+        fork.commits("three");
         assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new(), "{what}");
+        assert!(scratch.raw("HEAD", &[]).contains("and another"), "{what}");
     }
 }

@@ -209,6 +209,7 @@ fn each_block_of_a_message_is_shown_or_named() {
     session.record("user", &json!({ "role": "user", "content": [{ "type": "text", "text": "build" }, document] }));
     let found = json!([{ "type": "web_search_result", "title": "Roofs", "url": "https://example.com/roofs" }]);
     let printed = json!({ "type": "code_execution_result", "stdout": "42 tiles", "stderr": "", "return_code": 0 });
+    let broken = json!({ "type": "code_execution_result", "stdout": "", "stderr": "too few tiles", "return_code": 1 });
     let failed = json!({ "type": "web_search_tool_result_error", "error_code": "max_uses_exceeded" });
     let answer = |id: &str, kind: &str, content: &Value| json!({ "type": kind, "tool_use_id": id, "content": content });
     let call = |id: &str, kind: &str, name: &str| json!({ "type": kind, "id": id, "name": name, "input": { "query": "roofs" } });
@@ -218,13 +219,22 @@ fn each_block_of_a_message_is_shown_or_named() {
         call("t1", "server_tool_use", "web_search"), answer("t1", "web_search_tool_result", &found),
         call("t2", "server_tool_use", "code_execution"), answer("t2", "code_execution_tool_result", &printed),
         call("t3", "mcp_tool_use", "web_search"), answer("t3", "web_search_tool_result", &failed),
+        call("t4", "server_tool_use", "code_execution"), answer("t4", "code_execution_tool_result", &broken),
         { "type": "hologram", "light": "blue" }, { "type": "text", "text": "done" },
     ] }),
     );
     session.edits("a.txt", "1\n");
     session.commits("one");
     let shown = scratch.shiftlog("show", ["-v"]).ok();
-    for words in ["first the roof", "https://example.com/roofs", "42 tiles", "max_uses_exceeded", "hologram", "done"] {
+    for words in [
+        "first the roof",
+        "https://example.com/roofs",
+        "42 tiles",
+        "too few tiles",
+        "max_uses_exceeded",
+        "hologram",
+        "done",
+    ] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
 }
