@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::State;
-use super::fork::repeated_purged;
+use super::fork::{COMMAND_TIMEOUT, repeated_purged};
 use super::new_words::{increment_since, record_sub_agents};
 use super::progress::Progress;
 use super::reading::{Reading, SessionContext};
@@ -21,9 +21,6 @@ use crate::record::foreign_marks::ForeignMarks;
 use crate::record::redaction;
 use crate::record::tombstone::Tombstones;
 use crate::transcript::{SessionKey, end_last_line};
-
-/// How long it may take to find out whether a transcript repeats another.
-const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A transcript to attach to a commit.
 #[derive(Debug)]
@@ -58,7 +55,7 @@ pub fn refuse_purged(repo: &Repository, addition: &Addition) -> Result<()> {
     };
     let repeated = addition.file.as_deref().and_then(|file| {
         let agent = agent::named(&addition.key.agent).ok()?;
-        repeated_purged(&state, agent, file, Instant::now() + TIMEOUT)
+        repeated_purged(&state, agent, file, Instant::now() + COMMAND_TIMEOUT)
     });
     if let Some((key, _)) = &repeated
         && *key != addition.key

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io::Read as _;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bstr::ByteSlice as _;
 
@@ -13,6 +13,8 @@ use crate::agent::Agent;
 use crate::git::private;
 use crate::transcript::{Message, SessionKey};
 
+/// How long a command may take to find out whether a transcript repeats another. A hook has its own deadline.
+pub(crate) const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 /// How much of a transcript is read to find its first message, in bytes.
 const BEGINNING_BYTES: u64 = 1 << 20;
 

@@ -26,7 +26,7 @@ const UNFINISHED_SECS: i64 = 60 * 60;
 /// How long a command waits for another one before it says so.
 const ANNOUNCE_AFTER: Duration = Duration::from_secs(1);
 
-/// What the first message of a session has in common with a copy of it. None of its words.
+/// The time and the length of a session's first message. A copy of the message has the same; the text itself is not kept.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FirstMessage {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use twox_hash::XxHash3_64;
 
@@ -15,7 +15,7 @@ use super::{Fate, Source};
 use crate::agent::{Agent, FoundTranscript};
 use crate::archive::Archive;
 use crate::capture::State;
-use crate::capture::fork::repeated_purged;
+use crate::capture::fork::{COMMAND_TIMEOUT, repeated_purged};
 use crate::capture::progress::Progress;
 use crate::capture::reading::{Reading, Redaction, SessionContext};
 use crate::capture::segment_end::SegmentEnd;
@@ -31,9 +31,6 @@ use crate::transcript::{SessionKey, complete_lines, end_last_line};
 
 /// A transcript that has not grown for so long is finished, also if its last line has no end.
 const QUIET_SECS: i64 = 60 * 60;
-
-/// How long it may take to find out whether a session repeats another.
-const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Reads sessions and lays them beside what the archive has.
 pub struct Loader<'a, 'r> {
@@ -178,7 +175,7 @@ impl<'a, 'r> Loader<'a, 'r> {
 
     /// Says whether a session repeats another one of which words were removed for good.
     fn repeats_purged(&self, stored: &Stored) -> bool {
-        let deadline = Instant::now() + TIMEOUT;
+        let deadline = Instant::now() + COMMAND_TIMEOUT;
         repeated_purged(&self.state, stored.agent, &stored.found.transcript, deadline).is_some()
     }
 

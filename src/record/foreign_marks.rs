@@ -135,8 +135,8 @@ impl ForeignMarks {
     /// [`MAX_ASKED`] marks at most, and no segment.
     pub fn name(&self, repo: &Repository, session: &SessionKey) -> bool {
         let name = session.file_name();
-        if self.is_empty() || self.marks.contains_key(&Mark::Session(name.clone())) {
-            return !self.is_empty();
+        if self.marks.contains_key(&Mark::Session(name.clone())) {
+            return true;
         }
         let blobs = self.marks.values().flatten().map(|(_, blob_id)| *blob_id).take(MAX_ASKED);
         let mut replacements = blobs.filter_map(|blob_id| {

@@ -31,7 +31,7 @@ pub struct View {
 /// The meaning of an escape: its length, and what it stands for.
 type Unit = Option<(usize, Meaning)>;
 
-/// What an escape stands for: a character in UTF-8, a byte, or nothing.
+/// The decoded value of an escape: the UTF-8 bytes of a character, a single byte, or no bytes.
 #[derive(Clone, Copy)]
 struct Meaning {
     bytes: [u8; 4],
@@ -40,7 +40,7 @@ struct Meaning {
 
 impl Meaning {
     const NOTHING: Self = Meaning { bytes: [0; 4], length: 0 };
-    /// What is no character.
+    /// The value of an escape that encodes no character.
     const UNKNOWN: Self = Meaning::byte(0x80);
 
     const fn byte(byte: u8) -> Self {

@@ -346,8 +346,8 @@ impl<'r> Syncer<'r> {
 
     /// Returns the commit to push to a ref that names `there` on the remote; `None` if there is nothing to push.
     ///
-    /// What purge marks of others name, or leave in doubt, is not pushed. If our tree has any of it, our history is not pushed
-    /// either.
+    /// Leaves out the segments and records that purge marks of others name, and those of [`ForeignMarks::doubtful`]. If our tree
+    /// has any of them, a new commit without them is pushed, and not our history.
     fn outgoing(&self, shared: &Shared, there: Option<ObjectId>, removed: Removed<'_>) -> Result<Option<ObjectId>> {
         let Some(ours) = self.repo.tip(&shared.name)? else { return Ok(None) };
         let theirs = there.and(self.repo.tip(&shared.tracking)?);
