@@ -303,6 +303,29 @@ fn copy_attributes(from: &Path, to: &fs::File) {
     }
 }
 
+/// Removes a file, a link or a directory of ours with all that is in it, be it in directories that were made read-only.
+///
+/// # Errors
+///
+/// If something cannot be removed.
+pub fn remove(path: &Path) -> std::io::Result<()> {
+    if !is_directory(path) {
+        return fs::remove_file(path);
+    }
+    if fs::remove_dir_all(path).is_ok() {
+        return Ok(());
+    }
+    let mut directories = vec![path.to_owned()];
+    while let Some(directory) = directories.pop() {
+        set_mode(&directory, 0o700)?;
+        for entry in fs::read_dir(&directory)? {
+            let entry = entry?;
+            directories.extend(entry.file_type()?.is_dir().then(|| entry.path()));
+        }
+    }
+    fs::remove_dir_all(path)
+}
+
 /// Gives a file the permissions of a mode.
 pub fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode))

@@ -187,14 +187,11 @@ pub fn occupied(target: &Path) -> impl Iterator<Item = PathBuf> {
     unfinished_names(target).take_while(|name| disk::is_there(name))
 }
 
-/// Removes what a process that was killed had made of a file, which has the first name that was not [`occupied`].
+/// Removes what a process that was killed had made of a file, or had not removed yet of what it has moved. That has the first
+/// name that was not [`occupied`].
 pub fn sweep(target: &Path, is_occupied: impl Fn(&Path) -> bool) {
     let Some(unfinished) = unfinished_names(target).find(|name| !is_occupied(name)) else { return };
-    if disk::is_directory(&unfinished) {
-        let _ = fs::remove_dir_all(unfinished);
-    } else {
-        let _ = fs::remove_file(unfinished);
-    }
+    let _ = disk::remove(&unfinished);
 }
 
 /// Returns the mode of a new file that is run: what the umask leaves.

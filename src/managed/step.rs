@@ -248,12 +248,10 @@ fn move_far(from: &Path, to: &Path) -> Result<()> {
     };
     if let Err(error) = copied.and_then(|()| fs::rename(&unfinished, to).map_err(fail)) {
         // A later run would take it for somebody else's.
-        let _ = match disk::is_directory(&unfinished) {
-            true => fs::remove_dir_all(&unfinished),
-            false => fs::remove_file(&unfinished),
-        };
+        let _ = disk::remove(&unfinished);
         return Err(error);
     }
+    fault_point("far-copied");
     remove_moved(from)
 }
 
@@ -266,9 +264,15 @@ fn locked_directory(path: &Path) -> Option<PathBuf> {
     directories.find(|directory| rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_err())
 }
 
+/// Removes what was copied elsewhere. It has the name of an unfinished file first, so that a process that is killed meanwhile
+/// leaves nothing in its place.
 fn remove_moved(from: &Path) -> Result<()> {
-    let removed = if disk::is_directory(from) { fs::remove_dir_all(from) } else { fs::remove_file(from) };
-    removed.map_err(|error| Error::io("move", from, error))
+    let fail = |error| Error::io("move", from, error);
+    let aside = file::unfinished(from).map_err(fail)?;
+    // Some file systems give no directory another name.
+    let removed = if fs::rename(from, &aside).is_ok() { &aside } else { from };
+    fault_point("far-aside");
+    disk::remove(removed).map_err(fail)
 }
 
 /// Says whether something was moved to another file system by a process that was killed while it removed the source: all that
@@ -405,6 +409,27 @@ mod tests {
             assert!(to.join("a").exists() && !from.exists());
         }
         disk::set_mode(&to.join("sub"), 0o700).unwrap();
+    }
+
+    /// Its source has another name then, under which the next run finds it.
+    #[test]
+    fn what_was_being_removed_after_a_move_is_swept_away_whatever_becomes_of_what_was_moved() {
+        let directory = tempfile::tempdir().unwrap();
+        let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
+        fs::create_dir_all(from.join("sub")).unwrap();
+        fs::write(from.join("sub/a"), "a").unwrap();
+        let aside = file::unfinished(&from).unwrap();
+        move_far(&from, &to).unwrap();
+        assert!(!from.exists() && !aside.exists());
+        // A process was killed before all of it was removed.
+        fs::create_dir_all(aside.join("sub")).unwrap();
+        fs::write(aside.join("sub/a"), "a").unwrap();
+        disk::set_mode(&aside.join("sub"), 0o500).unwrap();
+        fs::write(to.join("sub/a"), "the user goes on").unwrap();
+        file::sweep(&from, |_| false);
+        assert!(!Step::Move { from: from.clone(), to: to.clone() }.take(false).unwrap(), "it is done");
+        assert!(!from.exists() && !aside.exists());
+        assert_eq!(fs::read(to.join("sub/a")).unwrap(), b"the user goes on");
     }
 
     #[test]

@@ -52,6 +52,8 @@ pub fn adopt(store: &mut Store, registry: &Registry, wishes: &Wishes, drift: &[D
     let mut edits = Edits::new();
     let mut skills: BTreeMap<String, String> = BTreeMap::new();
     let rules = store.manifest.rules()?;
+    // A skill that the same command moves is not where it will be.
+    let is_as_kept = |what: &What| !matches!(what, What::Copy { now, source, .. } if now != source);
     let is_known = |part: &Part| match part {
         // The rules of the home that follow those of a repository are not in its store.
         Part::Text(id) | Part::Field(id, _) | Part::Unlisted(id) => rules.iter().any(|rule| rule.id == *id),
@@ -79,7 +81,9 @@ pub fn adopt(store: &mut Store, registry: &Registry, wishes: &Wishes, drift: &[D
                     adopted.insert(wanted.path.clone());
                 }
             }
-            What::Copy { now, source, .. } if now == source && disk::is_directory(source) => {
+            What::Copy { source, .. } | What::Link { target: source, .. }
+                if is_as_kept(&wanted.what) && disk::is_directory(source) =>
+            {
                 let entry = registry.get(&wanted.path).filter(|entry| entry.owned == Owned::Tree);
                 let is_as_written =
                     |digest: &String| disk::tree(source).is_ok_and(|tree| tree_digest(&tree) == *digest);

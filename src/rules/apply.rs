@@ -229,7 +229,7 @@ pub fn lock_and_finish(place: &Place) -> Result<(private::Lock, bool)> {
         let (base, identity) = (place.base.clone(), disk::identity(&place.base));
         let journal = Journal { base, identity, ..journal };
         // Unfinished files of the killed process.
-        for path in journal.steps.iter().filter_map(written) {
+        for path in journal.steps.iter().flat_map(written) {
             file::sweep(path, |name| journal.taken.contains(name));
         }
         if !journal.settled.is_empty() {
@@ -250,12 +250,12 @@ pub fn lock_and_finish(place: &Place) -> Result<(private::Lock, bool)> {
     Ok((lock, false))
 }
 
-/// Returns the path at which a step makes something under another name first.
-fn written(step: &Step) -> Option<&Path> {
-    match step {
-        Step::Write { path, .. } | Step::Link { path, .. } | Step::Move { to: path, .. } => Some(path),
-        Step::MakeDirectory { .. } | Step::Remove { .. } | Step::RemoveDirectory { .. } => None,
-    }
+/// Returns the paths at which a step makes something under another name first, or moves something to such a name.
+fn written(step: &Step) -> impl Iterator<Item = &Path> {
+    let is_written = matches!(step, Step::Write { .. } | Step::Link { .. } | Step::Move { .. });
+    let [from, to] = step.paths();
+    let paths = if from == to { [None, Some(to)] } else { [Some(from), Some(to)] };
+    paths.into_iter().flatten().filter(move |_| is_written)
 }
 
 /// Returns a path of the steps that no command of this place writes: the journal came here with the store then. It fails if
@@ -319,7 +319,7 @@ fn known_outside(place: &Place, planned: &Registry) -> Result<BTreeSet<PathBuf>>
 ///
 /// `is_own` says that this place has written it.
 fn set_aside(place: &Place, path: &Path, journal: &Journal, is_own: bool, why: String) -> Error {
-    for path in journal.steps.iter().filter_map(written).filter(|path| place.own(path, is_own).is_some()) {
+    for path in journal.steps.iter().flat_map(written).filter(|path| place.own(path, is_own).is_some()) {
         file::sweep(path, |name| journal.taken.contains(name));
     }
     if let Err(error) = interrupted::write_down(place, &journal.base, is_own, &journal.steps, &journal.registry) {
@@ -353,7 +353,7 @@ pub fn carry_out(place: &Place, operation: Operation) -> Result<()> {
     place.check_steps(&steps)?;
     backup.write()?;
     fault_point("rules-backed-up");
-    let taken = steps.iter().filter_map(written).flat_map(file::occupied).collect();
+    let taken = steps.iter().flat_map(written).flat_map(file::occupied).collect();
     let (base, identity) = (place.base.clone(), disk::identity(&place.base));
     let real = Some(real_directories(&steps));
     let boot = boot();

@@ -136,6 +136,9 @@ impl<'o> Planner<'o> {
                 self.want(&wanted.path);
                 continue;
             };
+            if path != wanted.path && matches!(node, Some(Ok(Node::Link(_)))) {
+                self.forget_replaced(&wanted.path);
+            }
             if self.registry.is_elsewhere(&self.store.place, &path) {
                 let shown = self.store.place.shown(&path);
                 self.warnings

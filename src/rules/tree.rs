@@ -96,7 +96,10 @@ pub fn tree_steps(top: &Path, there: &Tree, tree: &Tree, is_there: bool) -> Resu
         None => true,
         Some(other) => (*other == Node::Directory) != (*node == Node::Directory),
     };
-    for (path, node) in there.iter().rev().filter(|(path, node)| is_gone(path, node)) {
+    // What makes it a copy goes last: what is left, if something cannot be removed, is the rest of a copy then.
+    let is_meta = |path: &Path| path == Path::new(META);
+    let (metas, rest): (Vec<_>, Vec<_>) = there.iter().rev().partition(|(path, _)| is_meta(path));
+    for (path, node) in rest.into_iter().chain(metas).filter(|(path, node)| is_gone(path, node)) {
         let path = top.join(path);
         steps.push(match node {
             Node::Directory => Step::RemoveDirectory { path },

@@ -165,6 +165,8 @@ impl<'j> Run<'j> {
             Outcome::Taken
         } else if paths.iter().any(|path| self.left_out.has(path)) {
             Outcome::LeftOut
+        } else if self.is_mark_of_rest(step) {
+            Outcome::Failed
         } else {
             match self.take(number, step, is_in_doubt) {
                 Ok(outcome) => outcome,
@@ -255,6 +257,15 @@ impl<'j> Run<'j> {
             Ordering::Equal => true,
             Ordering::Greater => disk::observe(file).is_ok_and(|node| of_mark.leaves(file, &node)),
         }
+    }
+
+    /// Says whether a step would remove the file by which a copy is known, while some of the copy could not be removed.
+    fn is_mark_of_rest(&self, step: &Step) -> bool {
+        let copy = match step {
+            Step::Remove { path, .. } if path.ends_with(META) => path.parent(),
+            _ => None,
+        };
+        copy.is_some_and(|copy| self.left_out.has_below(copy))
     }
 
     /// Says whether a directory has nothing but what the steps make there.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::super::registry::Original;
 use super::super::{Scope, is_gits};
 use super::Planner;
 use crate::managed::disk;
@@ -79,6 +80,10 @@ impl Planner<'_> {
     pub(super) fn has_no_room(&mut self, path: &Path) -> bool {
         let above = path.ancestors().skip(1).find(|above| disk::is_there(above));
         let Some(above) = above.filter(|above| !above.is_dir()).map(Path::to_owned) else { return false };
+        if self.registry.get(&above).is_some() {
+            // It goes, if it is not wanted any more.
+            return false;
+        }
         self.leave(&above, "is in the place of a directory", Some("move it away, and run the command again"));
         true
     }
@@ -122,6 +127,16 @@ impl Planner<'_> {
         for directory in directories {
             let end = self.end_of(&directory).filter(|end| ends.iter().any(|below| below.starts_with(end)));
             self.registry.directories.push(end.unwrap_or(directory));
+        }
+    }
+
+    /// Forgets what was written at a path where the user has put a link since, which is followed from now on: the link stays.
+    pub(super) fn forget_replaced(&mut self, path: &Path) {
+        let Some(entry) = self.registry.entries.remove(path) else { return };
+        if entry.original != Original::Absent {
+            let shown = self.store.place.shown(path);
+            let what = "is a link of yours now; what was there before the first sync stays in the backup";
+            self.warnings.push(format!("    Warning: '{shown}' {what}"));
         }
     }
 

@@ -104,9 +104,8 @@ impl Planner<'_> {
                 Some(below) => json!({ "source": below, "sync_mode": "copy" }),
                 None => json!({ "source": source, "synced_at": self.ways.now.to_rfc3339(), "sync_mode": "copy" }),
             };
-            let meta = meta.to_string() + "\n";
-            let mode = 0o644;
-            tree.insert(PathBuf::from(META), Node::File { bytes: meta.into_bytes(), mode });
+            let (bytes, mode) = (meta_text(&meta).into_bytes(), 0o644);
+            tree.insert(PathBuf::from(META), Node::File { bytes, mode });
             self.make_above(&path);
             // What somebody has changed in it was moved to the backup.
             let is_moved = self.steps.iter().any(|step| matches!(step, Step::Move { from, .. } if *from == path));
@@ -169,6 +168,8 @@ impl Planner<'_> {
                 && entry.owned == Owned::Tree
                 && self.is_rest_of_copy(path);
             let is_disturbed = !is_same && !is_rest && self.is_skill_disturbed(path, node, entry)?;
+            // An edit that is in the store already goes with the copy.
+            let is_disturbed = is_disturbed && !self.ways.adopted.contains(path);
             if is_disturbed && !self.ways.is_forced {
                 self.drifted(path, "changed since it was written");
                 return Ok(None);
@@ -196,8 +197,8 @@ impl Planner<'_> {
                 self.earlier_skill(path)?
             }
             node => {
-                if conflict == Conflict::Archive && *node == Node::Directory {
-                    self.archive(path, wanted.target)?;
+                if conflict == Conflict::Archive && *node == Node::Directory && !self.archive(path, wanted.target)? {
+                    return Ok(None);
                 }
                 self.make_room(path, node, true)
             }
@@ -219,22 +220,25 @@ impl Planner<'_> {
         original
     }
 
-    /// Plans that a folder of the user's becomes an archived skill.
-    fn archive(&mut self, path: &Path, target: &str) -> Result<()> {
+    /// Plans that a folder of the user's becomes an archived skill. Returns whether there is room for it.
+    fn archive(&mut self, path: &Path, target: &str) -> Result<bool> {
         let tree = match disk::tree(path) {
             Ok(tree) => tree,
             Err(error) => {
                 let shown = self.store.place.shown(path);
                 self.warnings.push(format!("    Warning: '{shown}' is kept in the backup alone: {error}"));
-                return Ok(());
+                return Ok(true);
             }
         };
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let mut to = self.store.archive().join(format!("{target}-{name}"));
+        if self.has_no_room(&to) {
+            return Ok(false);
+        }
         let mut number = 2;
         while disk::is_there(&to) || self.archived.contains(&to) {
             if disk::is_directory(&to) && disk::tree(&to).is_ok_and(|there| there == tree) {
-                return Ok(());
+                return Ok(true);
             }
             to = self.store.archive().join(format!("{target}-{name}-{number}"));
             number += 1;
@@ -243,7 +247,7 @@ impl Planner<'_> {
         self.make_above(&to);
         self.steps.extend(tree_steps(&to, &Tree::new(), &tree, false)?);
         self.changes.push(Change { path: to, action: "create", before: None, after: None });
-        Ok(())
+        Ok(true)
     }
 
     /// Says whether a skill that we have written was changed since.
@@ -253,7 +257,7 @@ impl Planner<'_> {
             // In a home that was moved or copied it leads to the store of the other.
             (Node::Link(target), Owned::Link) if *target.display().to_string() == *entry.digest => false,
             (Node::Link(target), _) => !self.store.has(target),
-            (Node::Directory, Owned::Tree) if entry.digest.is_empty() => !self.is_copy(path),
+            (Node::Directory, Owned::Tree) if is_unwritten(path, entry) => !self.is_copy(path),
             (Node::Directory, Owned::Tree) => match disk::tree(path) {
                 Ok(tree) => tree_digest(&tree) != entry.digest || has_words_for_meta(path),
                 Err(error) if disk::odd_name(path).is_some() => return Err(error),
@@ -279,10 +283,14 @@ impl Planner<'_> {
     }
 
     /// Says whether a directory is a copy of a skill that differs from the skill, and nobody has written down what it had: the
-    /// earlier tool has made it in the place of a link of ours, or not all of it could be written or removed. It can have an edit
-    /// of the user's.
+    /// earlier tool has made it in the place of a link or a copy of ours, or not all of it could be written or removed. It can
+    /// have an edit of the user's.
     pub(super) fn is_unknown_copy(&self, path: &Path, node: &Node, entry: &Entry) -> bool {
-        let is_unknown = entry.owned == Owned::Link || entry.owned == Owned::Tree && entry.digest.is_empty();
+        let is_unknown = match entry.owned {
+            Owned::Link => true,
+            Owned::Tree => is_unwritten(path, entry) && !entry.is_at(path),
+            Owned::Whole | Owned::Block => false,
+        };
         *node == Node::Directory && is_unknown && self.is_copy(path) && !self.is_rest_of_copy(path)
     }
 
@@ -334,6 +342,24 @@ impl Planner<'_> {
         };
         backup::original(&self.store.place, path, is_original).map_or(Ok(Original::Absent), as_original)
     }
+}
+
+/// Says whether nobody has written down what a copy of ours has: not all of it could be written or removed, or the earlier tool
+/// has written it since.
+fn is_unwritten(path: &Path, entry: &Entry) -> bool {
+    let is_of_earlier_tool = || match disk::observe(&path.join(META)) {
+        Ok(Node::File { bytes, .. }) if bytes.len() <= MAX_META_BYTES => {
+            let meta: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+            meta["source"].is_string() && meta_text(&meta).as_bytes() != bytes
+        }
+        _ => false,
+    };
+    entry.digest.is_empty() || is_of_earlier_tool()
+}
+
+/// Returns the file that says where a copy is from. The earlier tool writes it without a line end.
+fn meta_text(meta: &Value) -> String {
+    format!("{meta}\n")
 }
 
 /// Says whether something in a copy is the file that says where the copy is from.

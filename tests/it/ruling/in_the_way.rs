@@ -250,3 +250,63 @@ fn a_file_in_the_place_of_a_directory_above_is_named() {
     home.rules(&["clean", "--yes"]).ok();
     assert_eq!(home.read(".claude/skills/review/SKILL.md"), "my own\n");
 }
+
+/// A link in the place of our own file is written through if the user asks for that, and stays.
+#[test]
+fn a_link_in_the_place_of_a_text_of_ours_is_followed_when_asked_and_stays() {
+    for (args, had_text) in [("", false), ("--force", false), ("", true), ("--force", true)] {
+        let home = Home::new();
+        if had_text {
+            home.write(".claude/CLAUDE.md", "first\n");
+        }
+        home.rules(&["sync"]).ok();
+        home.write("dotfiles/claude.md", "another\n");
+        fs::remove_file(home.path(".claude/CLAUDE.md")).unwrap();
+        symlink("../dotfiles/claude.md", home.path(".claude/CLAUDE.md")).unwrap();
+        let words: Vec<&str> = ["sync", "--follow"].into_iter().chain(args.split_whitespace()).collect();
+        for _ in 0..2 {
+            home.rules(&words).ok();
+            assert!(home.path(".claude/CLAUDE.md").is_symlink(), "{words:?}");
+            assert!(home.read("dotfiles/claude.md").contains("four spaces"), "{words:?}");
+            assert_eq!(home.rules(&["check"]).ok(), "");
+        }
+        home.rules(&["clean", "--yes"]).ok();
+        assert!(home.path(".claude/CLAUDE.md").is_symlink(), "{words:?}");
+        assert_eq!(home.read("dotfiles/claude.md"), "another\n", "{words:?}");
+        assert!(!had_text || home.has_words("first\n"), "it is in a backup");
+    }
+}
+
+#[test]
+fn a_file_in_the_place_of_the_archive_is_named() {
+    let home = Home::new();
+    let skills = json!([{ "name": "claude", "sync_mode": "copy", "conflict_strategy": "archive" }]);
+    let targets = json!({ "instructions": [], "rules": [], "skills": skills });
+    home.write(".ai-agent/manifest.json", &json!({ "version": "1.0", "active_targets": targets }).to_string());
+    home.write(".claude/skills/review/SKILL.md", "my own\n");
+    home.write(".ai-agent/skills-archived", "a file\n");
+    let ran = home.rules(&["sync"]);
+    let told = "error: '~/.ai-agent/skills-archived' is in the place of a directory\n";
+    assert!(ran.code == 1 && ran.stderr.starts_with(told), "{ran:?}");
+    assert_eq!(home.read(".claude/skills/review/SKILL.md"), "my own\n");
+    fs::remove_file(home.path(".ai-agent/skills-archived")).unwrap();
+    home.rules(&["sync"]).ok();
+    assert_eq!(home.read(".ai-agent/skills-archived/claude-review/SKILL.md"), "my own\n");
+}
+
+#[test]
+fn a_path_below_a_file_that_is_wanted_no_more_is_written_by_the_next_sync() {
+    let home = Home::new();
+    for path in ["~/p/x.md", "~/p/x.md/CLAUDE.md"] {
+        let paths = json!({ "paths": [path] });
+        let targets = json!({ "instructions": ["claude"], "rules": [], "skills": [] });
+        let manifest =
+            json!({ "version": "1.0", "rules": [{ "id": "style" }], "active_targets": targets, "claude_md": paths });
+        home.write(".ai-agent/manifest.json", &manifest.to_string());
+        home.rules(&["sync"]).ok();
+    }
+    let told = home.rules(&["sync"]).ok();
+    assert!(!told.contains("Warning") && home.read("p/x.md/CLAUDE.md").contains("four spaces"), "{told}");
+    home.rules(&["clean", "--yes"]).ok();
+    assert!(!home.is_there("p"));
+}

@@ -345,3 +345,47 @@ fn a_link_that_is_replaced_with_force_comes_back() {
         assert!(!had_text || home.has_words("my own text"));
     }
 }
+
+/// The mode of each skill, in a home with nothing else.
+fn set_mode(home: &Home, mode: &str) {
+    let skills = json!([{ "name": "claude", "sync_mode": mode }]);
+    let targets = json!({ "instructions": [], "rules": [], "skills": skills });
+    home.write(".ai-agent/manifest.json", &json!({ "version": "1.0", "active_targets": targets }).to_string());
+}
+
+/// Neither tool's user has edited the copy, so there is nothing to ask.
+#[test]
+fn a_copy_that_the_earlier_tool_has_written_since_is_no_edit() {
+    for args in [&["sync"][..], &["clean", "--yes"]] {
+        let home = Home::new();
+        set_mode(&home, "copy");
+        home.rules(&["sync"]).ok();
+        let source = home.path(".ai-agent/skills/review").display().to_string();
+        let meta = format!(r#"{{"source": "{source}", "synced_at": "2026-11-28T00:00:00Z", "sync_mode": "copy"}}"#);
+        home.write(".claude/skills/review/.sync-meta", &meta);
+        home.write(".claude/skills/review/SKILL.md", "the second text\n");
+        home.write(".ai-agent/skills/review/SKILL.md", "the third text\n");
+        home.rules(args).ok();
+        assert!(home.has_words("the second text"), "nobody knows whether it is an edit");
+        home.rules(&["sync"]).ok();
+        assert_eq!(home.read(".claude/skills/review/SKILL.md"), "the third text\n", "{args:?}");
+        home.rules(&["clean", "--yes"]).ok();
+        assert!(!home.is_there(".claude/skills/review"), "{args:?}");
+    }
+}
+
+#[test]
+fn an_edit_of_a_copy_is_adopted_when_the_copy_becomes_a_link() {
+    let home = Home::new();
+    set_mode(&home, "copy");
+    home.rules(&["sync"]).ok();
+    home.write(".claude/skills/review/SKILL.md", "an hour of my work\n");
+    set_mode(&home, "symlink");
+    assert_eq!(home.rules(&["sync"]).code, 3);
+    home.rules(&["sync", "--adopt"]).ok();
+    assert!(home.path(".claude/skills/review").is_symlink());
+    assert_eq!(home.read(".claude/skills/review/SKILL.md"), "an hour of my work\n");
+    assert_eq!(home.rules(&["check"]).ok(), "");
+    home.rules(&["clean", "--yes"]).ok();
+    assert_eq!(home.read(".ai-agent/skills/review/SKILL.md"), "an hour of my work\n");
+}

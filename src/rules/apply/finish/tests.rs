@@ -104,6 +104,31 @@ fn what_could_not_be_removed_is_known_so_that_a_later_command_removes_it() {
     assert_eq!(Registry::read(&place).unwrap().directories, Vec::<PathBuf>::new());
 }
 
+/// Without the file that makes it a copy, nobody would know what the rest is.
+#[test]
+fn the_rest_of_a_copy_of_which_something_could_not_be_removed_is_still_a_copy() {
+    let root = tempfile::tempdir().unwrap();
+    let home = root.path().canonicalize().unwrap();
+    let place = Place::of_home(&home).unwrap();
+    let (copy, mark) = (home.join(".claude/skills/s"), home.join(".claude/skills/s/.sync-meta"));
+    fs::create_dir_all(&copy).unwrap();
+    fs::create_dir_all(&place.state).unwrap();
+    fs::write(&mark, "{}\n").unwrap();
+    let before = crate::managed::step::stamp(&disk::observe(&mark).unwrap());
+    let steps = vec![
+        Step::Remove { path: copy.join("n".repeat(300)), before: "absent".into() },
+        Step::Remove { path: mark.clone(), before },
+        Step::RemoveDirectory { path: copy.clone() },
+    ];
+    let entry = Entry { owned: Owned::Tree, target: "claude".into(), digest: "1".into(), original: Original::Absent };
+    let mut previous = Registry::empty();
+    previous.entries.insert(copy.clone(), entry.clone());
+    finish(&place, &journal(&place, steps, Registry::empty(), previous), false).unwrap_err();
+    assert!(mark.exists());
+    let known = Registry::read(&place).unwrap().get(&copy).cloned();
+    assert_eq!(known, Some(Entry { digest: String::new(), ..entry }), "nobody knows what it has");
+}
+
 /// A home with an agent's file of ours, the entry of it, and an operation that takes it back and writes the manifest.
 fn taking_back(root: &Path) -> (Place, PathBuf, super::super::Operation) {
     let place = Place::of_home(&root.canonicalize().unwrap()).unwrap();
