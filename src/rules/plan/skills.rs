@@ -6,7 +6,8 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::super::backup;
-use super::super::generate::stable_digest;
+use super::super::block;
+use super::super::generate::{self, stable_digest};
 use super::super::manifest::Conflict;
 use super::super::registry::{Entry, Original, Owned};
 use super::super::report::Change;
@@ -196,6 +197,14 @@ impl Planner<'_> {
                 }
                 self.earlier_skill(path)?
             }
+            // A setting named the path, and nobody has written down that a text of ours is there.
+            Node::File { bytes, mode } if self.has_ours(path) => {
+                self.make_room(path, node, false);
+                match block::split(bytes) {
+                    Some(split) => self.keep_users(path, split.users(), *mode, true),
+                    None => self.earlier_skill(path)?,
+                }
+            }
             node => {
                 if conflict == Conflict::Archive && *node == Node::Directory && !self.archive(path, wanted.target)? {
                     return Ok(None);
@@ -337,7 +346,7 @@ impl Planner<'_> {
         let is_original = |kept: &Path| match disk::observe(kept) {
             Ok(Node::Directory) => !self.is_copy(kept),
             Ok(Node::Link(target)) => !self.store.has(&target),
-            Ok(Node::File { .. }) => true,
+            Ok(Node::File { bytes, .. }) => !generate::is_generated(&bytes, false),
             _ => false,
         };
         backup::original(&self.store.place, path, is_original).map_or(Ok(Original::Absent), as_original)

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Home;
 
@@ -209,4 +209,30 @@ fn what_a_user_wrote_between_two_commands_of_which_one_was_killed_comes_back() {
     fs::remove_dir_all(home.path(".ai-agent/shiftlog")).unwrap();
     home.rules(&["clean", "--yes"]).ok();
     assert_eq!(home.read(style), "second\n");
+}
+
+/// The earlier tool has written a text where the settings named one; then a skill comes there.
+#[test]
+fn a_text_of_the_earlier_tool_in_the_place_of_a_skill_is_not_taken_for_a_users() {
+    for (mode, own) in [("symlink", ""), ("copy", ""), ("symlink", "my own words\n")] {
+        let home = Home::new();
+        if !own.is_empty() {
+            home.write(".claude/skills/review", own);
+        }
+        home.rules(&["set", "claude_md.paths", "~/.claude/skills/review"]).ok();
+        home.rules(&["sync"]).ok();
+        assert!(home.read(".claude/skills/review").contains("four spaces"));
+        // Nobody has written down that it is ours.
+        fs::remove_file(home.path(".ai-agent/shiftlog/registry.json")).unwrap();
+        let mut manifest: Value = serde_json::from_str(&home.read(".ai-agent/manifest.json")).unwrap();
+        let skills = json!([{ "name": "claude", "sync_mode": mode }]);
+        manifest["active_targets"] = json!({ "instructions": [], "rules": [], "skills": skills });
+        manifest["claude_md"] = json!({});
+        home.write(".ai-agent/manifest.json", &manifest.to_string());
+        home.rules(&["sync"]).ok();
+        assert!(home.is_there(".claude/skills/review/SKILL.md"), "{mode}");
+        home.rules(&["clean", "--yes"]).ok();
+        let left = fs::read_to_string(home.path(".claude/skills/review")).unwrap_or_default();
+        assert_eq!(left, own, "{mode}");
+    }
 }
