@@ -8,7 +8,7 @@ use super::availability::{Availability, availability};
 use super::awaited::record_awaited_results;
 use super::commit::{NewCommit, record_commit, was_deleted};
 use super::increment::Increment;
-use super::new_words::increment_since;
+use super::new_words::{archive_repeated, increment_since};
 use super::pending::{self, Capture, Pending, PendingCommit};
 use super::progress::Progress;
 use super::reading::{Extent, Reading, Source};
@@ -262,6 +262,9 @@ fn store_capture(
             return Err(Error::new(Kind::Busy, message));
         }
         Some(unredacted) => {
+            if owner == key {
+                archive_repeated(recorder, agent, &key, &unredacted.path, progress)?;
+            }
             recorder.reading(agent, &key, progress, &unredacted.path, Extent::Until(unredacted.until))?
         }
         None => {

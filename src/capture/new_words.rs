@@ -108,8 +108,9 @@ pub(super) fn unrecorded<'r>(
         *left_out = Some(new);
         return Ok(None);
     }
-    if live.progress.stored.segment.is_none() {
-        archive_repeated(recorder, live, agent)?;
+    let key = live.key();
+    if live.progress.stored.segment.is_none() && !recorder.must_wait(&key) {
+        archive_repeated(recorder, agent, &key, &live.transcript, &mut live.progress)?;
     }
     let recorded = live.progress.recorded.raw.filter(|raw| *raw > 0 && !is_rendered);
     if limit.is_some_and(|limit| recorded.is_some_and(|recorded| recorded >= limit)) {
@@ -129,7 +130,6 @@ pub(super) fn unrecorded<'r>(
         None if live.is_over => Extent::Over,
         None => Extent::Complete,
     };
-    let key = SessionKey::new(&live.agent, &live.session);
     let increment = unrecorded_in(recorder, key, agent, &live.transcript, extent, &mut live.progress)?;
     live.progress.size_and_mtime = size_and_mtime.filter(|_| increment.is_none());
     Ok(increment.map(|increment| Increment { model: live.model.clone(), size_and_mtime, ..increment }))
@@ -141,32 +141,34 @@ pub(super) fn unrecorded<'r>(
 /// # Errors
 ///
 /// If the transcript cannot be read, or not be stored.
-fn archive_repeated(recorder: &mut Recorder<'_>, live: &mut TrackedSession, agent: &'static dyn Agent) -> Result<()> {
-    let key = live.key();
-    recorder.recover_progress(&key, &mut live.progress);
-    if live.progress.stored.segment.is_some() || recorder.must_wait(&key) {
+pub(super) fn archive_repeated(
+    recorder: &mut Recorder<'_>,
+    agent: &'static dyn Agent,
+    key: &SessionKey,
+    transcript: &Path,
+    progress: &mut Progress,
+) -> Result<()> {
+    recorder.recover_progress(key, progress);
+    // Purged words that were left out have no segment.
+    if progress.stored.segment.is_some() || progress.stored.raw.is_some() {
         return Ok(());
     }
-    if live.progress.stored.raw.is_some() {
-        // Purged words, which were left out.
-        return Ok(());
-    }
-    if let Some((purged, until)) = repeated_purged(&recorder.state, agent, &live.transcript, recorder.deadline) {
-        let mut reading = recorder.reading(agent, &key, &live.progress, &live.transcript, Extent::Until(until))?;
+    if let Some((purged, until)) = repeated_purged(&recorder.state, agent, transcript, recorder.deadline) {
+        let mut reading = recorder.reading(agent, key, progress, transcript, Extent::Until(until))?;
         reading.skip_to_end(&recorder.archive)?;
-        if reading.skipped(&mut live.progress).is_some() {
+        if reading.skipped(progress).is_some() {
             let what = format!("it repeats {purged}, of which words were purged, up to byte {until}");
             recorder.state.log(&format!("warning: {key}: {what}; only what comes after is stored"));
-            recorder.state.mark_begun_late(&key)?;
+            recorder.state.mark_begun_late(key)?;
         }
         return Ok(());
     }
-    let Some(until) = agent.repeated_bytes(&live.transcript, recorder.deadline) else { return Ok(()) };
+    let Some(until) = agent.repeated_bytes(transcript, recorder.deadline) else { return Ok(()) };
     let extent = Extent::Until(until);
-    if let Some(mut increment) = unrecorded_in(recorder, key, agent, &live.transcript, extent, &mut live.progress)? {
-        recorder.try_record(&mut increment, &mut live.progress)?;
-        live.progress.recorded = live.progress.stored.clone();
-        live.progress.set_before(Some(increment.survey.tally.end()));
+    if let Some(mut increment) = unrecorded_in(recorder, key.clone(), agent, transcript, extent, progress)? {
+        recorder.try_record(&mut increment, progress)?;
+        progress.recorded = progress.stored.clone();
+        progress.set_before(Some(increment.survey.tally.end()));
     }
     Ok(())
 }

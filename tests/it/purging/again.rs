@@ -204,7 +204,10 @@ fn a_session_that_goes_on_in_a_new_clone_publishes_nothing_of_what_was_purged() 
 /// Claude Code copies the words into another file, under another id.
 #[test]
 fn a_fork_brings_nothing_back_of_what_was_purged() {
-    for what in ["--match=Ferdinand", "HEAD", "--session=s1"] {
+    let ways = ["--match=Ferdinand", "HEAD", "--session=s1"];
+    // What keeps the words from being stored at once.
+    let hindrances = [None, Some(["shiftlog.redact.pattern", "x=("]), Some(["shiftlog.hookTimeout", "0"])];
+    for (what, hindrance) in ways.into_iter().flat_map(|what| hindrances.map(|hindrance| (what, hindrance))) {
         let scratch = Scratch::set_up();
         let past = Past::new(&scratch, "s1");
         let session = &past.0;
@@ -218,12 +221,23 @@ fn a_fork_brings_nothing_back_of_what_was_purged() {
         let copied = session.text().replace("\"sessionId\":\"s1\"", "\"sessionId\":\"s2\"");
         fork.append(format!("{begun}\n{copied}").as_bytes());
         let before = fork.text().len();
+        if let Some([key, value]) = hindrance {
+            fork.hook("SessionStart");
+            scratch.git(["config", key, value]).ok();
+            // Its words so far are kept for later.
+            fork.hook("SessionEnd");
+        }
         fork.hook("SessionStart");
         fork.prompt("another way");
         fork.edits("x", "2\n");
         let new = fork.text()[before..].replace("2026-01-02T03:04:06Z", "2026-01-02T04:00:01Z");
         fs::write(&fork.transcript, fork.text()[..before].to_owned() + &new).unwrap();
         fork.commits("two");
+        if let Some([key, _]) = hindrance {
+            assert_eq!(scratch.records("HEAD").len(), 0);
+            scratch.git(["config", "--unset", key]).ok();
+            scratch.shiftlog("show", ["HEAD"]).ok();
+        }
         assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new(), "{what}");
         assert!(scratch.raw("HEAD", &["--full"]).contains("another way"), "{what}");
         scratch.shiftlog("fsck", [""; 0]).ok();
