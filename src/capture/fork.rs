@@ -40,7 +40,12 @@ pub(crate) fn repeated_purged(
 
 /// Returns what the first message of a transcript has in common with copies of it; `None` if it tells no time.
 pub(crate) fn first_message_of(agent: &dyn Agent, transcript: &Path) -> Option<FirstMessage> {
-    beginning(agent, transcript).iter().find_map(first_message)
+    first_message_in(&beginning(agent, transcript))
+}
+
+/// Returns what the first message that tells its time has in common with copies of it; `None` if none does.
+pub(crate) fn first_message_in(messages: &[Message]) -> Option<FirstMessage> {
+    messages.iter().find_map(first_message)
 }
 
 fn first_message(message: &Message) -> Option<FirstMessage> {

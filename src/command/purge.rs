@@ -103,7 +103,9 @@ fn refusal(options: &Options) -> Refusal {
 /// Says whether a pattern fits nearly any text: a lone letter, or a good part of ordinary words.
 fn matches_all_words(pattern: &str) -> bool {
     const SAMPLE: &[u8] = b"the quick brown fox jumps over the lazy dog and runs away";
-    let Ok(pattern) = regex::bytes::RegexBuilder::new(pattern).unicode(false).build() else { return false };
+    let Ok(pattern) = regex::bytes::RegexBuilder::new(pattern).unicode(false).multi_line(true).build() else {
+        return false;
+    };
     let matched: usize = pattern.find_iter(SAMPLE).map(|found| found.len()).sum();
     matched * 4 > SAMPLE.len() || (b'a'..=b'z').any(|letter| pattern.is_match(&[letter]))
 }

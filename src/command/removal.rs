@@ -205,10 +205,10 @@ pub(super) fn finish_before(repo: &Repository, is_dry_run: bool) -> Result<()> {
 ///
 /// As [`carry_out`].
 pub(super) fn finish_interrupted(repo: &Repository) -> Result<Option<Purged>> {
-    let is_unfinished = is_unfinished(repo);
-    let finished = {
+    let (is_unfinished, finished) = {
+        // One that is running holds the lock.
         let _lock = lock(repo)?;
-        purge::finish_interrupted(repo)?
+        (is_unfinished(repo), purge::finish_interrupted(repo)?)
     };
     let Some(purged) = finished else { return Ok(None) };
     let gone = format!("{} gone from this repository", count(purged.objects, "object"));
@@ -225,8 +225,9 @@ pub(super) fn finish_interrupted(repo: &Repository) -> Result<Option<Purged>> {
 /// Returns the object of a plan for JSON.
 fn plan_value(plan: &purge::Removal<'_>, is_dry_run: bool) -> Value {
     let sessions: Vec<String> = plan.sessions.iter().map(ToString::to_string).collect();
+    let copies: Vec<String> = plan.copies.keys().map(ToString::to_string).collect();
     json!({"version": 1, "dryRun": is_dry_run, "dropped": plan.dropped, "changed": plan.changed, "notes": plan.notes,
-        "sessions": sessions, "evidence": plan.evidence, "received": received(plan)})
+        "sessions": sessions, "copies": copies, "evidence": plan.evidence, "received": received(plan)})
 }
 
 /// Returns the object of a plan that was carried out.
@@ -306,7 +307,23 @@ fn tell(plan: &purge::Removal<'_>, before: Option<String>, is_dry_run: bool) -> 
         text += &format!("session {session}{and}\n");
     }
     plan.evidence.iter().for_each(|name| text += &format!("evidence {}\n", outside::line(name)));
-    cli::print(&text)
+    cli::print(&text)?;
+    tell_who_has_it(plan);
+    Ok(())
+}
+
+/// Says which sessions stay and have the same words, or a part of them.
+fn tell_who_has_it(plan: &purge::Removal<'_>) {
+    let removes = |key: &SessionKey| format!("'git shiftlog purge --session={}' removes it", outside::shell(&key.id));
+    for (copy, session) in &plan.copies {
+        let why = format!("session {copy} begins as {session} does, and may have the same words");
+        cli::warning(&format!("{why}; {}", removes(copy)));
+    }
+    let parents = plan.sessions.iter().filter_map(|key| Some((SessionKey::new(&key.agent, key.parent_id()?), key)));
+    for (parent, sub_agent) in parents.filter(|(parent, _)| !plan.sessions.contains(parent)) {
+        let why = format!("session {parent} keeps the task of its sub-agent {sub_agent}, and the answer");
+        cli::warning(&format!("{why}; {}", removes(&parent)));
+    }
 }
 
 /// Asks on the terminal; without one, somebody must have said so before.

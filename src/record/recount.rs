@@ -54,6 +54,12 @@ impl Reader<'_> {
         }
     }
 
+    /// Returns the prompt of a record by its words as they are now; `None` if they have none, or are not here.
+    pub(crate) fn prompt_anew(&self, record: &Record) -> Option<String> {
+        let (tally, _) = self.tally(record).ok()?;
+        Record::of(&record.key(), &tally).prompt
+    }
+
     /// Returns the summary of a session's words from one segment to a later one, as a record of `commit_id` would have it; without
     /// a commit, it names no files. The bytes that are unpacked for it are taken from `room`.
     ///

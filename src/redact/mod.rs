@@ -125,7 +125,9 @@ impl Redactor {
     /// If a pattern is no regular expression. Then nothing may be stored.
     pub fn new(settings: &Settings) -> Result<Self> {
         let compile = |name: &str, pattern: &str| {
-            RegexBuilder::new(pattern).unicode(false).build().map_err(|error| {
+            // In a message each line begins and ends, as in grep; what is allowed is one finding as a whole.
+            let has_lines = name != "allow";
+            RegexBuilder::new(pattern).unicode(false).multi_line(has_lines).build().map_err(|error| {
                 let reason =
                     error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
                 let key = if name == "allow" { "allow" } else { "pattern" };

@@ -45,7 +45,7 @@ pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
     let (guarded, notes_ref) = (UserPush::of(remote, &moves), record::notes_ref(&repo));
     let shared = level.as_ref().copied().unwrap_or_default();
     if purge::is_unfinished(&repo) && guarded.publishes_more_than(&repo, &notes_ref, Level::None) {
-        cli::error(&Error::other("this push takes conversations along, and a purge was interrupted"));
+        cli::error(&Error::other("this push takes conversations along, and a purge was interrupted or is running"));
         cli::hint(&repo, "'git shiftlog fsck' finishes it; 'git push --no-verify' pushes what was to be removed");
         return Ok(Push::Stops);
     }

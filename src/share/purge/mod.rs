@@ -5,8 +5,10 @@
 //! purge that was killed is reported, and a later command finishes it.
 
 mod clean;
+mod copies;
 mod journal;
 mod live;
+mod received;
 mod rewrite;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -15,6 +17,8 @@ use std::time::{Duration, Instant};
 
 use self::clean::text_without_matches;
 pub use self::journal::{carry_out, finish_interrupted, is_unfinished};
+pub use self::received::Received;
+use self::received::received;
 use crate::archive::{self, Archive, Header, text};
 use crate::capture::State;
 use crate::error::{Kind, Result};
@@ -49,19 +53,6 @@ pub enum Target {
     },
 }
 
-/// The purge marks of one maker and day.
-#[derive(Clone, Debug, Default)]
-pub struct Received {
-    /// How many segments of our archive they name.
-    pub segments: usize,
-    /// The sessions of our archive that they name.
-    pub sessions: Vec<String>,
-    /// How many other segments and sessions they name.
-    pub elsewhere: usize,
-    /// Whether they are applied.
-    pub is_taken: bool,
-}
-
 /// What a purge would do.
 #[derive(Default)]
 pub struct Removal<'t> {
@@ -89,6 +80,8 @@ pub struct Removal<'t> {
     pub evidence: BTreeSet<String>,
     /// How many segments of sessions may have words that others have purged, though no mark names these segments.
     pub doubtful: BTreeMap<SessionKey, usize>,
+    /// The sessions that stay and may have the same words, each with the session that it begins like.
+    pub copies: BTreeMap<SessionKey, SessionKey>,
     /// The marks of others, by their maker: `removed by <name> on <date>`.
     pub received: BTreeMap<String, Received>,
     marks: Tombstones,
@@ -130,9 +123,6 @@ impl Removal<'_> {
         self.dropped == 0 && self.changed == 0 && self.notes == 0 && !self.received.values().any(|from| from.is_taken)
     }
 }
-
-/// The marks of others by maker, the applied ones, and the sessions that those name.
-type AcceptedMarks = (BTreeMap<String, Received>, Vec<Mark>, BTreeSet<SessionKey>);
 
 /// Returns the notes refs that a purge cleans: the wanted one, that of an earlier tool, and all others that we have written:
 /// their records name the same words.
@@ -187,6 +177,9 @@ fn fill<'t>(
     }
     if let Target::Matches(redactor) = target {
         plan.redactor = Some(redactor);
+    }
+    if let Target::Session(_) | Target::Commits(_) = target {
+        plan.copies = copies::copies(repo, &plan.sessions)?;
     }
     plan.drop_unnamed_texts(repo, notes_ref)?;
     for name in notes_refs(repo, notes_ref) {
@@ -337,33 +330,6 @@ impl Removal<'_> {
     }
 }
 
-/// Returns the purge marks of others; see [`AcceptedMarks`].
-fn received(repo: &Repository, only_signed: bool) -> Result<AcceptedMarks> {
-    let bars = ForeignMarks::read(repo, &Tombstones::read(repo)?);
-    let listing = Archive::new(repo).listing(archive::REF)?;
-    let segments: HashSet<ObjectId> = listing.iter().map(|(_, id)| *id).collect();
-    let sessions: HashSet<String> =
-        listing.iter().filter_map(|(path, _)| Some(archive::session_of_path(path)?.file_name())).collect();
-    let all: Vec<Mark> = bars.marks().cloned().collect();
-    let mut received: BTreeMap<String, Received> = BTreeMap::new();
-    let (mut taken, mut named) = (Vec::new(), BTreeSet::new());
-    for (mark, maker) in bars.makers(repo, &all)? {
-        let from = received.entry(maker.to_string()).or_default();
-        match &mark {
-            Mark::Segment(id) if segments.contains(id) => from.segments += 1,
-            Mark::Session(name) if sessions.contains(name) => from.sessions.push(name.clone()),
-            _ => from.elsewhere += 1,
-        }
-        from.is_taken = !only_signed || maker.is_trusted();
-        if from.is_taken {
-            // An agent's file here can have their words although our archive does not.
-            named.extend(bars.sessions_of(repo, &mark).into_iter().filter(|session| !text::is_text(session)));
-            taken.push(mark);
-        }
-    }
-    Ok((received, taken, named))
-}
-
 /// Returns the sessions that notes name.
 fn noted_sessions(repo: &Repository, notes_ref: &str) -> Result<Vec<SessionKey>> {
     let mut sessions = Vec::new();
@@ -459,6 +425,11 @@ impl Removal<'_> {
                     record = Reader::new(repo, None).counted_anew(commit_id, record);
                 }
                 if self.redactor.is_some() {
+                    if !self.keeps_words(repo, before) {
+                        // A pattern for a whole line does not fit where the lines of the prompt are joined.
+                        let prompt = Reader::new(repo, None).prompt_anew(&record);
+                        record.prompt = prompt.or(record.prompt).filter(|_| before.prompt.is_some());
+                    }
                     record.summary.clone_from(&before.summary);
                     record.summary_time.clone_from(&before.summary_time);
                 }

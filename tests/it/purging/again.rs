@@ -262,3 +262,61 @@ fn a_fork_brings_nothing_back_of_what_was_purged() {
         assert!(scratch.raw("HEAD", &[]).contains("and another"), "{what}");
     }
 }
+
+#[test]
+fn a_fork_that_is_recorded_and_stays_is_named() {
+    let scratch = Scratch::set_up();
+    let past = Past::new(&scratch, "s1");
+    let session = &past.0;
+    session.hook("SessionStart");
+    session.prompt(SECRET);
+    session.edits("x", "1\n");
+    session.commits("one");
+    let fork = Past::new(&scratch, "s2").0;
+    fork.append(session.text().replace("\"sessionId\":\"s1\"", "\"sessionId\":\"s2\"").as_bytes());
+    fork.hook("SessionStart");
+    fork.prompt("another way");
+    fork.edits("x", "2\n");
+    fork.commits("two");
+    let warning = |copy: &str, of: &str| {
+        let why = format!("session claude/{copy} begins as claude/{of} does, and may have the same words");
+        format!("warning: {why}; 'git shiftlog purge --session={copy}' removes it\n")
+    };
+    for args in [&["-n", "--session=s1"][..], &["-n", "HEAD~1"]] {
+        let ran = scratch.shiftlog("purge", args);
+        assert_eq!((ran.code, ran.stderr), (0, warning("s2", "s1")), "{args:?}");
+    }
+    let told = purge(&scratch, &["--session=s2", "-n"]);
+    assert_eq!(told.stderr, warning("s1", "s2"));
+    let told = scratch.shiftlog("purge", ["-n", "--json", "--session=s1"]).ok();
+    assert!(told.contains(r#""copies":["claude/s2"]"#), "{told}");
+    assert_eq!(scratch.shiftlog("purge", ["-n", "--match=Ferdinand"]).stderr, "", "a pattern reaches both");
+    assert!(purge(&scratch, &["--session=s1"]).stderr.starts_with(&warning("s2", "s1")));
+    assert_ne!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new());
+    purge(&scratch, &["--session=s2"]).ok();
+    assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new());
+}
+
+#[test]
+fn the_parent_of_a_sub_agent_that_is_purged_is_named() {
+    let scratch = Scratch::set_up();
+    with_sub_agent(&scratch);
+    let ran = scratch.shiftlog("purge", ["-n", "--session=s1.a1"]);
+    let warning = "warning: session claude/s1 keeps the task of its sub-agent claude/s1.a1, and the answer; \
+                   'git shiftlog purge --session=s1' removes it\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, warning));
+    assert_eq!(scratch.shiftlog("purge", ["-n", "--session=s1"]).stderr, "");
+}
+
+#[test]
+fn a_pattern_finds_a_line_within_a_message() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt(&format!("the first line\n{SECRET}\nthe last line"));
+    session.edits("x", "1\n");
+    session.commits("one");
+    purge(&scratch, &[&format!("--match=^{SECRET}$")]).ok();
+    assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new());
+    let left = scratch.raw("HEAD", &[]);
+    assert!(left.contains("the first line") && left.contains("the last line"), "{left}");
+}

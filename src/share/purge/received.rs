@@ -1,0 +1,53 @@
+//! The purge marks of others, and what a purge does with them.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use crate::archive::{self, Archive, text};
+use crate::error::Result;
+use crate::git::{ObjectId, Repository};
+use crate::record::foreign_marks::ForeignMarks;
+use crate::record::tombstone::{Mark, Tombstones};
+use crate::transcript::SessionKey;
+
+/// The purge marks of one maker and day.
+#[derive(Clone, Debug, Default)]
+pub struct Received {
+    /// How many segments of our archive they name.
+    pub segments: usize,
+    /// The sessions of our archive that they name.
+    pub sessions: Vec<String>,
+    /// How many other segments and sessions they name.
+    pub elsewhere: usize,
+    /// Whether they are applied.
+    pub is_taken: bool,
+}
+
+/// The marks of others by maker, the applied ones, and the sessions that those name.
+type AcceptedMarks = (BTreeMap<String, Received>, Vec<Mark>, BTreeSet<SessionKey>);
+
+/// Returns the purge marks of others; see [`AcceptedMarks`].
+pub(super) fn received(repo: &Repository, only_signed: bool) -> Result<AcceptedMarks> {
+    let bars = ForeignMarks::read(repo, &Tombstones::read(repo)?);
+    let listing = Archive::new(repo).listing(archive::REF)?;
+    let segments: HashSet<ObjectId> = listing.iter().map(|(_, id)| *id).collect();
+    let sessions: HashSet<String> =
+        listing.iter().filter_map(|(path, _)| Some(archive::session_of_path(path)?.file_name())).collect();
+    let all: Vec<Mark> = bars.marks().cloned().collect();
+    let mut received: BTreeMap<String, Received> = BTreeMap::new();
+    let (mut taken, mut named) = (Vec::new(), BTreeSet::new());
+    for (mark, maker) in bars.makers(repo, &all)? {
+        let from = received.entry(maker.to_string()).or_default();
+        match &mark {
+            Mark::Segment(id) if segments.contains(id) => from.segments += 1,
+            Mark::Session(name) if sessions.contains(name) => from.sessions.push(name.clone()),
+            _ => from.elsewhere += 1,
+        }
+        from.is_taken = !only_signed || maker.is_trusted();
+        if from.is_taken {
+            // An agent's file here can have their words although our archive does not.
+            named.extend(bars.sessions_of(repo, &mark).into_iter().filter(|session| !text::is_text(session)));
+            taken.push(mark);
+        }
+    }
+    Ok((received, taken, named))
+}
