@@ -1,11 +1,15 @@
 //! Deleting unreachable objects, loose or packed.
 
 use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
 use bstr::ByteSlice as _;
 
 use super::{ObjectId, Repository, git, private};
 use crate::error::{Error, Result};
+
+/// How long the lock of a ref is waited for at most, where Git would wait longer.
+const MAX_LOCK_WAIT: Duration = Duration::from_secs(20);
 
 /// The objects that [`Repository::unneeded`] finds.
 pub struct Unneeded {
@@ -25,15 +29,16 @@ impl Repository {
         git(["update-ref", "-d", ref_name]).repository(self).capture().map(drop)
     }
 
-    /// Empties the reflog of a ref, if it has one.
+    /// Empties the reflog of a ref, if it has one. Waits for the lock of the ref as Git would.
     ///
     /// # Errors
     ///
-    /// What Git says.
+    /// [`Kind::Busy`](crate::error::Kind::Busy) if the lock stays; else what Git says.
     pub fn forget_reflog(&self, ref_name: &str) -> Result<()> {
         if git(["reflog", "exists", ref_name]).repository(self).capture().is_err() {
             return Ok(());
         }
+        self.wait_while_locked(ref_name, Instant::now() + MAX_LOCK_WAIT)?;
         git(["reflog", "expire", "--expire=all", "--rewrite", "--updateref", ref_name]).repository(self).capture()?;
         // 'expire' keeps the newest entry, which names the ref's previous commit.
         git(["reflog", "delete", &format!("{ref_name}@{{0}}")]).repository(self).capture().map(drop)

@@ -320,3 +320,28 @@ fn a_pattern_finds_a_line_within_a_message() {
     let left = scratch.raw("HEAD", &[]);
     assert!(left.contains("the first line") && left.contains("the last line"), "{left}");
 }
+
+/// Git's own advice helps, whichever ref is locked.
+#[test]
+fn a_lock_that_was_left_behind_is_named_with_what_helps() {
+    for name in ["refs/notes/shiftlog", "refs/shiftlog/sessions", "refs/shiftlog/purged"] {
+        let scratch = Scratch::set_up();
+        let session = scratch.session("s1");
+        session.prompt(SECRET);
+        session.edits("x", "1\n");
+        session.commits("one");
+        let lock = scratch.top.join(".git").join(format!("{name}.lock"));
+        fs::create_dir_all(lock.parent().unwrap()).unwrap();
+        fs::write(&lock, "").unwrap();
+        for _ in 0..2 {
+            let ran = purge(&scratch, &["--session=s1"]);
+            let told = format!("fatal: cannot update '{name}': the lock '{}' is there\n", lock.display());
+            let hint = format!("hint: if no git process is running, remove it: rm '{}'\n", lock.display());
+            assert!(ran.stderr.contains(&told) && ran.stderr.contains(&hint), "{name}: {ran:?}");
+        }
+        fs::remove_file(&lock).unwrap();
+        let ran = purge(&scratch, &["--session=s1"]);
+        assert!(ran.stderr.contains("a purge was interrupted; it is finished now"), "{name}: {ran:?}");
+        assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new(), "{name}");
+    }
+}
