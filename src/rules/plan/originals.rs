@@ -95,12 +95,17 @@ impl Planner<'_> {
 
     /// Returns what was at a path before an earlier tool wrote there.
     pub(super) fn earlier_original(&self, path: &Path, has_front: bool) -> Result<Original> {
-        let is_original = |kept: &Path| match disk::observe(kept) {
-            Ok(Node::File { bytes, .. }) => !generate::is_generated(&bytes, has_front),
+        let is_original = |kept: &Path, can_have_block: bool| match disk::observe(kept) {
+            Ok(Node::File { bytes, .. }) => {
+                !generate::is_generated(&bytes, has_front) && (can_have_block || !block::is_in(&bytes))
+            }
             Ok(Node::Link(target)) => !self.store.has(&target),
             _ => false,
         };
-        match backup::original(&self.store.place, path, is_original) {
+        // A file that had a block of ours when the earlier tool replaced it is a user's text only where nothing else is.
+        let original =
+            |can_have_block| backup::original(&self.store.place, path, |kept| is_original(kept, can_have_block));
+        match original(false).or_else(|| original(true)) {
             Some(kept) => as_original(kept),
             None => Ok(Original::Absent),
         }
