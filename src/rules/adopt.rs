@@ -14,7 +14,7 @@ use super::import::front;
 use super::registry::{Owned, Registry};
 use super::report::Drift;
 use super::store::Store;
-use super::tree::tree_digest;
+use super::tree::{Meta, tree_digest};
 use super::want::{What, Wishes};
 use super::{block, is_id};
 use crate::compare::{DiffOp, steps};
@@ -87,7 +87,9 @@ pub fn adopt(store: &mut Store, registry: &Registry, wishes: &Wishes, drift: &[D
                 let entry = registry.get(&wanted.path).filter(|entry| entry.owned == Owned::Tree);
                 let is_as_written =
                     |digest: &String| disk::tree(source).is_ok_and(|tree| tree_digest(&tree) == *digest);
-                if !disk::is_directory(&wanted.path) || !entry.is_some_and(|entry| is_as_written(&entry.digest)) {
+                // Without the file that makes it a copy, it can be a folder of the user's; words in its place have none in the store.
+                let is_copy = matches!(Meta::at(&wanted.path), Meta::Of { .. });
+                if !is_copy || !entry.is_some_and(|entry| is_as_written(&entry.digest)) {
                     continue;
                 }
                 let name = source.file_name().unwrap_or_default().to_string_lossy().into_owned();

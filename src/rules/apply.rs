@@ -100,6 +100,11 @@ impl Journal {
         private::write_synced(&place.journal_path(), &bytes)
     }
 
+    /// Says whether a path is that of a step: a skill can have a file with the name of an unfinished one.
+    fn writes(&self, path: &Path) -> bool {
+        self.steps.iter().any(|step| step.paths().contains(&path))
+    }
+
     /// Says whether the directories of a step's paths are where the plan has seen them: somebody can have put a link in the place
     /// of one since.
     fn is_where_it_was(&self, step: &Step) -> bool {
@@ -230,7 +235,7 @@ pub fn lock_and_finish(place: &Place) -> Result<(private::Lock, bool)> {
         let journal = Journal { base, identity, ..journal };
         // Unfinished files of the killed process.
         for path in journal.steps.iter().flat_map(written) {
-            file::sweep(path, |name| journal.taken.contains(name));
+            file::sweep(path, |name| journal.taken.contains(name) || journal.writes(name));
         }
         if !journal.settled.is_empty() {
             backup::lists(place).iter().for_each(|list| file::sweep(list, |_| false));
@@ -320,7 +325,7 @@ fn known_outside(place: &Place, planned: &Registry) -> Result<BTreeSet<PathBuf>>
 /// `is_own` says that this place has written it.
 fn set_aside(place: &Place, path: &Path, journal: &Journal, is_own: bool, why: String) -> Error {
     for path in journal.steps.iter().flat_map(written).filter(|path| place.own(path, is_own).is_some()) {
-        file::sweep(path, |name| journal.taken.contains(name));
+        file::sweep(path, |name| journal.taken.contains(name) || journal.writes(name));
     }
     if let Err(error) = interrupted::write_down(place, &journal.base, is_own, &journal.steps, &journal.registry) {
         return error;

@@ -137,7 +137,7 @@ impl<'o> Planner<'o> {
                 continue;
             };
             if path != wanted.path && matches!(node, Some(Ok(Node::Link(_)))) {
-                self.forget_replaced(&wanted.path);
+                self.follow_entry(&wanted.path, &path);
             }
             if self.registry.is_elsewhere(&self.store.place, &path) {
                 let shown = self.store.place.shown(&path);
@@ -318,6 +318,7 @@ impl<'o> Planner<'o> {
             _ if is_open => true,
             // Nobody knows whether it was edited.
             Some(entry) if entry.digest.is_empty() => false,
+            Some(entry) if self.is_original(&node, entry) => false,
             Some(entry) if entry.owned == Owned::Block && !has_block => {
                 !is_generated && !users.trim().is_empty() && !wants_block
             }

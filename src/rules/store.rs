@@ -213,7 +213,7 @@ impl Store {
     pub(super) fn replace_skill(&mut self, name: &str, copy: &Path) -> Result<()> {
         let to = self.skills_directory().join(name);
         let (there, mut tree) = (disk::tree(&to)?, disk::tree(copy)?);
-        tree.remove(Path::new(META));
+        tree.retain(|path, _| !path.starts_with(META));
         self.steps.extend(tree_steps(&to, &there, &tree, true)?);
         let replaced = there.into_iter().filter(|(path, node)| tree.get(path) != Some(node));
         self.saved.extend(replaced.map(|(path, node)| (to.join(path), node)));

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use super::Place;
 use crate::error::{Error, Result};
 use crate::managed::Step;
@@ -12,6 +14,64 @@ use crate::managed::step::stamp;
 
 /// The file that makes a directory a copy of a skill.
 pub const META: &str = ".sync-meta";
+
+/// The largest file that can say that a directory is a copy. Others can have made it, and values take more memory than text.
+const MAX_META_BYTES: usize = 64 << 10;
+
+/// The members of that file.
+const META_KEYS: &[&str] = &["source", "synced_at", "sync_mode"];
+
+/// What is in a directory at the name of the file that makes it a copy.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Meta {
+    Absent,
+    /// The file, as one of the tools writes it.
+    Of {
+        /// Whether it is the earlier tool, which puts spaces between the members, and no line end behind them.
+        is_earlier_tool: bool,
+    },
+    /// Something of a user's.
+    Users,
+}
+
+impl Meta {
+    /// Returns what is in a directory.
+    pub fn at(top: &Path) -> Self {
+        disk::observe(&top.join(META)).map_or(Meta::Users, |node| Meta::of(&node))
+    }
+
+    /// Says what something is that was seen there.
+    pub fn of(node: &Node) -> Self {
+        let bytes = match node {
+            Node::Absent => return Meta::Absent,
+            Node::File { bytes, .. } if bytes.len() <= MAX_META_BYTES => bytes,
+            _ => return Meta::Users,
+        };
+        let meta: Value = serde_json::from_slice(bytes).unwrap_or_default();
+        let is_known = |key: &String| META_KEYS.contains(&key.as_str());
+        match meta.as_object() {
+            Some(members) if meta["source"].is_string() && members.keys().all(is_known) => {
+                Meta::Of { is_earlier_tool: meta_text(&meta).as_bytes() != *bytes }
+            }
+            _ => Meta::Users,
+        }
+    }
+}
+
+/// Returns the file that makes a directory a copy.
+pub fn meta_text(meta: &Value) -> String {
+    format!("{meta}\n")
+}
+
+/// Returns the source that such a file names; `None` if it names none.
+pub fn source_in(meta: &Node) -> Option<String> {
+    let Node::File { bytes, .. } = meta else { return None };
+    if bytes.len() > MAX_META_BYTES {
+        return None;
+    }
+    let meta: Value = serde_json::from_slice(bytes).unwrap_or_default();
+    meta["source"].as_str().map(str::to_owned)
+}
 
 /// The files and links below a directory, by the path from there.
 pub type Tree = BTreeMap<PathBuf, Node>;

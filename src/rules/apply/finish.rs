@@ -34,7 +34,12 @@ impl LeftOut {
         !self.0.is_empty() && path.ancestors().any(|above| self.0.contains(above))
     }
 
-    /// Says whether steps were left out below a path.
+    /// Says whether steps were left out below a path, other than for what is at the path itself.
+    fn has_in(&self, path: &Path) -> bool {
+        !self.0.contains(path) && self.has_below(path)
+    }
+
+    /// Says whether steps were left out at a path or below it.
     fn has_below(&self, path: &Path) -> bool {
         self.0.range(path.to_owned()..).next().is_some_and(|left| left.starts_with(path))
     }
@@ -165,7 +170,10 @@ impl<'j> Run<'j> {
             Outcome::Taken
         } else if paths.iter().any(|path| self.left_out.has(path)) {
             Outcome::LeftOut
-        } else if self.is_mark_of_rest(step) {
+        } else if self.is_mark_of_rest(step) || self.has_no_mark(step) {
+            // Where only a directory could not be removed, nothing has failed yet.
+            let copy = self.top(step).display().to_string();
+            self.failed.get_or_insert_with(|| Error::other(format!("cannot remove all of '{copy}'")));
             Outcome::Failed
         } else {
             match self.take(number, step, is_in_doubt) {
@@ -227,8 +235,9 @@ impl<'j> Run<'j> {
                 true
             }
             (Some(entry), _) => entry.is_at(top),
-            // Where an original was to come back, it has, and the user has changed it since.
-            (None, Step::Move { from, .. }) => is_in_doubt && !disk::is_there(from),
+            // Where an original was to come back, it has, and the user has changed it since; or it was copied back, and changed before
+            // it was removed from the backup, which keeps it then.
+            (None, Step::Move { from, .. }) => is_in_doubt && (!disk::is_there(from) || is_changed_copy(from, top)),
             (None, _) => is_in_doubt && disk::is_there(top) && !has_ours(self.place, top),
         }))
     }
@@ -247,16 +256,23 @@ impl<'j> Run<'j> {
             return !is_update || disk::is_there(&top.join(META));
         };
         let of_mark = &self.journal.steps[*mark];
-        let is_new = matches!(of_mark, Step::Write { before, .. } if before == "absent");
+        let is_made = |step: &Step| matches!(step, Step::MakeDirectory { path } if path == top);
+        let is_new = self.journal.steps.iter().any(is_made);
         if is_new && number <= *mark {
             return self.is_begun_copy(top);
         }
         let [file, _] = of_mark.paths();
         match number.cmp(mark) {
             Ordering::Less => of_mark.is_due().unwrap_or(false),
-            Ordering::Equal => true,
+            Ordering::Equal => disk::is_directory(top),
             Ordering::Greater => disk::observe(file).is_ok_and(|node| of_mark.leaves(file, &node)),
         }
+    }
+
+    /// Says whether the file by which a copy is known could not be written: nothing else is written into it then.
+    fn has_no_mark(&self, step: &'j Step) -> bool {
+        let mark = self.marks.get(self.top(step)).map(|number| self.journal.steps[*number].paths()[0]);
+        mark.is_some_and(|mark| self.left_out.0.contains(mark))
     }
 
     /// Says whether a step would remove the file by which a copy is known, while some of the copy could not be removed.
@@ -265,7 +281,18 @@ impl<'j> Run<'j> {
             Step::Remove { path, .. } if path.ends_with(META) => path.parent(),
             _ => None,
         };
-        copy.is_some_and(|copy| self.left_out.has_below(copy))
+        // What a user has put into a directory meanwhile stays in it.
+        let is_empty = |directory: &Path| std::fs::read_dir(directory).is_ok_and(|mut below| below.next().is_none());
+        let has_kept = |copy: &Path| {
+            let directories = self.directories.range(copy..).take_while(|(directory, _)| directory.starts_with(copy));
+            directories.into_iter().any(|(directory, is_there)| *is_there && is_empty(directory))
+        };
+        copy.is_some_and(|copy| self.left_out.has_below(copy) || has_kept(copy))
+    }
+
+    /// Says whether a directory is neither a copy of ours nor the beginning of one.
+    fn is_users_folder(&self, path: &Path) -> bool {
+        disk::is_directory(path) && !disk::is_there(&path.join(META)) && !self.is_begun_copy(path)
     }
 
     /// Says whether a directory has nothing but what the steps make there.
@@ -287,7 +314,8 @@ impl<'j> Run<'j> {
         let previous = &self.journal.previous;
         // What a user had must be found in the backup again where it was moved or removed, and where ours stands in its place.
         let is_away = |path: &Path, entry: &Entry| match &entry.original {
-            Original::Directory { kept } => disk::is_there(kept),
+            // What was copied there, and not removed here yet, is still the user's.
+            Original::Directory { kept } => disk::is_there(kept) && !self.is_users_folder(path),
             Original::File { kept, .. } => disk::is_there(kept) && !disk::is_there(path),
             Original::Link { .. } => !disk::is_there(path),
             Original::Absent => false,
@@ -314,7 +342,9 @@ impl<'j> Run<'j> {
         registry.entries.extend(before);
         // Of a copy that was written or removed only in part, nobody knows what it has, and what of that a user has edited.
         let is_in_part = |(path, entry): &(&PathBuf, &mut Entry)| {
-            entry.owned == Owned::Tree && left_out.has_below(path) && disk::is_there(&path.join(META))
+            let is_begun = || left_out.has_in(path) && disk::is_directory(path) && self.is_begun_copy(path);
+            let is_copy = || disk::is_there(&path.join(META)) || is_begun();
+            entry.owned == Owned::Tree && left_out.has_below(path) && is_copy()
         };
         registry.entries.iter_mut().filter(is_in_part).for_each(|(_, entry)| entry.digest.clear());
         let followed = previous.followed.iter().filter(|(_, end)| left_out.has(end));
@@ -375,6 +405,17 @@ fn is_done(steps: &[Step]) -> bool {
     }
     let path = step.paths()[0];
     disk::observe(path).is_ok_and(|node| steps.iter().any(|step| step.leaves(path, &node)))
+}
+
+/// Says whether a folder has the files of another, be they changed.
+fn is_changed_copy(from: &Path, to: &Path) -> bool {
+    if !disk::is_directory(from) || !disk::is_directory(to) || disk::is_there(&to.join(META)) {
+        return false;
+    }
+    match (disk::tree(from), disk::tree(to)) {
+        (Ok(from), Ok(to)) => from.iter().any(|(path, node)| *node != Node::Directory && to.contains_key(path)),
+        _ => false,
+    }
 }
 
 /// Says whether something of ours is at a path: a generated text, a link into the store or a copy of a skill.

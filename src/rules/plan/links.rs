@@ -130,10 +130,13 @@ impl Planner<'_> {
         }
     }
 
-    /// Forgets what was written at a path where the user has put a link since, which is followed from now on: the link stays.
-    pub(super) fn forget_replaced(&mut self, path: &Path) {
+    /// Has the registry know what was written at a path, where the user has put a link since that is followed to `end` from now
+    /// on: what the user has moved there is ours still, and anything else is not. The link stays.
+    pub(super) fn follow_entry(&mut self, path: &Path, end: &Path) {
         let Some(entry) = self.registry.entries.remove(path) else { return };
-        if entry.original != Original::Absent {
+        if !self.registry.entries.contains_key(end) && (self.has_ours(end) || entry.is_at(end)) {
+            self.registry.entries.insert(end.to_owned(), entry);
+        } else if entry.original != Original::Absent {
             let shown = self.store.place.shown(path);
             let what = "is a link of yours now; what was there before the first sync stays in the backup";
             self.warnings.push(format!("    Warning: '{shown}' {what}"));

@@ -138,6 +138,13 @@ impl Planner<'_> {
         }
     }
 
+    /// Says whether what was there before is back: the user has put it there, or the earlier tool.
+    pub(super) fn is_original(&self, node: &Node, entry: &Entry) -> bool {
+        let Node::File { bytes, .. } = node else { return false };
+        matches!(entry.original, Original::File { .. })
+            && self.bytes_of(&entry.original).is_ok_and(|kept| kept == *bytes)
+    }
+
     /// Returns the bytes of an original; none, if it was no file.
     pub(super) fn bytes_of(&self, original: &Original) -> Result<Vec<u8>> {
         let Original::File { kept, .. } = original else { return Ok(Vec::new()) };

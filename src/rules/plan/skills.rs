@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::backup;
 use super::super::block;
@@ -11,7 +11,7 @@ use super::super::generate::{self, stable_digest};
 use super::super::manifest::Conflict;
 use super::super::registry::{Entry, Original, Owned};
 use super::super::report::Change;
-use super::super::tree::{META, Tree, has_same, tree_digest, tree_steps, whole_tree};
+use super::super::tree::{META, Meta, Tree, has_same, meta_text, source_in, tree_digest, tree_steps, whole_tree};
 use super::super::want::Wanted;
 use super::super::{STORE, Scope};
 use super::Planner;
@@ -20,9 +20,6 @@ use crate::error::{Error, Result};
 use crate::managed::Step;
 use crate::managed::disk::{self, Node};
 use crate::managed::step::stamp;
-
-/// The largest file that can say that a directory is a copy. Others can have made it, and values take more memory than text.
-const MAX_META_BYTES: usize = 64 << 10;
 
 /// A skill of the store.
 pub(super) struct Skill {
@@ -87,7 +84,8 @@ impl Planner<'_> {
             Err(error) if disk::odd_name(&path).is_some() => return self.left_out(&path, error),
             Err(_) => (Tree::new(), false),
         };
-        let is_copy = || there.get(Path::new(META)).and_then(|meta| self.source_in(meta));
+        let meta = there.get(Path::new(META));
+        let is_copy = || meta.filter(|meta| Meta::of(meta) != Meta::Users).and_then(|meta| self.source_in(meta));
         let is_same = is_ours
             && is_read
             && has_same(&there, &skill.tree)
@@ -134,7 +132,7 @@ impl Planner<'_> {
             return Ok(Rc::clone(skill));
         }
         let mut tree = whole_tree(&self.store.place, now)?;
-        tree.remove(Path::new(META));
+        tree.retain(|path, _| !path.starts_with(META));
         let skill = Rc::new(Skill { digest: tree_digest(&tree), tree });
         self.skills.insert(now.to_owned(), Rc::clone(&skill));
         Ok(skill)
@@ -266,9 +264,11 @@ impl Planner<'_> {
             // In a home that was moved or copied it leads to the store of the other.
             (Node::Link(target), Owned::Link) if *target.display().to_string() == *entry.digest => false,
             (Node::Link(target), _) => !self.store.has(target),
-            (Node::Directory, Owned::Tree) if is_unwritten(path, entry) => !self.is_copy(path),
+            (Node::Directory, Owned::Tree) if is_unwritten(path, entry) => {
+                !self.is_copy(path) && !self.is_rest_of_copy(path)
+            }
             (Node::Directory, Owned::Tree) => match disk::tree(path) {
-                Ok(tree) => tree_digest(&tree) != entry.digest || has_words_for_meta(path),
+                Ok(tree) => tree_digest(&tree) != entry.digest || Meta::at(path) == Meta::Users,
                 Err(error) if disk::odd_name(path).is_some() => return Err(error),
                 // Somebody has put something there that cannot be read.
                 Err(_) => true,
@@ -311,7 +311,7 @@ impl Planner<'_> {
         let skill = whole_tree(&self.store.place, &source).unwrap_or_default();
         let rest: Tree = rest.into_iter().filter(|(path, node)| !is_meta(path, node)).collect();
         let same = skill.into_iter().filter(|(path, _)| rest.contains_key(path)).collect();
-        has_same(&rest, &same) && !has_words_for_meta(path)
+        has_same(&rest, &same) && Meta::at(path) != Meta::Users
     }
 
     /// Says whether a directory is a copy of a skill of this store.
@@ -326,13 +326,8 @@ impl Planner<'_> {
 
     /// Returns what the file that makes a directory a copy names as its source.
     fn source_in(&self, meta: &Node) -> Option<PathBuf> {
-        let Node::File { bytes, .. } = meta else { return None };
-        if bytes.len() > MAX_META_BYTES {
-            return None;
-        }
-        let meta: Value = serde_json::from_slice(bytes).unwrap_or_default();
         // That of a repository is relative to its top.
-        meta["source"].as_str().map(|source| self.store.place.base.join(source))
+        source_in(meta).map(|source| self.store.place.base.join(source))
     }
 
     /// Says whether a path is in this store, or was before its base was moved.
@@ -356,34 +351,10 @@ impl Planner<'_> {
 /// Says whether nobody has written down what a copy of ours has: not all of it could be written or removed, or the earlier tool
 /// has written it since.
 fn is_unwritten(path: &Path, entry: &Entry) -> bool {
-    let is_of_earlier_tool = || match disk::observe(&path.join(META)) {
-        Ok(Node::File { bytes, .. }) if bytes.len() <= MAX_META_BYTES => {
-            let meta: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-            meta["source"].is_string() && meta_text(&meta).as_bytes() != bytes
-        }
-        _ => false,
-    };
-    entry.digest.is_empty() || is_of_earlier_tool()
-}
-
-/// Returns the file that says where a copy is from. The earlier tool writes it without a line end.
-fn meta_text(meta: &Value) -> String {
-    format!("{meta}\n")
+    entry.digest.is_empty() || Meta::at(path) == Meta::Of { is_earlier_tool: true }
 }
 
 /// Says whether something in a copy is the file that says where the copy is from.
 fn is_meta(path: &Path, node: &Node) -> bool {
     path == Path::new(META) && matches!(node, Node::File { .. })
-}
-
-/// Says whether somebody has put something else in the place of the file that says where a copied skill is from.
-fn has_words_for_meta(path: &Path) -> bool {
-    match disk::observe(&path.join(META)) {
-        Ok(Node::Absent) => false,
-        Ok(Node::File { bytes, .. }) if bytes.len() <= MAX_META_BYTES => {
-            let meta: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-            !meta["source"].is_string()
-        }
-        _ => true,
-    }
 }

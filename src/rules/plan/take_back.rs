@@ -128,6 +128,9 @@ impl Planner<'_> {
             self.leave_no_file(path);
             return Ok(false);
         }
+        if is_text && self.is_original(&node, entry) {
+            return Ok(true);
+        }
         // What is generated and nobody has written down can have an edit of the user's in it.
         let mut is_unknown = self.discovered.contains(path) && matches!(node, Node::File { .. } | Node::Directory)
             || self.is_unknown_copy(path, &node, entry);

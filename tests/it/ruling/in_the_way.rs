@@ -310,3 +310,30 @@ fn a_path_below_a_file_that_is_wanted_no_more_is_written_by_the_next_sync() {
     home.rules(&["clean", "--yes"]).ok();
     assert!(!home.is_there("p"));
 }
+
+/// As programs for dotfiles do.
+#[test]
+fn a_text_of_ours_that_was_moved_and_linked_is_ours_where_it_is() {
+    for (is_edited, had_text) in [(false, true), (false, false), (true, false)] {
+        let home = Home::new();
+        if had_text {
+            home.write(".claude/CLAUDE.md", "first\n");
+        }
+        home.rules(&["sync"]).ok();
+        fs::create_dir(home.path("dotfiles")).unwrap();
+        fs::rename(home.path(".claude/CLAUDE.md"), home.path("dotfiles/claude.md")).unwrap();
+        symlink("../dotfiles/claude.md", home.path(".claude/CLAUDE.md")).unwrap();
+        if is_edited {
+            home.write("dotfiles/claude.md", &home.read("dotfiles/claude.md").replace("four", "five"));
+            let ran = home.rules(&["sync", "--follow"]);
+            assert!(ran.code == 3 && ran.stderr.contains("'~/dotfiles/claude.md': changed since"), "{ran:?}");
+            assert!(home.read("dotfiles/claude.md").contains("five spaces"));
+            continue;
+        }
+        assert!(!home.rules(&["sync", "--follow"]).ok().contains("Warning"));
+        home.rules(&["clean", "--yes"]).ok();
+        assert!(home.path(".claude/CLAUDE.md").is_symlink());
+        let left = fs::read_to_string(home.path("dotfiles/claude.md")).unwrap_or_default();
+        assert_eq!(left, if had_text { "first\n" } else { "" });
+    }
+}

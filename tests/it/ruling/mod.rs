@@ -14,6 +14,7 @@ mod keeping;
 mod killed;
 mod leftovers;
 mod losses;
+mod marks;
 mod meanwhile;
 mod names;
 mod nested;

@@ -257,3 +257,29 @@ fn a_file_with_a_block_of_ours_in_a_backup_of_the_earlier_tool_is_no_original() 
     home.rules(&["clean", "--yes"]).ok();
     assert_eq!(home.read(".gemini/GEMINI.md"), "mine\n");
 }
+
+/// By hand, or by the earlier tool.
+#[test]
+fn a_text_that_is_back_is_no_edit() {
+    for args in [&["check"][..], &["sync"], &["clean", "--yes"]] {
+        let home = Home::new();
+        home.rules(&["init", "--yes"]);
+        for path in [".claude/CLAUDE.md", ".cursor/rules/style.mdc"] {
+            home.write(path, "mine\n");
+        }
+        home.rules(&["sync"]).ok();
+        for path in [".claude/CLAUDE.md", ".cursor/rules/style.mdc"] {
+            home.write(path, "mine\n");
+        }
+        let ran = home.rules(args);
+        let is_checked = args == ["check"];
+        assert_eq!((ran.code, ran.stderr.as_str()), (if is_checked { 3 } else { 0 }, ""), "{args:?}: {ran:?}");
+        assert!(!is_checked || ran.stdout.contains("outdated: ~/.claude/CLAUDE.md\n"), "{ran:?}");
+        home.rules(&["sync"]).ok();
+        assert!(home.read(".claude/CLAUDE.md").contains("four spaces"));
+        home.rules(&["clean", "--yes"]).ok();
+        for path in [".claude/CLAUDE.md", ".cursor/rules/style.mdc"] {
+            assert_eq!(home.read(path), "mine\n", "{args:?}");
+        }
+    }
+}

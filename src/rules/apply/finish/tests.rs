@@ -129,6 +129,66 @@ fn the_rest_of_a_copy_of_which_something_could_not_be_removed_is_still_a_copy() 
     assert_eq!(known, Some(Entry { digest: String::new(), ..entry }), "nobody knows what it has");
 }
 
+/// A full disk: what was begun is known, and nothing else is written into it.
+#[test]
+fn a_copy_whose_mark_could_not_be_written_is_the_beginning_of_one() {
+    let root = tempfile::tempdir().unwrap();
+    let home = root.path().canonicalize().unwrap();
+    let place = Place::of_home(&home).unwrap();
+    fs::create_dir_all(&place.state).unwrap();
+    let copy = home.join(".claude/skills/s");
+    let unwritable = Step::Write {
+        path: copy.join(".sync-meta"),
+        content: "no base64".into(),
+        mode: None,
+        modified: None,
+        before: "absent".into(),
+    };
+    let steps = vec![
+        Step::MakeDirectory { path: copy.clone() },
+        unwritable,
+        Step::write(copy.join("SKILL.md"), b"ours\n", None, &Node::Absent).unwrap(),
+    ];
+    let entry = Entry { owned: Owned::Tree, target: "claude".into(), digest: "1".into(), original: Original::Absent };
+    let mut registry = Registry::empty();
+    registry.entries.insert(copy.clone(), entry.clone());
+    finish(&place, &journal(&place, steps, registry, Registry::empty()), false).unwrap_err();
+    assert_eq!(fs::read_dir(&copy).unwrap().count(), 0);
+    let known = Registry::read(&place).unwrap().get(&copy).cloned();
+    assert_eq!(known, Some(Entry { digest: String::new(), ..entry }), "nobody takes it for an edit");
+}
+
+/// A process was killed after it had copied a folder to another file system, and before it removed it; then the user went on.
+#[test]
+fn a_folder_that_was_copied_and_not_removed_is_the_users_where_it_is() {
+    for is_back in [false, true] {
+        let root = tempfile::tempdir().unwrap();
+        let home = root.path().canonicalize().unwrap();
+        let place = Place::of_home(&home).unwrap();
+        let (path, kept) = (home.join(".claude/skills/s"), place.backups.join("1/files/.claude/skills/s"));
+        for (folder, text) in [(&path, "an hour of work\n"), (&kept, "as it was\n"), (&place.state, "")] {
+            fs::create_dir_all(folder).unwrap();
+            fs::write(folder.join("SKILL.md"), text).unwrap();
+        }
+        let original = Original::Directory { kept: kept.clone() };
+        let mut ours = Registry::empty();
+        let entry = Entry { owned: Owned::Tree, target: "claude".into(), digest: "1".into(), original };
+        ours.entries.insert(path.clone(), entry);
+        let journal = match is_back {
+            true => journal(&place, vec![Step::Move { from: kept.clone(), to: path.clone() }], Registry::empty(), ours),
+            false => {
+                let make = Step::MakeDirectory { path: path.clone() };
+                let steps = vec![Step::Move { from: path.clone(), to: kept.clone() }, make];
+                journal(&place, steps, ours, Registry::empty())
+            }
+        };
+        finish(&place, &journal, true).unwrap();
+        assert_eq!(fs::read_to_string(path.join("SKILL.md")).unwrap(), "an hour of work\n");
+        assert_eq!(fs::read_to_string(kept.join("SKILL.md")).unwrap(), "as it was\n", "nothing is lost");
+        assert_eq!(Registry::read(&place).unwrap().get(&path), None, "{is_back}");
+    }
+}
+
 /// A home with an agent's file of ours, the entry of it, and an operation that takes it back and writes the manifest.
 fn taking_back(root: &Path) -> (Place, PathBuf, super::super::Operation) {
     let place = Place::of_home(&root.canonicalize().unwrap()).unwrap();
