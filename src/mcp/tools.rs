@@ -69,7 +69,7 @@ pub const TOOLS: &[Tool] = &[
             let found = object(
                 json!({
                     "lines": { "type": "string" }, "prompt": { "type": "string" }, "task": { "type": "string" },
-                    "reasoning": { "type": "string" },
+                    "saidMeanwhile": { "type": "string" }, "reasoning": { "type": "string" },
                     "laterPrompts": { "type": "array", "items": { "type": "string" } },
                     "replaced": { "type": "array", "items": { "type": "string" } },
                     "checks": { "type": "array", "items": { "type": "string" } },

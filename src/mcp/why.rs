@@ -244,6 +244,8 @@ fn described(reader: &Reader<'_>, block: &Block, now: &Now<'_>, is_first: bool) 
     if let Some((work, call)) = found.work().zip(found.call()) {
         let task = call.task.as_ref().filter(|task| is_news(task));
         put("task", task.map(|task| short(task, length(PROMPT_TOKENS))).into());
+        let remark = call.remark.as_ref().filter(|remark| is_news(remark));
+        put("saidMeanwhile", remark.map(|remark| short(remark, length(EXCERPT_TOKENS))).into());
         if is_first {
             let words = call.reasoning.iter().map(|words| words.text.trim()).collect::<Vec<_>>().join("\n");
             let words: String = sentences(&words).filter(|sentence| is_news(sentence)).collect();
@@ -305,7 +307,7 @@ fn fit(object: &mut Map<String, Value>, max_tokens: usize) {
             }
         }
     }
-    for key in ["reasoning", "task", "prompt"] {
+    for key in ["reasoning", "task", "prompt", "saidMeanwhile"] {
         while is_too_long(object) {
             let text = object.get(key).and_then(Value::as_str).unwrap_or_default();
             let count = tokens(text);

@@ -12,7 +12,7 @@ use crate::git::{Commit, date};
 use crate::outside;
 use crate::redact::Redactor;
 use crate::replay::{Block, BlockLine, Certainty, Change};
-use crate::transcript::{SessionKey, short_ids};
+use crate::transcript::{REMARK_MARK, SessionKey, short_ids};
 
 /// How many lines of a prompt, and of the words before an edit, are shown unless all are wanted.
 const MAX_WORDS_LINES: usize = 20;
@@ -181,6 +181,7 @@ fn write_words(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: &S
         None => block.found.prompt().map_or(Ok(()), |text| prompt(out, &text))?,
     }
     call.task.as_ref().map_or(Ok(()), |text| prompt(out, text))?;
+    call.remark.as_ref().map_or(Ok(()), |text| prompt(out, &format!("{REMARK_MARK}{text}")))?;
     let words = call.reasoning.iter().filter(|words| !(words.is_thought && view.is_without_thinking));
     let mut lines: Vec<String> = Vec::new();
     for words in words {
@@ -300,6 +301,9 @@ pub fn why_object(block: &Block, view: &WhyView<'_>) -> Value {
         }
         if let Some(task) = &call.task {
             put("task", view.clean(task).into());
+        }
+        if let Some(remark) = &call.remark {
+            put("saidMeanwhile", view.clean(remark).into());
         }
         let words = call.reasoning.iter().filter(|words| !(words.is_thought && view.is_without_thinking));
         put("reasoning", words.map(|words| view.clean(words.text.trim_end())).collect::<Vec<_>>().join("\n\n").into());

@@ -5,6 +5,7 @@ use super::why::{WhyView, more_command, short_session};
 use crate::git::date;
 use crate::outside;
 use crate::replay::Block;
+use crate::transcript::REMARK_MARK;
 
 /// The longest prompt and reasoning, in characters.
 const MAX_CHARS: usize = 1200;
@@ -38,6 +39,7 @@ pub fn why_markdown(block: &Block, view: &WhyView<'_>) -> String {
     }
     if let Some(call) = found.call() {
         parts.extend(call.task.as_ref().map(|task| quoted(&view.clean(task))));
+        parts.extend(call.remark.as_ref().map(|remark| quoted(&format!("{REMARK_MARK}{}", view.clean(remark)))));
         let words = call.reasoning.iter().map(|words| view.clean(words.text.trim())).collect::<Vec<_>>().join("\n\n");
         // The last words are the nearest to the edit.
         let start = words.char_indices().rev().nth(MAX_CHARS).map_or(0, |(at, _)| at);

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use crate::agent;
-use crate::transcript::{Edit, Message, Part, Role, SessionKey, ToolCall, ToolResult, turn_numbers};
+use crate::transcript::{Edit, Message, Part, REMARK_MARK, Role, SessionKey, ToolCall, ToolResult, turn_numbers};
 
 /// How much of the beginning of a command's output is kept, where some agents note its exit, and how much of the end, where
 /// programs sum up; in bytes.
@@ -42,6 +42,8 @@ pub struct SessionWork {
     pub calls: Vec<Call>,
     /// The commands that the person typed in the session.
     pub(super) typed: Vec<Typed>,
+    /// What the person said while the agent was at work, each with the number of its turn and of the tool calls before it.
+    remarks: Vec<(usize, usize, Rc<str>)>,
     /// The prompts, each with its time and the number of its turn.
     prompts: Vec<(Option<i64>, usize, Rc<str>)>,
     /// The turn that sent each sub-agent, by the sub-agent's id.
@@ -126,6 +128,8 @@ pub struct Call {
     pub prompt: Option<Rc<str>>,
     /// The task of the sub-agent, if one made the call.
     pub task: Option<Rc<str>>,
+    /// What the person has said last while the agent was at work on the same turn, before the call.
+    pub remark: Option<Rc<str>>,
     /// The last texts and thoughts of the agent in the same turn.
     pub reasoning: Rc<[Reasoning]>,
     /// The changes that the call makes.
@@ -149,6 +153,7 @@ struct Position {
     said: usize,
     prompt: Option<Rc<str>>,
     task: Option<Rc<str>>,
+    remark: Option<Rc<str>>,
     words: Vec<Reasoning>,
     /// The words as calls share them; made when the first call needs them.
     shared: Option<Rc<[Reasoning]>>,
@@ -175,6 +180,7 @@ impl SessionWork {
             is_live: false,
             calls: Vec::new(),
             typed: Vec::new(),
+            remarks: Vec::new(),
             prompts: Vec::new(),
             sent: HashMap::new(),
         };
@@ -212,6 +218,11 @@ impl SessionWork {
                             work.calls.push(call);
                         }
                     }
+                    Part::Notice(text) if text.starts_with(REMARK_MARK) => {
+                        let remark: Rc<str> = text[REMARK_MARK.len()..].into();
+                        work.remarks.push((turn, at.index, Rc::clone(&remark)));
+                        at.remark = Some(remark);
+                    }
                     Part::Notice(text) if text.starts_with(TYPED_MARK) => {
                         let (before, moment) = (work.calls.len(), at.moment);
                         let command = text[TYPED_MARK.len()..].to_owned();
@@ -245,13 +256,17 @@ impl SessionWork {
         } else if message.is_prompt() {
             self.prompts.push((at.seconds(), turn, Rc::clone(&text)));
             at.prompt = Some(text);
+            at.remark = None;
         }
     }
 
-    /// Returns the prompts that came after a call, the first of them first.
+    /// Returns what the person said after a call: while the agent was at work on its turn, and the prompts of later turns, the
+    /// first of them first.
     pub fn prompts_after<'t>(&'t self, call: &Call) -> impl Iterator<Item = &'t str> {
-        let turn = call.turn;
-        self.prompts.iter().filter(move |(_, own, _)| *own > turn).map(|(_, _, prompt)| &**prompt)
+        let (turn, index) = (call.turn, call.index);
+        let remarks = self.remarks.iter().filter(move |(own, before, _)| *own == turn && *before > index);
+        let prompts = self.prompts.iter().filter(move |(_, own, _)| *own > turn);
+        remarks.map(|(_, _, remark)| &**remark).chain(prompts.map(|(_, _, prompt)| &**prompt))
     }
 
     /// Returns the prompt of this session that sent a sub-agent, or that was being answered at a time.
@@ -300,7 +315,7 @@ impl Position {
         self.index += 1;
         let changes = edits.into_iter().enumerate();
         let changes = changes.filter_map(|(at, edit)| Some(Change { kind: kind(&edit, &input, at)?, edit })).collect();
-        let (prompt, task) = (self.prompt.clone(), self.task.clone());
+        let (prompt, task, remark) = (self.prompt.clone(), self.task.clone(), self.remark.clone());
         Call {
             id,
             tool,
@@ -314,6 +329,7 @@ impl Position {
             moment: self.moment,
             prompt,
             task,
+            remark,
             reasoning,
             changes,
             command,

@@ -103,6 +103,9 @@ impl Message {
     }
 }
 
+/// How the notice begins that has what a person said while the agent was at work.
+pub const REMARK_MARK: &str = "said meanwhile: ";
+
 /// A part of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {

@@ -124,6 +124,33 @@ fn an_edit_of_a_sub_agent_has_its_task_and_the_prompt_that_sent_it() {
     assert!(more.contains("written_by_a_helper()"), "the last line shows more: {words:?} {more}");
 }
 
+/// It is no prompt, and can be the reason for an edit, or correct it.
+#[test]
+fn what_the_person_said_meanwhile_is_with_the_edits_behind_it_and_corrects_those_before() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("write the parser");
+    session.edits("first.txt", "first_try()\n");
+    let said = json!({ "type": "attachment", "uuid": "u9", "sessionId": "s1", "timestamp": "2026-01-02T03:04:06Z",
+        "attachment": { "type": "queued_command", "commandMode": "prompt", "prompt": "no regular expressions, please" } });
+    session.append(format!("{said}\n").as_bytes());
+    session.edits("second.txt", "second_try()\n");
+    session.commits("parser");
+    session.prompt("and the printer");
+    session.edits("third.txt", "third_try()\n");
+    session.commits("printer");
+    let said = |path: &str| why(&scratch, &[path])[0]["saidMeanwhile"].clone();
+    assert_eq!(said("second.txt:1"), json!("no regular expressions, please"));
+    assert_eq!((said("first.txt:1"), said("third.txt:1")), (Value::Null, Value::Null));
+    let shown = scratch.shiftlog("why", ["second.txt:1"]).ok();
+    assert!(shown.contains("> write the parser\n\n> said meanwhile: no regular expressions, please\n"), "{shown}");
+    let mut client = crate::mcp::Client::legacy(&scratch);
+    let mut ask = |path: &str| client.found("shiftlog_why", json!({ "path": path, "line": 1 }))["found"][0].clone();
+    assert_eq!(ask("second.txt")["saidMeanwhile"], json!("no regular expressions, please"));
+    let first = ask("first.txt");
+    assert_eq!(first["laterPrompts"][0], json!("no regular expressions, please"), "{first}");
+}
+
 #[test]
 fn what_a_session_claims_is_not_taken_for_what_it_did() {
     let scratch = Scratch::set_up();

@@ -9,7 +9,7 @@ use super::typed;
 use crate::agent::branches::{self, Node};
 use crate::agent::json::{self, field, flag, string};
 use crate::agent::{prompt, tool};
-use crate::transcript::{Attachment, Message, Part, Role, Tokens, ToolCall, ToolResult};
+use crate::transcript::{Attachment, Message, Part, REMARK_MARK, Role, Tokens, ToolCall, ToolResult};
 
 /// The tags of text that Claude Code adds to a prompt; such text is left out.
 const NOISE: &[&str] =
@@ -142,7 +142,7 @@ fn queued(attachment: &Value<'_>) -> Option<Part> {
     let texts: Vec<String> =
         parts.filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None }).collect();
     let text = prompt::without(&texts.join("\n"), NOISE);
-    (!text.is_empty()).then(|| Part::Notice(format!("said meanwhile: {text}")))
+    (!text.is_empty()).then(|| Part::Notice(format!("{REMARK_MARK}{text}")))
 }
 
 fn read_user(record: &Value<'_>, inner: &Value<'_>, message: &mut Message) {

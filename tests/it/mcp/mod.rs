@@ -41,7 +41,7 @@ impl Client {
     }
 
     /// Opens the conversation as an older client does.
-    fn legacy(scratch: &Scratch) -> Self {
+    pub fn legacy(scratch: &Scratch) -> Self {
         let mut client = Self::start(scratch, &scratch.top, &[]);
         let answer = client.ask(&initialize("2025-11-25").to_string());
         assert_eq!(answer["result"]["protocolVersion"], "2025-11-25");
@@ -116,7 +116,7 @@ impl Client {
 
     /// Returns what a tool found; text and structured content must tell the same.
     #[track_caller]
-    fn found(&mut self, tool: &str, arguments: Value) -> Value {
+    pub fn found(&mut self, tool: &str, arguments: Value) -> Value {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], false, "{result}");
         let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
