@@ -42,20 +42,20 @@ impl Split<'_> {
 
 /// Splits a file at its block; `None` if it has none. Text between two marker lines that is not generated is the user's.
 pub fn split(bytes: &[u8]) -> Option<Split<'_>> {
-    splits(bytes).into_iter().find(|split| !split.is_open && generate::is_generated(split.block, false))
+    splits(bytes).into_iter().find(|split| !split.is_open && generate::is_generated(split.block))
 }
 
 /// Splits a file at its block, or else at one whose last line is gone.
 pub fn split_or_open(bytes: &[u8]) -> Option<Split<'_>> {
     let mut found = splits(bytes);
-    found.retain(|split| generate::is_generated(split.block, false));
+    found.retain(|split| generate::is_generated(split.block));
     let at = found.iter().position(|split| !split.is_open).or_else(|| found.first().map(|_| 0))?;
     Some(found.swap_remove(at))
 }
 
 /// Splits a file at a block of ours whose last line is gone; `None` if it has none.
 pub fn open(bytes: &[u8]) -> Option<Split<'_>> {
-    splits(bytes).into_iter().find(|split| split.is_open && generate::is_generated(split.block, false))
+    splits(bytes).into_iter().find(|split| split.is_open && generate::is_generated(split.block))
 }
 
 /// Splits a file that begins with a block of ours whose first line is gone; `None` if it begins otherwise. Where the block ends
@@ -64,7 +64,7 @@ pub fn begun(bytes: &[u8]) -> Option<Split<'_>> {
     let block = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let before = &bytes[..bytes.len() - block.len()];
     let split = Split { before, block, after: Cow::Borrowed(b""), is_open: true };
-    generate::is_generated(block, false).then_some(split)
+    generate::is_generated(block).then_some(split)
 }
 
 /// Returns the user's text behind a block: without the line that ends the block, if that is there.

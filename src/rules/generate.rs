@@ -180,10 +180,9 @@ fn summary(written: &Written) -> String {
     }
 }
 
-/// Says whether a text is generated. `has_front` says that the front matter in front of it does not count.
-pub fn is_generated(bytes: &[u8], has_front: bool) -> bool {
-    let body = if has_front { without_front(bytes) } else { bytes };
-    let text = body.trim_start();
+/// Says whether a text is generated. Front matter does not count.
+pub fn is_generated(bytes: &[u8]) -> bool {
+    let text = without_front(bytes).trim_start();
     [MARK, REPOSITORY_MARK]
         .iter()
         .find_map(|mark| text.strip_prefix(mark.as_bytes()))
@@ -191,21 +190,19 @@ pub fn is_generated(bytes: &[u8], has_front: bool) -> bool {
 }
 
 /// Says whether the second line of a generated text names the earlier tool.
-pub fn is_of_earlier_tool(bytes: &[u8], has_front: bool) -> bool {
-    let body = if has_front { without_front(bytes) } else { bytes };
-    let second = body.trim_start().lines().nth(1).unwrap_or_default();
-    is_generated(bytes, has_front) && second.strip_prefix(RUN.as_bytes()).is_some_and(is_earlier_command)
+pub fn is_of_earlier_tool(bytes: &[u8]) -> bool {
+    let second = without_front(bytes).trim_start().lines().nth(1).unwrap_or_default();
+    is_generated(bytes) && second.strip_prefix(RUN.as_bytes()).is_some_and(is_earlier_command)
 }
 
 /// Says whether a generated text is of the other scope: the second line of a repository's says so.
 pub fn is_of_other_scope(bytes: &[u8], scope: Scope) -> bool {
-    let is_repository = |has_front: bool| {
-        let body = if has_front { without_front(bytes) } else { bytes };
-        let second = body.trim_start().lines().nth(1).filter(|_| is_generated(bytes, has_front))?;
+    let is_repository = || {
+        let second = without_front(bytes).trim_start().lines().nth(1).filter(|_| is_generated(bytes))?;
         let rest = second.trim_end().strip_prefix(RUN.as_bytes())?.strip_prefix(COMMAND.as_bytes())?;
         Some(rest == REPOSITORY.as_bytes())
     };
-    [false, true].into_iter().find_map(is_repository).is_some_and(|is| is != (scope == Scope::Repository))
+    is_repository().is_some_and(|is| is != (scope == Scope::Repository))
 }
 
 /// Says whether words are the command of the earlier tool.
@@ -357,12 +354,12 @@ mod tests {
     fn only_the_first_line_tells_that_a_file_is_generated() {
         let written = rule("a", json!({ "alwaysApply": true }), "A\n");
         let text = whole(&cursor(HEAD, &written));
-        assert!(is_generated(text.as_bytes(), true) && !is_generated(text.as_bytes(), false));
-        assert!(is_generated(format!("\n \n{HEAD}").as_bytes(), false));
-        assert!(!is_generated(format!("mine\n{HEAD}").as_bytes(), false));
-        assert!(!is_generated(b"# Generated from ~/.ai-agent/ -- do not edit directly, please\n", false));
+        assert!(is_generated(text.as_bytes()));
+        assert!(is_generated(format!("\n \n{HEAD}").as_bytes()));
+        assert!(!is_generated(format!("mine\n{HEAD}").as_bytes()));
+        assert!(!is_generated(b"# Generated from ~/.ai-agent/ -- do not edit directly, please\n"));
         let theirs = text.replace("git shiftlog rules sync", "python3 sync_agent_rules.py sync");
-        assert!(is_of_earlier_tool(theirs.as_bytes(), true) && !is_of_earlier_tool(text.as_bytes(), true));
+        assert!(is_of_earlier_tool(theirs.as_bytes()) && !is_of_earlier_tool(text.as_bytes()));
         assert_eq!(stable(theirs.as_bytes()), stable(text.replace("03:04:07", "11:11:11").as_bytes()));
         assert_ne!(stable(theirs.as_bytes()), stable(text.replace("A\n", "B\n").as_bytes()));
         for (from, to) in [
@@ -373,7 +370,7 @@ mod tests {
         ] {
             let edited = text.replace(from, to);
             assert!(stable(edited.as_bytes()).contains_str("my note"), "{edited}");
-            assert!(!is_of_earlier_tool(edited.as_bytes(), true));
+            assert!(!is_of_earlier_tool(edited.as_bytes()));
         }
     }
 }

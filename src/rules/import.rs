@@ -105,7 +105,7 @@ fn left_out(survey: &mut Survey, place: &Place, is_current: bool) {
     let profile = if is_current { "current" } else { "ai-sync" };
     let mut found = Vec::new();
     if let Some(Rules::Headed(file)) = places::rules("codex", !is_current, false) {
-        let is_users = |bytes: &[u8]| !generate::is_generated(bytes, false) && !block::is_in(bytes);
+        let is_users = |bytes: &[u8]| !generate::is_generated(bytes) && !block::is_in(bytes);
         let path = place.base.join(file);
         if matches!(disk::observe(&path), Ok(Node::File { bytes, .. }) if is_users(&bytes) && !bytes.trim().is_empty())
         {
@@ -136,7 +136,7 @@ fn is_inside(survey: &mut Survey, place: &Place, path: &Path) -> bool {
 }
 
 /// Returns the user's text of a file; `None` if there is none.
-fn users_text(survey: &mut Survey, place: &Place, path: &Path, has_front: bool) -> Option<String> {
+fn users_text(survey: &mut Survey, place: &Place, path: &Path) -> Option<String> {
     if !is_inside(survey, place, path) {
         return None;
     }
@@ -154,7 +154,7 @@ fn users_text(survey: &mut Survey, place: &Place, path: &Path, has_front: bool) 
         return None;
     }
     let users = block::without(&bytes);
-    if generate::is_generated(&users, has_front) || users.trim().is_empty() {
+    if generate::is_generated(&users) || users.trim().is_empty() {
         return None;
     }
     survey.files.push((path.to_owned(), digest(&users)));
@@ -169,7 +169,7 @@ fn users_text(survey: &mut Survey, place: &Place, path: &Path, has_front: bool) 
 }
 
 fn file_of(survey: &mut Survey, place: &Place, agent: &'static str, path: &Path) {
-    let Some(text) = users_text(survey, place, path, false) else { return };
+    let Some(text) = users_text(survey, place, path) else { return };
     for (id, text) in sections(&text, agent) {
         survey.rules.push(FoundRule { id, text, agent, cursor: Value::Null });
     }
@@ -188,7 +188,7 @@ fn folder_of(survey: &mut Survey, place: &Place, agent: &'static str, directory:
     names.sort();
     for name in names {
         let Some(stem) = name.strip_suffix(form.suffix()) else { continue };
-        let Some(text) = users_text(survey, place, &directory.join(&name), true) else { continue };
+        let Some(text) = users_text(survey, place, &directory.join(&name)) else { continue };
         let (cursor, text) = front(&text);
         let id = if is_id(stem) { stem.to_owned() } else { slug(stem, agent) };
         survey.rules.push(FoundRule { id, text, agent, cursor });

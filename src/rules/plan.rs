@@ -170,11 +170,11 @@ impl<'o> Planner<'o> {
                 continue;
             }
             match &wanted.what {
-                What::Text { pieces, has_front, is_block } => {
+                What::Text { pieces, is_block } => {
                     let node = node.filter(|_| path == wanted.path).unwrap_or_else(|| disk::observe(&path));
                     if let Some(node) = self.as_written(&path, node) {
                         let text = generate::whole(pieces);
-                        self.text(wanted, path, known, node, &text, *has_front, *is_block)?;
+                        self.text(wanted, path, known, node, &text, *is_block)?;
                     }
                 }
                 What::Link { target, conflict } => self.link(wanted, path, known, target, *conflict)?,
@@ -255,14 +255,14 @@ impl<'o> Planner<'o> {
     /// to the end, and what was behind it is the original.
     fn split<'b>(&self, path: &Path, bytes: &'b [u8], entry: Option<&Entry>) -> Option<block::Split<'b>> {
         let original = || {
-            let original = entry.map_or_else(|| self.earlier_original(path, false), |entry| Ok(entry.original.clone()));
+            let original = entry.map_or_else(|| self.earlier_original(path), |entry| Ok(entry.original.clone()));
             original.and_then(|original| self.bytes_of(&original)).unwrap_or_default()
         };
         let entry = entry.filter(|entry| entry.owned == Owned::Block);
         // The user can have changed the first line of the block, too.
         let changed = || block::any(entry.map(|_| bytes)?).filter(|_| block::any(&original()).is_none());
         // The earlier tool writes whole files.
-        let begun = || block::begun(entry.map(|_| bytes)?).filter(|_| !generate::is_of_earlier_tool(bytes, false));
+        let begun = || block::begun(entry.map(|_| bytes)?).filter(|_| !generate::is_of_earlier_tool(bytes));
         let mut split = block::split_or_open(bytes).or_else(changed).or_else(begun)?;
         if split.is_open {
             let end = entry.and_then(|entry| generate::end_of(split.block, &entry.digest));
@@ -281,7 +281,6 @@ impl<'o> Planner<'o> {
         owned: Option<Entry>,
         node: Node,
         text: &str,
-        has_front: bool,
         is_block: Option<bool>,
     ) -> Result<()> {
         if matches!(node, Node::Directory | Node::Other) {
@@ -304,10 +303,10 @@ impl<'o> Planner<'o> {
                 && match owned.as_ref().map(|entry| entry.owned) {
                     Some(Owned::Block) => true,
                     Some(_) => false,
-                    None => !generate::is_generated(current, has_front) && !users.trim().is_empty(),
+                    None => !generate::is_generated(current) && !users.trim().is_empty(),
                 }
         });
-        let is_generated = generate::is_generated(current, has_front);
+        let is_generated = generate::is_generated(current);
         let has_block = split.is_some();
         // What we have written and what the earlier tool has written is replaced; anything else is somebody's edit.
         let generated = split.as_ref().map_or(current, |split| split.block);
@@ -327,7 +326,7 @@ impl<'o> Planner<'o> {
                     && !matches!(node, Node::Link(_))
                     && there != entry.digest
                     && there != new
-                    && (has_block || !generate::is_of_earlier_tool(current, has_front))
+                    && (has_block || !generate::is_of_earlier_tool(current))
             }
             None => false,
         };
@@ -353,7 +352,7 @@ impl<'o> Planner<'o> {
                 None => entry.original.clone(),
             },
             (None, Node::File { mode, .. }) if has_block => self.keep_users(&path, users.to_vec(), *mode, true),
-            (None, Node::File { .. }) if is_generated => self.earlier_original(&path, has_front)?,
+            (None, Node::File { .. }) if is_generated => self.earlier_original(&path)?,
             (None, _) => self.keep(&path, &node, true),
         };
         let after = match &split {
@@ -375,7 +374,7 @@ impl<'o> Planner<'o> {
                     is_disturbed
                         || entry.digest.is_empty()
                         || entry.owned == Owned::Whole && is_users
-                        || generate::is_of_earlier_tool(current, has_front)
+                        || generate::is_of_earlier_tool(current)
                 }
             };
             if is_unknown && matches!(node, Node::File { .. }) {

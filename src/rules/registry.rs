@@ -72,7 +72,7 @@ impl Entry {
     pub fn is_at(&self, path: &Path) -> bool {
         match (self.owned, disk::observe(path)) {
             (Owned::Whole, Ok(Node::File { bytes, .. })) => {
-                let is_generated = [false, true].iter().any(|has_front| generate::is_generated(&bytes, *has_front));
+                let is_generated = generate::is_generated(&bytes);
                 is_generated && stable_digest(&bytes) == self.digest
             }
             (Owned::Block, Ok(Node::File { bytes, .. })) => {

@@ -218,7 +218,7 @@ fn make_store(home: &Path, random: &mut Random) {
 fn has_unknown(home: &Path, place: &Place) -> bool {
     let registry = fs::read_to_string(place.state.join("registry.json")).unwrap_or_default();
     let is_known = |path: &Path| path.to_str().is_none_or(|path| registry.contains(path));
-    tree(home, false).iter().any(|(path, (.., bytes))| generate::is_generated(bytes, false) && !is_known(path))
+    tree(home, false).iter().any(|(path, (.., bytes))| generate::is_generated(bytes) && !is_known(path))
 }
 
 fn write_manifest(store: &Path, random: &mut Random, rules: Value) {
@@ -256,7 +256,7 @@ fn earlier_tool_syncs(home: &Path, now: Time) -> String {
             continue;
         }
         let there = fs::read(&path).unwrap_or_default();
-        if path.exists() && !generate::is_generated(&there, path.extension().is_some_and(|end| end == "mdc")) {
+        if path.exists() && !generate::is_generated(&there) {
             let kept = backup.join("files").join(below);
             put(&kept, &there, path.metadata().unwrap().mode() & 0o7777);
             disk::set_modified(&kept, disk::modified(&path));

@@ -31,8 +31,6 @@ pub enum What {
     /// A generated text.
     Text {
         pieces: Vec<Passage>,
-        /// Whether front matter stands before the generated part.
-        has_front: bool,
         /// Whether only a block of the file is to be ours; `None` if that depends on the file.
         is_block: Option<bool>,
     },
@@ -88,7 +86,7 @@ pub fn wishes(store: &Store, only: Option<&str>, now: Time) -> Result<Wishes> {
             wishes.wanted.push(wanted);
         }
     };
-    let text = |pieces, is_block| What::Text { pieces, has_front: false, is_block };
+    let text = |pieces, is_block| What::Text { pieces, is_block };
     let (instructions, rule_targets) = manifest.targets();
     let chosen = |targets: &[Target]| targets.iter().filter(|target| is_chosen(only, &target.name)).count();
     let skill_targets = manifest.skill_targets()?;
@@ -189,7 +187,7 @@ pub fn without_repetition(store: &Store, registry: &Registry, wishes: &mut Wishe
     };
     if (is_ours || is_imported) && !wishes.wanted.iter().any(|wanted| wanted.path == path) {
         let pieces = generate::joined(&generate::head(now, store.place.scope), &[]);
-        let what = What::Text { pieces, has_front: false, is_block: Some(false) };
+        let what = What::Text { pieces, is_block: Some(false) };
         wishes.wanted.push(Wanted { path, target: "claude", what });
     }
 }
@@ -210,7 +208,7 @@ fn each(
             Form::Claude => generate::below(&claude_front(&written.rule.cursor), head, written),
         };
         let path = store.place.base.join(directory).join(format!("{}{}", written.rule.id, form.suffix()));
-        let what = What::Text { pieces, has_front: true, is_block: Some(false) };
+        let what = What::Text { pieces, is_block: Some(false) };
         want(wishes, Wanted { path, target: agent, what });
     }
 }

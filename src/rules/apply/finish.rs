@@ -421,9 +421,7 @@ fn is_changed_copy(from: &Path, to: &Path) -> bool {
 /// Says whether something of ours is at a path: a generated text, a link into the store or a copy of a skill.
 fn has_ours(place: &Place, path: &Path) -> bool {
     match disk::observe(path) {
-        Ok(Node::File { bytes, .. }) => {
-            block::is_in(&bytes) || [false, true].iter().any(|has_front| generate::is_generated(&bytes, *has_front))
-        }
+        Ok(Node::File { bytes, .. }) => block::is_in(&bytes) || generate::is_generated(&bytes),
         Ok(Node::Link(target)) => target.starts_with(place.store()),
         Ok(Node::Directory) => disk::is_there(&path.join(META)),
         _ => false,

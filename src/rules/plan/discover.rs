@@ -48,14 +48,14 @@ impl Planner<'_> {
             files.extend(saved.into_iter().map(|path| ("agents-md", path)));
         }
         for (target, path) in files {
-            self.discover_file(target, &path, false)?;
+            self.discover_file(target, &path)?;
         }
         for (agent, directory, form) in EACH {
             let directory = place.base.join(directory);
             for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
                 let name = entry.file_name();
                 if name.to_str().is_some_and(|name| name.ends_with(form.suffix())) {
-                    self.discover_file(agent, &directory.join(name), true)?;
+                    self.discover_file(agent, &directory.join(name))?;
                 }
             }
         }
@@ -125,13 +125,13 @@ impl Planner<'_> {
         self.wanted.contains(path) || self.registry.entries.contains_key(path)
     }
 
-    fn discover_file(&mut self, target: &str, path: &Path, has_front: bool) -> Result<()> {
+    fn discover_file(&mut self, target: &str, path: &Path) -> Result<()> {
         if path.to_str().is_none() || self.is_known(path) || self.link_above(path).is_some() {
             return Ok(());
         }
         // A link is not ours, and neither is what cannot be read.
         let Ok(Node::File { bytes, mode }) = disk::observe(path) else { return Ok(()) };
-        if !generate::is_generated(&bytes, has_front) && !block::is_in(&bytes) {
+        if !generate::is_generated(&bytes) && !block::is_in(&bytes) {
             return Ok(());
         }
         if self.registry.is_elsewhere(&self.store.place, path) || self.is_of_another(path) {
@@ -143,9 +143,9 @@ impl Planner<'_> {
             (Owned::Block, digest, self.keep_users(path, block::without(&bytes), mode, true))
         } else if block::open(&bytes).is_some() {
             // Nobody knows where it ends.
-            (Owned::Block, String::new(), self.earlier_original(path, has_front)?)
+            (Owned::Block, String::new(), self.earlier_original(path)?)
         } else {
-            (Owned::Whole, stable_digest(&bytes), self.earlier_original(path, has_front)?)
+            (Owned::Whole, stable_digest(&bytes), self.earlier_original(path)?)
         };
         self.discovered.insert(path.to_owned());
         self.registry.entries.insert(path.to_owned(), Entry { owned, target: target.to_owned(), digest, original });
@@ -160,7 +160,7 @@ impl Planner<'_> {
             if named.contains_key(path) {
                 continue;
             }
-            self.discover_file(target, path, false)?;
+            self.discover_file(target, path)?;
             if self.discovered.contains(path)
                 && let Some(entry) = self.registry.entries.get_mut(path)
             {

@@ -80,8 +80,7 @@ impl Planner<'_> {
         if users.is_empty() && can_be_absent {
             return Original::Absent;
         }
-        let known =
-            self.registry.get(path).map_or_else(|| self.earlier_original(path, false), |it| Ok(it.original.clone()));
+        let known = self.registry.get(path).map_or_else(|| self.earlier_original(path), |it| Ok(it.original.clone()));
         let known = known.ok();
         // The time of the file is that of the block, unless the user has changed the text around it.
         let modified = known.filter(|known| self.bytes_of(known).is_ok_and(|bytes| bytes == users));
@@ -94,10 +93,10 @@ impl Planner<'_> {
     }
 
     /// Returns what was at a path before an earlier tool wrote there.
-    pub(super) fn earlier_original(&self, path: &Path, has_front: bool) -> Result<Original> {
+    pub(super) fn earlier_original(&self, path: &Path) -> Result<Original> {
         let is_original = |kept: &Path, can_have_block: bool| match disk::observe(kept) {
             Ok(Node::File { bytes, .. }) => {
-                !generate::is_generated(&bytes, has_front) && (can_have_block || !block::is_in(&bytes))
+                !generate::is_generated(&bytes) && (can_have_block || !block::is_in(&bytes))
             }
             Ok(Node::Link(target)) => !self.store.has(&target),
             _ => false,
@@ -114,7 +113,7 @@ impl Planner<'_> {
     /// Returns the user's text beside a block of ours, with the mode of the file, where the earlier tool has replaced the whole
     /// file since and has kept it; `None` if the text is that of the original.
     pub(super) fn users_beside(&self, path: &Path, entry: &Entry, there: &[u8]) -> Result<Option<(Vec<u8>, u32)>> {
-        if entry.owned != Owned::Block || block::is_in(there) || !generate::is_of_earlier_tool(there, false) {
+        if entry.owned != Owned::Block || block::is_in(there) || !generate::is_of_earlier_tool(there) {
             return Ok(None);
         }
         let users_in = |kept: &Path| match disk::observe(kept) {

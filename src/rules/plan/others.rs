@@ -30,14 +30,14 @@ impl Planner<'_> {
             return !self.is_saved(path);
         }
         let Ok(Node::File { bytes, .. }) = disk::observe(path) else { return false };
-        let is_whole = [false, true].iter().any(|has_front| generate::is_generated(&bytes, *has_front));
+        let is_whole = generate::is_generated(&bytes);
         if !is_whole && !block::is_in(&bytes) {
             return false;
         }
         if self.is_of_other_scope(&bytes) {
             return true;
         }
-        let is_outside = !path.starts_with(&self.store.place.base) && !generate::is_of_earlier_tool(&bytes, false);
+        let is_outside = !path.starts_with(&self.store.place.base) && !generate::is_of_earlier_tool(&bytes);
         (is_outside || self.nearer_store(path).is_some()) && !self.is_saved(path)
     }
 

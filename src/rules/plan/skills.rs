@@ -341,7 +341,7 @@ impl Planner<'_> {
         let is_original = |kept: &Path| match disk::observe(kept) {
             Ok(Node::Directory) => !self.is_copy(kept),
             Ok(Node::Link(target)) => !self.store.has(&target),
-            Ok(Node::File { bytes, .. }) => !generate::is_generated(&bytes, false),
+            Ok(Node::File { bytes, .. }) => !generate::is_generated(&bytes),
             _ => false,
         };
         backup::original(&self.store.place, path, is_original).map_or(Ok(Original::Absent), as_original)

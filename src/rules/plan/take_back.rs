@@ -111,9 +111,7 @@ impl Planner<'_> {
     /// Says whether something generated is at a path.
     pub(super) fn has_ours(&self, path: &Path) -> bool {
         match disk::observe(path) {
-            Ok(Node::File { bytes, .. }) => {
-                block::is_in(&bytes) || [false, true].iter().any(|has| generate::is_generated(&bytes, *has))
-            }
+            Ok(Node::File { bytes, .. }) => block::is_in(&bytes) || generate::is_generated(&bytes),
             Ok(Node::Link(target)) => self.is_of_store(&target),
             Ok(Node::Directory) => self.copied_from(path).is_some_and(|source| self.is_of_store(&source)),
             _ => false,
@@ -144,12 +142,11 @@ impl Planner<'_> {
                 let split = self.split(path, bytes, Some(entry));
                 let is_open = split.as_ref().is_some_and(|split| split.is_open);
                 let there = stable_digest(split.as_ref().map_or(bytes, |split| split.block));
-                let has_front = path.extension().is_some_and(|extension| extension == "mdc");
                 let is_users = entry.owned == Owned::Block && split.is_none();
                 let is_changed = is_open || !is_users && !entry.digest.is_empty() && there != entry.digest;
                 is_unknown |= entry.digest.is_empty();
-                let is_of_earlier_tool = generate::is_of_earlier_tool(bytes, has_front);
-                is_unknown |= is_changed && is_of_earlier_tool || is_users && generate::is_generated(bytes, has_front);
+                let is_of_earlier_tool = generate::is_of_earlier_tool(bytes);
+                is_unknown |= is_changed && is_of_earlier_tool || is_users && generate::is_generated(bytes);
                 is_changed && !is_of_earlier_tool
             }
             _ => true,
@@ -182,7 +179,7 @@ impl Planner<'_> {
                 self.write_back(path, users, &node, None, modified)?;
                 return Ok(true);
             }
-            if !has_block && !generate::is_generated(bytes, false) {
+            if !has_block && !generate::is_generated(bytes) {
                 // The user has taken the block out; the file is theirs.
                 return Ok(true);
             }

@@ -283,3 +283,22 @@ fn a_text_that_is_back_is_no_edit() {
         }
     }
 }
+
+/// A link of one agent's file leads to the file of another; the earlier tool writes through it.
+#[test]
+fn a_text_of_the_earlier_tool_for_another_agent_is_no_edit() {
+    for args in [&["clean", "--yes"][..], &["sync", "--follow"]] {
+        let home = Home::new();
+        home.write("shared.md", "mine\n");
+        fs::create_dir_all(home.path(".gemini")).unwrap();
+        std::os::unix::fs::symlink("../shared.md", home.path(".gemini/GEMINI.md")).unwrap();
+        home.rules(&["sync", "--follow"]).ok();
+        assert!(home.read("shared.md").contains("four spaces"));
+        let head = "# Generated from ~/.ai-agent/ -- do not edit directly\n# Run: python3 sync_agent_rules.py sync\n";
+        home.write("shared.md", &format!("---\nalwaysApply: true\n---\n\n{head}\nof the rule alone\n"));
+        home.rules(args).ok();
+        assert!(home.words("of the rule alone") > 0, "nobody knows whether it is an edit");
+        home.rules(&["clean", "--yes"]).ok();
+        assert_eq!(home.read("shared.md"), "mine\n", "{args:?}");
+    }
+}
