@@ -177,7 +177,7 @@ fn target(repo: &Repository, options: &Options, named: Vec<ObjectId>) -> Result<
 }
 
 /// Says whether only marks with a trusted signature are accepted: `shiftlog.trustPurges`.
-fn only_signed(repo: &Repository) -> Result<bool> {
+pub(super) fn only_signed(repo: &Repository) -> Result<bool> {
     match repo.config_string("shiftlog.trustPurges").as_deref() {
         None | Some("all") => Ok(false),
         Some("signed") => Ok(true),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::purge::only_signed;
 use crate::archive::{self, Archive};
 use crate::capture::{self, Lock, State};
 use crate::cli::{self, Outcome, Progress};
@@ -14,7 +15,7 @@ use crate::git::sign::SignatureState as Signed;
 use crate::git::{ObjectId, Repository};
 use crate::progress::silent;
 use crate::record::{self, Reader, may_be_fetched};
-use crate::share::purge::{self, Purged, Target, carry_out, is_unfinished, plan, preview};
+use crate::share::purge::{self, Purged, Target, carry_out, is_unfinished, named_by_others, plan, preview};
 use crate::share::sync::{self, Level};
 use crate::transcript::SessionKey;
 use crate::upkeep::verify::{Verified, verify};
@@ -76,7 +77,10 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
             let nothing = Purged::default();
             print_json(result_value(&planned, wanted.finished.as_ref().unwrap_or(&nothing)))?;
         }
-        if let Some(finished) = wanted.finished.as_ref().filter(|_| is_received) {
+        if let Some(finished) = &wanted.finished {
+            if !is_received && !wanted.is_json {
+                cli::warning("nothing else that is recorded matches");
+            }
             return Ok(if finished.is_complete() { Outcome::Done } else { Outcome::No });
         }
         let is_left_alone = !planned.received.is_empty();
@@ -112,6 +116,7 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
         });
         return Ok(Outcome::No);
     }
+    refuse_before_others(repo, &wanted.target, &planned)?;
     // The segments that a record follows are known only where they are.
     let may_come_back = planned.absent > 0 && may_be_fetched(repo);
     let is_refused = match wanted.refusal {
@@ -154,6 +159,22 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
     }
     report(repo, wanted, &planned, &purged)?;
     Ok(if purged.is_complete() { Outcome::Done } else { Outcome::No })
+}
+
+/// Refuses a purge of a part of a session of which others have purged words that are still here: what is left would be stored under
+/// new ids, with these words, and no mark names those ids.
+fn refuse_before_others(repo: &Repository, target: &Target, plan: &purge::Removal<'_>) -> Result<()> {
+    if matches!(target, Target::Session(_) | Target::Received { .. }) {
+        return Ok(());
+    }
+    let named = named_by_others(repo, only_signed(repo)?)?;
+    match plan.sessions.intersection(&named).next() {
+        None => Ok(()),
+        Some(session) => Err(Error::other(format!(
+            "others have removed words of session {session}, and this would store them again"
+        ))
+        .hint("'git shiftlog purge --received' removes them here, too; then run this again")),
+    }
 }
 
 /// Returns the records of some commits that have a good signature, if records are signed here.
@@ -391,6 +412,7 @@ fn tell_what_is_left(purged: &Purged) {
     for name in &purged.other_refs {
         let hint = match name.as_str() {
             "HEAD" => "check out a branch".to_owned(),
+            entry if entry.contains("@{") => format!("git reflog delete --rewrite {}", outside::shell(entry)),
             name => format!("git update-ref -d {name}"),
         };
         cli::error(&Error::other(format!("'{name}' still has the removed words")).hint(hint));

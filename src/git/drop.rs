@@ -151,6 +151,28 @@ impl Repository {
         Ok(found)
     }
 
+    /// Returns the entries of reflogs that name a commit of the histories of `tips`, the oldest of each ref first: so they can be
+    /// deleted one after the other.
+    ///
+    /// # Errors
+    ///
+    /// If Git cannot list the commits or the reflogs.
+    pub fn reflog_entries(&self, tips: &[ObjectId]) -> Result<Vec<String>> {
+        let input: String = tips.iter().map(|id| format!("{id}\n")).collect();
+        let listed = git(["rev-list", "--missing=allow-any", "--stdin"]).repository(self).input(input.into_bytes());
+        let commits = listed.capture()?;
+        let commits: HashSet<&[u8]> = commits.lines().collect();
+        // With a date format of the user's, the entries would have dates for numbers.
+        let format = "--format=%H %gD";
+        let entries =
+            git(["-c", "log.date=default", "log", "--walk-reflogs", "--all", format]).repository(self).capture()?;
+        let entries = entries.lines().filter_map(|line| line.split_once_str(" "));
+        let found = entries.filter(|(id, _)| commits.contains(id)).map(|(_, name)| name.to_str_lossy().into_owned());
+        let mut found: Vec<String> = found.collect();
+        found.reverse();
+        Ok(found)
+    }
+
     /// Deletes objects from this repository. Returns those that remain: in a pack with a `.keep` file, or in a repository
     /// whose objects this one borrows.
     ///

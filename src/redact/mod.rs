@@ -468,9 +468,17 @@ impl Look<'_, '_> {
         if let Some(error) = is_late {
             return Err(error);
         }
+        // A message begins and ends with a quotation mark, where its first line begins and its last one ends.
+        let has_ends = |pattern: &Regex| pattern.as_str().contains(['^', '$']);
+        let lines: Vec<u8> = match redactor.patterns.iter().any(|(_, pattern)| has_ends(pattern)) {
+            true => bytes.iter().map(|byte| if *byte == b'"' { b'\n' } else { *byte }).collect(),
+            false => Vec::new(),
+        };
         for (name, pattern) in &redactor.patterns {
-            for hit in pattern.find_iter(bytes).filter(|hit| !hit.is_empty() && !redactor.is_allowed(hit.as_bytes())) {
-                let span = self.source(hit.range());
+            let ends = if has_ends(pattern) { &lines[..] } else { &[] };
+            let hits = pattern.find_iter(bytes).chain(pattern.find_iter(ends)).map(|hit| hit.range());
+            for hit in hits.filter(|hit| !hit.is_empty() && !redactor.is_allowed(&bytes[hit.clone()])) {
+                let span = self.source(hit);
                 self.found.findings.push((RULES.len(), Finding { rule: name.clone().into(), span }));
             }
         }

@@ -385,6 +385,25 @@ fn settings_add_patterns_and_allow_values() {
     assert!(Redactor::new(&bad).is_err(), "what was to be kept out must not get in");
 }
 
+#[test]
+fn a_pattern_with_anchors_matches_each_line_of_a_message_and_no_part_of_one() {
+    let with = |pattern: &str, line: &str| {
+        let settings = Settings { patterns: vec![("x".into(), pattern.into())], ..Settings::default() };
+        let redactor = Redactor::new(&settings).expect("a pattern");
+        String::from_utf8(redactor.redact(line.as_bytes()).0.into_owned()).expect("text")
+    };
+    for (pattern, line, clean) in [
+        ("^one line$", r#"{"text":"one line"}"#, r#"{"text":"[REDACTED:x]"}"#),
+        ("^first", r#"{"text":"first\nfirst of all"}"#, r#"{"text":"[REDACTED:x]\n[REDACTED:x] of all"}"#),
+        ("last$", r#"{"text":"at last\nthe last"}"#, r#"{"text":"at [REDACTED:x]\nthe [REDACTED:x]"}"#),
+        ("^inner$", r#"{"text":"{\"text\":\"inner\"}"}"#, r#"{"text":"{\"text\":\"[REDACTED:x]\"}"}"#),
+        ("^z\u{fc}$", r#"["z\u00fc", "az\u00fc"]"#, r#"["[REDACTED:x]", "az\u00fc"]"#),
+        ("^plain$", "plain\nplain text\n", "[REDACTED:x]\nplain text\n"),
+    ] {
+        assert_eq!(with(pattern, line), clean, "{pattern}");
+    }
+}
+
 /// Lines with secrets in many notations, and lines without.
 fn lines() -> impl Strategy<Value = String> {
     let secret = prop_oneof![

@@ -76,12 +76,18 @@ const FORK_AGE: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
 /// Returns the length of the part of a transcript that is copied from the session it was forked from; `None` if there is no
 /// such part.
 ///
-/// No record marks the copy. But a fork begins with new records, and the copied records are older than these.
+/// Each record that `/branch` copies names the one that it was copied from. With `--fork-session` no record marks the copy; but
+/// such a fork begins with new records, and the copied records are older than these.
 pub fn repeated_bytes(mut transcript: impl std::io::BufRead) -> Option<u64> {
     let (mut begun, mut at, mut end) = (None, 0, None);
     let mut line = Vec::new();
     while transcript.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
         at += line.len() as u64;
+        if json::read_line(&line, |record| field(record, "forkedFrom").map(drop)).is_some() {
+            end = Some(at);
+            line.clear();
+            continue;
+        }
         let found = json::read_line(&line, |record| {
             let time: jiff::Timestamp = json::text(record, "timestamp")?.parse().ok()?;
             Some((matches!(json::text(record, "type"), Some("user" | "assistant")), time))

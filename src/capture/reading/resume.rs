@@ -12,7 +12,6 @@ use super::store::hex_of;
 use super::{Reading, parse_id};
 use crate::archive::{Archive, hex, unhex};
 use crate::capture::progress::{Progress, ResumePoint};
-use crate::capture::segment_end::SegmentEnd;
 use crate::capture::state::State;
 use crate::error::{Kind, Result};
 use crate::record::foreign_marks::ForeignMarks;
@@ -69,16 +68,16 @@ impl<'a> Reading<'a> {
         purged: &Tombstones,
         progress: &Progress,
     ) -> Result<bool> {
-        if self.is_same || progress.xxh3.is_some() && !self.is_rendered {
+        if self.is_same {
             return Ok(false);
         }
         let repo = archive.repo();
         if State::new(&repo.common_dir()).is_purged(&self.key) || purged.concern(repo, &self.key, &[])? {
             return Ok(true);
         }
-        // Of a session of which nothing is recorded here, others can have removed words. Its sub-agents are asked for by their own
-        // names: a mark of others must not end a recording that has begun.
-        Ok(progress.stored == SegmentEnd::default() && ForeignMarks::read(repo, purged).name(repo, &self.key))
+        // Of a session of which nothing was recorded from this file, others can have removed words. Its sub-agents are asked for by
+        // their own names: a mark of others must not end a recording that has begun.
+        Ok(progress.xxh3.is_none() && ForeignMarks::read(repo, purged).name(repo, &self.key))
     }
 
     /// Marks the present content of the file as stored, without storing it: only lines added later are new. The

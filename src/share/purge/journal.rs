@@ -357,8 +357,8 @@ fn carried(before: &[u8], after: &[u8], is_signed: impl Fn(SessionKey) -> bool) 
     carried.to_bytes()
 }
 
-/// Returns what reaches removed words: other refs, such as a copy of our notes under another name, or a detached `HEAD`. A user's
-/// own file that has the same content is the user's.
+/// Returns what reaches removed words: other refs, such as a copy of our notes under another name, a detached `HEAD`, or entries
+/// of reflogs. A user's own file that has the same content is the user's.
 fn other_refs(
     repo: &Repository,
     with_words: &[String],
@@ -374,7 +374,8 @@ fn other_refs(
             || name.ends_with("/purged")
     };
     let mut found = repo.refs_reaching(held, tips)?;
-    found.retain(|name| !is_ours(name));
+    found.extend(repo.reflog_entries(tips)?);
+    found.retain(|name| !is_ours(&name.split('@').next().unwrap_or_default().to_owned()));
     Ok(found)
 }
 

@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 use self::clean::text_without_matches;
 pub use self::journal::{carry_out, finish_interrupted, is_unfinished};
-pub use self::received::Received;
 use self::received::received;
+pub use self::received::{Received, named_by_others};
 use crate::archive::{self, Archive, Header, text};
 use crate::capture::State;
 use crate::error::{Kind, Result};

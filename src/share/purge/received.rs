@@ -25,6 +25,15 @@ pub struct Received {
 /// The marks of others by maker, the applied ones, and the sessions that those name.
 type AcceptedMarks = (BTreeMap<String, Received>, Vec<Mark>, BTreeSet<SessionKey>);
 
+/// Returns the sessions that the purge marks of others name, if these marks are accepted.
+///
+/// # Errors
+///
+/// If the marks cannot be read.
+pub fn named_by_others(repo: &Repository, only_signed: bool) -> Result<BTreeSet<SessionKey>> {
+    Ok(received(repo, only_signed)?.2)
+}
+
 /// Returns the purge marks of others; see [`AcceptedMarks`].
 pub(super) fn received(repo: &Repository, only_signed: bool) -> Result<AcceptedMarks> {
     let bars = ForeignMarks::read(repo, &Tombstones::read(repo)?);

@@ -155,6 +155,8 @@ fn a_session_that_goes_on_in_a_new_clone_publishes_nothing_of_what_was_purged() 
         ("--match=Ferdinand", "--share=all", &[]),
         ("HEAD", "--share=notes", &[]),
         ("HEAD", "--share=notes", &["sync", "-q"]),
+        ("--match=Ferdinand", "--share=all", &["sync"]),
+        ("HEAD", "--share=all", &["sync", "pull", "--all"]),
         ("--match=Ferdinand", "--share=all", &["import", "-q"]),
     ] {
         let case = format!("{what} {share} {first:?}");
@@ -187,6 +189,8 @@ fn a_session_that_goes_on_in_a_new_clone_publishes_nothing_of_what_was_purged() 
         assert_eq!(places(&team.scratch, &team.server, SECRET), Vec::<String>::new(), "{case}: {synced:?}");
         let hint = "others have removed words that are here; 'git shiftlog purge --received'";
         let is_here = !places(&team.scratch, &a, SECRET).is_empty();
+        // What a fetch has brought is compared with the marks.
+        assert!(!(is_here && first.first() == Some(&"sync")), "{case}");
         assert_eq!(synced.stderr.contains(hint), is_here, "{case}: {synced:?}");
         let purged = team.shiftlog(&a, "purge", &["--yes", "--received", "--all"]);
         assert_eq!(places(&team.scratch, &a, SECRET), Vec::<String>::new(), "{case}: {purged:?}");
@@ -198,7 +202,60 @@ fn a_session_that_goes_on_in_a_new_clone_publishes_nothing_of_what_was_purged() 
             assert_eq!(places(&team.scratch, clone, SECRET), Vec::<String>::new(), "{case}");
         }
         assert!(!places(&team.scratch, &a, "once more").is_empty(), "{case}: later words are recorded");
+        team.shiftlog(&a, "purge", &["--yes", "--received", "--all"]);
+        assert!(!places(&team.scratch, &a, "once more").is_empty(), "{case}: nobody has purged these");
     }
+}
+
+/// `/branch` of Claude Code puts nothing in front of what it copies; each record says which one it is a copy of.
+#[test]
+fn a_branch_of_a_session_brings_nothing_back_of_what_was_purged() {
+    for what in ["--match=Ferdinand", "HEAD", "--session=s1"] {
+        let scratch = Scratch::set_up();
+        let past = Past::new(&scratch, "s1");
+        let session = &past.0;
+        session.hook("SessionStart");
+        session.prompt(SECRET);
+        session.edits("x", "1\n");
+        session.commits("one");
+        purge(&scratch, &[what]).ok();
+        let fork = Past::new(&scratch, "s2").0;
+        let copied = session.text().replace(
+            "\"sessionId\":\"s1\"",
+            "\"sessionId\":\"s2\",\"forkedFrom\":{\"sessionId\":\"s1\",\"messageUuid\":\"u1\"}",
+        );
+        assert!(copied.contains("forkedFrom"));
+        fork.append(copied.as_bytes());
+        let added = add(&scratch, &fork.transcript, &["HEAD"]);
+        assert!(added.stderr.contains("words of session claude/s1 were removed"), "{what}: {added:?}");
+        fork.hook("SessionStart");
+        fork.prompt("another way");
+        fork.edits("x", "2\n");
+        fork.commits("two");
+        assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new(), "{what}");
+        assert!(scratch.raw("HEAD", &["--full"]).contains("another way"), "{what}");
+        scratch.shiftlog("import", ["--yes"]);
+        assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new(), "{what}: import");
+    }
+}
+
+#[test]
+fn a_reflog_that_has_the_words_is_told_until_its_entry_is_deleted() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt(SECRET);
+    session.edits("x", "1\n");
+    session.commits("one");
+    scratch.git(["checkout", "-q", "refs/notes/shiftlog"]).ok();
+    scratch.git(["checkout", "-q", "main"]).ok();
+    let ran = purge(&scratch, &["--session=s1"]);
+    let told = "error: 'HEAD@{1}' still has the removed words\nhint: git reflog delete --rewrite 'HEAD@{1}'\n";
+    assert!(ran.code == 1 && ran.stderr.contains(told), "{ran:?}");
+    assert_ne!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new());
+    scratch.git(["reflog", "delete", "--rewrite", "HEAD@{1}"]).ok();
+    let again = purge(&scratch, &["--session=s1"]);
+    assert!(again.code == 0 && again.stderr.contains("what an earlier purge had left is removed now"), "{again:?}");
+    assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new());
 }
 
 /// Claude Code copies the words into another file, under another id.
@@ -319,6 +376,11 @@ fn a_pattern_finds_a_line_within_a_message() {
     assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new());
     let left = scratch.raw("HEAD", &[]);
     assert!(left.contains("the first line") && left.contains("the last line"), "{left}");
+    for pattern in ["^the first", "line$"] {
+        purge(&scratch, &[&format!("--match={pattern}")]).ok();
+    }
+    let left = scratch.raw("HEAD", &[]);
+    assert!(!left.contains("first line") && !left.contains("last line"), "{left}");
 }
 
 /// Git's own advice helps, whichever ref is locked.
@@ -344,4 +406,36 @@ fn a_lock_that_was_left_behind_is_named_with_what_helps() {
         assert!(ran.stderr.contains("a purge was interrupted; it is finished now"), "{name}: {ran:?}");
         assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new(), "{name}");
     }
+}
+
+/// Else what is left would be stored under new ids, which no mark names.
+#[test]
+fn who_has_not_taken_the_marks_of_others_purges_no_other_part_of_the_session() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    says(&team.scratch, &a, "s", &[SECRET, "harmless", "Yakword"]);
+    for clone in [&a, &b] {
+        team.shiftlog(clone, "sync", &["-q"]).ok();
+    }
+    team.shiftlog(&a, "purge", &["--yes", &format!("--match={SECRET}")]).ok();
+    team.shiftlog(&a, "sync", &["push", "-q"]).ok();
+    team.shiftlog(&b, "sync", &["-q"]);
+    for args in [&["--match=Yakword"][..], &["HEAD"], &["-n", "--match=Yakword"]] {
+        let ran = team.shiftlog(&b, "purge", &[&["--yes"], args].concat());
+        let told = "others have removed words of session claude/s, and this would store them again\n";
+        assert!(ran.code != 0 && ran.stderr.contains(told), "{args:?}: {ran:?}");
+    }
+    team.shiftlog(&b, "purge", &["--received", "--yes"]).ok();
+    team.shiftlog(&b, "purge", &["--match=Yakword", "--yes"]).ok();
+    for clone in [&b, &a, &b] {
+        team.shiftlog(clone, "sync", &["-q"]);
+    }
+    team.git(&team.server, &["gc", "-q", "--prune=now"]).ok();
+    for clone in [&b, &team.server] {
+        for word in [SECRET, "Yakword"] {
+            assert_eq!(places(&team.scratch, clone, word), Vec::<String>::new(), "{word}");
+        }
+    }
+    assert_eq!(places(&team.scratch, &a, SECRET), Vec::<String>::new());
+    team.assert_said(&b, "HEAD", &["[REDACTED:purged]", "harmless"]);
 }
