@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use bstr::ByteSlice as _;
 
-use super::sync::Level;
-use crate::archive::Archive;
+use super::sync::{Level, notes_name};
+use crate::archive::{self, Archive};
 use crate::capture::process;
 use crate::git::{ObjectId, Output, Repository, Tip, git};
 use crate::notes;
@@ -139,6 +139,21 @@ impl<'a> UserPush<'a> {
             || self.options.iter().any(|option| ["--dry-run", "-n", "--mirror"].contains(&option.as_str()))
             || repo.config_bool(&format!("remote.{}.mirror", self.remote)) == Some(true)
             || self.refspecs(repo).iter().any(|refspec| is_ours(refspec))
+    }
+
+    /// Returns the refs of ours that the push sends, by the names to which they would be fetched: what a remote is known to have.
+    pub fn sent(&self, repo: &Repository, notes_ref: &str) -> Vec<(String, ObjectId)> {
+        let sent = |line: &str| {
+            let mut words = line.split(' ').skip(1);
+            let id = repo.parse_id(words.next()?).filter(|id| !id.is_null())?;
+            let last = match words.next()? {
+                archive::REF => "sessions".into(),
+                name if name == notes_ref => notes_name(notes_ref),
+                _ => return None,
+            };
+            Some((repo.tracking_ref(self.remote, &last), id))
+        };
+        self.moves.lines().filter_map(sent).collect()
     }
 
     /// Returns the refspecs on the command line and in the remote's configuration.

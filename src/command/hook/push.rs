@@ -55,7 +55,14 @@ pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
         if let Err(error) = level {
             cli::warning(&error.to_string());
         }
-        return Ok(tell_of_refs(&repo, shared, is_allowed()));
+        let push = tell_of_refs(&repo, shared, is_allowed());
+        if let Push::Goes = push {
+            // A later purge names the remote.
+            if let Err(error) = sync::Known::add(&repo, guarded.sent(&repo, &notes_ref)) {
+                State::new(&repo.common_dir()).log(&format!("warning: {error}"));
+            }
+        }
+        return Ok(push);
     }
     if !input.is_whole && shared < Level::All && !is_allowed() {
         cli::error(&Error::other(format!("{UNCHECKED}: the list of its refs did not end")));

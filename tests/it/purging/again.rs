@@ -439,3 +439,22 @@ fn who_has_not_taken_the_marks_of_others_purges_no_other_part_of_the_session() {
     assert_eq!(places(&team.scratch, &a, SECRET), Vec::<String>::new());
     team.assert_said(&b, "HEAD", &["[REDACTED:purged]", "harmless"]);
 }
+
+/// It was not ours, and nothing was fetched from there.
+#[test]
+fn a_remote_that_a_push_of_the_users_has_filled_is_named() {
+    let scratch = Scratch::set_up();
+    scratch.git(["config", "shiftlog.allowMirror", "true"]).ok();
+    let session = scratch.session("s1");
+    session.prompt(SECRET);
+    session.edits("x", "1\n");
+    session.commits("one");
+    let server = scratch.root().join("mirror.git");
+    scratch.git(["init", "-q", "--bare", server.to_str().unwrap()]).ok();
+    scratch.git(["remote", "add", "mirror", server.to_str().unwrap()]).ok();
+    scratch.git(["push", "-q", "--mirror", "mirror"]).ok();
+    let ran = purge(&scratch, &["--session=s1"]);
+    let way =
+        "hint: git push --delete mirror refs/notes/shiftlog refs/shiftlog/sessions    # removes what everybody has";
+    assert!(ran.stderr.contains(way), "{ran:?}");
+}
