@@ -351,6 +351,12 @@ pub trait Agent: Sync {
         None
     }
 
+    /// Returns the id of the session that a transcript says it was forked from; `None` if it says nothing of that.
+    fn forked_from(&self, transcript: &Path) -> Option<String> {
+        let _ = transcript;
+        None
+    }
+
     /// Returns how many bytes at the beginning of a transcript repeat the session that it was forked from; `None` if it
     /// repeats nothing, or if `deadline` passes first.
     fn repeated_bytes(&self, transcript: &Path, deadline: Instant) -> Option<u64> {

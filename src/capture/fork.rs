@@ -20,13 +20,22 @@ const BEGINNING_BYTES: u64 = 1 << 20;
 
 /// Returns the session of which words were purged and that a transcript repeats at its beginning, and how many bytes it repeats.
 ///
-/// Costs one `readdir` where nothing was purged.
+/// Costs a look at a directory where nothing was purged.
 pub(crate) fn repeated_purged(
     state: &State,
     agent: &dyn Agent,
     transcript: &Path,
     deadline: Instant,
 ) -> Option<(SessionKey, u64)> {
+    if !state.has_purged() {
+        return None;
+    }
+    let named = agent.forked_from(transcript).map(|id| SessionKey::new(agent.name(), &id));
+    if let Some(key) = named.filter(|key| state.is_purged(key)) {
+        // Where nothing tells how much it repeats, all that it has so far counts as repeated.
+        let until = agent.repeated_bytes(transcript, deadline);
+        return Some((key, until.or_else(|| transcript.metadata().ok().map(|file| file.len()))?));
+    }
     let mut purged = state.purged_beginnings();
     purged.retain(|(key, _)| key.agent == agent.name());
     if purged.is_empty() {

@@ -232,6 +232,11 @@ impl State {
         private::write(&self.file("purged", key), &text)
     }
 
+    /// Says whether words of any session were purged.
+    pub fn has_purged(&self) -> bool {
+        std::fs::read_dir(self.root.join("purged")).is_ok_and(|mut entries| entries.next().is_some())
+    }
+
     /// Returns the sessions for which [`State::mark_purged_with`] was called, with their first messages. One whose name is too
     /// long for a file is left out.
     pub fn purged_beginnings(&self) -> Vec<(SessionKey, FirstMessage)> {

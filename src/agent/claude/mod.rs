@@ -172,6 +172,10 @@ impl Agent for Claude {
         found
     }
 
+    fn forked_from(&self, transcript: &Path) -> Option<String> {
+        records::forked_from(std::io::BufReader::new(private::open(transcript).ok()?))
+    }
+
     fn repeated_bytes(&self, transcript: &Path, _: Instant) -> Option<u64> {
         records::repeated_bytes(std::io::BufReader::new(private::open(transcript).ok()?))
     }

@@ -11,6 +11,9 @@ use crate::agent::json::{self, field, flag, string};
 use crate::agent::{prompt, tool};
 use crate::transcript::{Attachment, Message, Part, REMARK_MARK, Role, Tokens, ToolCall, ToolResult};
 
+/// How many records are read to find the session that a transcript is a copy of.
+const FORK_RECORDS: usize = 20;
+
 /// The tags of text that Claude Code adds to a prompt; such text is left out.
 const NOISE: &[&str] =
     &["system-reminder", "local-command-caveat", "ide_opened_file", "ide_selection", "task-notification"];
@@ -72,6 +75,12 @@ pub fn first_string(path: &Path, key: &str) -> Option<String> {
 
 /// How much older than a fork the first words are that it repeats, at least. Records of one moment are not in order.
 const FORK_AGE: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
+
+/// Returns the session that the records of a copy made by `/branch` name; `None` if the first records name none.
+pub fn forked_from(transcript: impl std::io::BufRead) -> Option<String> {
+    let id = |record: &Value<'_>| json::text(field(record, "forkedFrom")?, "sessionId").map(str::to_owned);
+    transcript.split(b'\n').map_while(Result::ok).take(FORK_RECORDS).find_map(|line| json::read_line(&line, id))
+}
 
 /// Returns the length of the part of a transcript that is copied from the session it was forked from; `None` if there is no
 /// such part.

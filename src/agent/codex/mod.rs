@@ -185,6 +185,10 @@ impl Agent for Codex {
         json::find_in_file(rollout, |record| Some(string(meta(record)?, "parent_thread_id")))?
     }
 
+    fn forked_from(&self, rollout: &Path) -> Option<String> {
+        json::find_in_file(rollout, |record| Some(string(meta(record)?, "forked_from_id")))?
+    }
+
     fn restoration(&self, session: Recorded<'_>, _: &Path) -> Result<Option<Restoration>> {
         let Some(root) = root() else { return Ok(None) };
         let place = |id: &str, transcript: &[u8]| {

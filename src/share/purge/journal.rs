@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::copies::beginnings;
 use super::{Purged, Removal, deadline, live};
 use crate::archive::{self, Archive};
 use crate::capture::State;
 use crate::capture::pending::{self, Pending};
+use crate::capture::state::FirstMessage;
 use crate::error::{Error, Kind, Result};
 use crate::git::private;
 use crate::git::{ObjectId, REMOTES_PREFIX, Replaced, Repository, Unneeded, fault_point};
@@ -39,6 +41,8 @@ pub(super) struct Journal {
     pub(super) pending: Vec<PathBuf>,
     /// The refs of ours that remotes had, by remote.
     held: BTreeMap<String, BTreeSet<String>>,
+    /// How sessions began of which words go, by the names of their files: an agent may have removed its own.
+    beginnings: BTreeMap<String, FirstMessage>,
 }
 
 /// The change of a note.
@@ -166,6 +170,7 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Removal<'_>) -> Resu
         ..Journal::default()
     };
     journal.segments.extend(left_over.segments);
+    journal.beginnings = beginnings(repo, &plan.sessions)?;
     let with_words = super::notes_refs(repo, notes_ref);
     let tracking = repo.ref_names(REMOTES_PREFIX);
     let marks = journal.marks(repo);
@@ -301,7 +306,7 @@ fn finish(repo: &Repository, mut journal: Journal, signed: &HashSet<(ObjectId, S
     }
     fault_point("purge-unfetched");
     let sessions = journal.sessions.iter().map(|(agent, session)| SessionKey::new(agent, session)).collect();
-    let agent_files = live::update(repo, &journal.marks(repo), &sessions, &journal.pending)?;
+    let agent_files = live::update(repo, &journal.marks(repo), &sessions, &journal.beginnings, &journal.pending)?;
     for name in with_words.iter().map(String::as_str).chain([archive::REF]) {
         repo.forget_reflog(name)?;
     }

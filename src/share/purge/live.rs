@@ -1,6 +1,6 @@
 //! Updating our own state after a purge.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use sha2::digest::common::hazmat::SerializableState as _;
@@ -10,6 +10,7 @@ use crate::agent::{self, Agent, FoundTranscript};
 use crate::archive::{Archive, hex};
 use crate::capture::progress::Progress;
 use crate::capture::segment_end::SegmentEnd;
+use crate::capture::state::FirstMessage;
 use crate::capture::{State, fork};
 use crate::error::{Error, Result};
 use crate::git::{Repository, private};
@@ -68,6 +69,7 @@ pub(super) fn update(
     repo: &Repository,
     marks: &Tombstones,
     sessions: &BTreeSet<SessionKey>,
+    beginnings: &BTreeMap<String, FirstMessage>,
     pending: &[PathBuf],
 ) -> Result<Vec<PathBuf>> {
     let state = State::new(&repo.common_dir());
@@ -116,7 +118,7 @@ pub(super) fn update(
             let path = found.as_ref().map(|(_, path)| path).or(own.as_ref())?;
             fork::first_message_of(agent, path)
         });
-        match first {
+        match first.or_else(|| beginnings.get(&session.file_name()).copied()) {
             Some(first) => state.mark_purged_with(session, &first)?,
             None => state.mark_purged(session)?,
         }
