@@ -64,7 +64,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if options.notes_ref.name().is_some() && repo.tip(&notes_ref)?.is_none() {
             return Err(Error::other(format!("there is no notes ref '{}'", outside::line(&notes_ref))));
         }
-        let finished = if options.dry_run { None } else { removal::finish_interrupted(&repo)? };
+        let finished = removal::finish_first(&repo, options.dry_run)?;
         // HEAD may be elsewhere by the time of the answer.
         let named = match commits(&repo, &notes_ref, &options.commits) {
             Err(error) if error.kind() == Kind::Missing => {

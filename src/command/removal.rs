@@ -214,10 +214,25 @@ fn lock(repo: &Repository) -> Result<Lock> {
 ///
 /// As [`carry_out`].
 pub(super) fn finish_before(repo: &Repository, is_dry_run: bool) -> Result<()> {
-    if is_unfinished(repo) && !is_dry_run {
-        finish_interrupted(repo)?;
+    if is_unfinished(repo) {
+        finish_first(repo, is_dry_run)?;
     }
     Ok(())
+}
+
+/// As [`finish_interrupted`]; a dry run only says that there is such a purge.
+///
+/// # Errors
+///
+/// As [`carry_out`].
+pub(super) fn finish_first(repo: &Repository, is_dry_run: bool) -> Result<Option<Purged>> {
+    if !is_dry_run {
+        return finish_interrupted(repo);
+    }
+    if is_unfinished(repo) {
+        cli::warning("a purge was interrupted; 'git shiftlog fsck' finishes it");
+    }
+    Ok(None)
 }
 
 /// Finishes a purge that was interrupted, and says so. Returns what has become of it; `None` if there was none.
@@ -225,7 +240,7 @@ pub(super) fn finish_before(repo: &Repository, is_dry_run: bool) -> Result<()> {
 /// # Errors
 ///
 /// As [`carry_out`].
-pub(super) fn finish_interrupted(repo: &Repository) -> Result<Option<Purged>> {
+fn finish_interrupted(repo: &Repository) -> Result<Option<Purged>> {
     let (is_unfinished, finished) = {
         // One that is running holds the lock.
         let _lock = lock(repo)?;

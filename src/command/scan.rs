@@ -106,7 +106,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         scanner.screen.out.finish()?;
         scanner.problems.tell(&repo);
         if options.fix && count > 0 {
-            let finished = if options.dry_run { None } else { removal::finish_interrupted(&repo)? };
+            let finished = removal::finish_first(&repo, options.dry_run)?;
             let outcome = removal::remove(
                 &repo,
                 &RemovalRequest {

@@ -6,7 +6,7 @@ mod anew;
 mod antigravity;
 mod claude;
 mod cline;
-mod codex;
+pub mod codex;
 mod continue_cli;
 mod copilot;
 mod cursor;

@@ -463,3 +463,31 @@ fn a_remote_that_a_push_of_the_users_has_filled_is_named() {
         "hint: git push --delete mirror refs/notes/shiftlog refs/shiftlog/sessions    # removes what everybody has";
     assert!(ran.stderr.contains(way), "{ran:?}");
 }
+
+/// A rollout of Codex names the one that it was forked from, and nothing tells how much it repeats.
+#[test]
+fn a_fork_of_codex_brings_nothing_back_of_what_was_purged() {
+    use crate::agents::codex::Thread;
+    for what in ["--match=Ferdinand", "HEAD", "--session=one"] {
+        let scratch = Scratch::set_up();
+        scratch.shiftlog("init", ["--agent=codex", "-q"]).ok();
+        let parent = Thread::new(&scratch, "one");
+        parent.prompt(SECRET);
+        scratch.commit("x", "1\n", "one");
+        add(&scratch, &parent.path, &["--agent=codex", "--session=one"]).ok();
+        purge(&scratch, &[what]).ok();
+        let fork = Thread::new(&scratch, "two");
+        let text = fs::read_to_string(&fork.path).unwrap().replacen(
+            "\"id\":\"two\"",
+            "\"forked_from_id\":\"one\",\"id\":\"two\"",
+            1,
+        );
+        assert!(text.contains("forked_from_id"));
+        fs::write(&fork.path, text).unwrap();
+        fork.prompt(SECRET);
+        let added = add(&scratch, &fork.path, &["--agent=codex", "--session=two"]);
+        assert!(added.stderr.contains("words of session codex/one were removed"), "{what}: {added:?}");
+        scratch.shiftlog("import", ["--yes"]);
+        assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new(), "{what}");
+    }
+}

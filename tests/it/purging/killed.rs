@@ -20,7 +20,11 @@ fn a_purge_that_was_killed_is_told_and_finished_by_the_next_command() {
         scratch.env.remove("SHIFTLOG_FAULT");
         let repeats = |path: &PathBuf| path.is_file() && fs::read(path).unwrap().contains_str(SECRET);
         assert!(!scratch.state_files().iter().any(repeats), "{point}: the pattern is a secret too");
-        let finished = match number % 3 {
+        let dry = scratch.shiftlog("purge", ["-n", "--match=nothing such"]);
+        let told = "warning: a purge was interrupted; 'git shiftlog fsck' finishes it\n";
+        assert!(dry.stderr.contains(told), "{point}: {dry:?}");
+        let finished = match number % 4 {
+            3 => purge(&scratch, &[&format!("--match={SECRET}")]),
             0 => scratch.shiftlog("sync", ["push", "--all"]),
             1 => scratch.shiftlog("fsck", [""; 0]),
             _ => scratch.shiftlog("purge", ["--received", "--yes"]),
