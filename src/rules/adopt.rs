@@ -14,7 +14,7 @@ use super::import::front;
 use super::registry::{Owned, Registry};
 use super::report::Drift;
 use super::store::Store;
-use super::tree::{Meta, tree_digest};
+use super::tree::{Meta, skill_tree, tree_digest};
 use super::want::{What, Wishes};
 use super::{block, is_id};
 use crate::compare::{DiffOp, steps};
@@ -48,7 +48,7 @@ type Edits = BTreeMap<Part, Value>;
 ///
 /// If a file cannot be read.
 pub fn adopt(store: &mut Store, registry: &Registry, wishes: &Wishes, drift: &[Drift]) -> Result<BTreeSet<PathBuf>> {
-    let mut adopted = BTreeSet::new();
+    let (place, mut adopted) = (store.place.clone(), BTreeSet::new());
     let mut edits = Edits::new();
     let mut skills: BTreeMap<String, String> = BTreeMap::new();
     let rules = store.manifest.rules()?;
@@ -86,7 +86,7 @@ pub fn adopt(store: &mut Store, registry: &Registry, wishes: &Wishes, drift: &[D
             {
                 let entry = registry.get(&wanted.path).filter(|entry| entry.owned == Owned::Tree);
                 let is_as_written =
-                    |digest: &String| disk::tree(source).is_ok_and(|tree| tree_digest(&tree) == *digest);
+                    |digest: &String| skill_tree(&place, source).is_ok_and(|tree| tree_digest(&tree) == *digest);
                 // Without the file that makes it a copy, it can be a folder of the user's; words in its place have none in the store.
                 let is_copy = matches!(Meta::at(&wanted.path), Meta::Of { .. });
                 if !is_copy || !entry.is_some_and(|entry| is_as_written(&entry.digest)) {

@@ -58,6 +58,8 @@ pub struct Planner<'o> {
     /// Why the operation cannot be done.
     pub refused: Vec<String>,
     pub warnings: Vec<String>,
+    /// Where entries of the registry are now that links are followed: the former and the new path.
+    pub moved: Vec<(PathBuf, PathBuf)>,
     /// Paths that stay as they are.
     wanted: HashSet<PathBuf>,
     /// The directories above what is wanted, and above what was known when the plan was begun.
@@ -99,6 +101,7 @@ impl<'o> Planner<'o> {
             left: Vec::new(),
             refused: Vec::new(),
             warnings: Vec::new(),
+            moved: Vec::new(),
             wanted: HashSet::new(),
             above: HashSet::new(),
             made: HashSet::new(),

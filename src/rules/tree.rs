@@ -119,6 +119,17 @@ pub fn whole_tree(place: &Place, top: &Path) -> Result<Tree> {
     Ok(tree)
 }
 
+/// Returns what copies of a skill have, but for the file that makes a directory a copy.
+///
+/// # Errors
+///
+/// As [`whole_tree`].
+pub fn skill_tree(place: &Place, top: &Path) -> Result<Tree> {
+    let mut tree = whole_tree(place, top)?;
+    tree.retain(|path, _| !path.starts_with(META));
+    Ok(tree)
+}
+
 /// Returns a digest of all paths and contents of a copy, except `.sync-meta`.
 pub fn tree_digest(tree: &Tree) -> String {
     let parts = tree.iter().filter(|(path, _)| *path != Path::new(META));

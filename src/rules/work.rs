@@ -406,8 +406,13 @@ impl Work {
         if options.is_dry_run {
             return Ok(report);
         }
-        let Planner { backup, steps: of_agents, registry, settled, .. } = planner;
-        let operation = Operation { backup, of_store, of_agents, registry, previous: before, settled };
+        let Planner { backup, steps: of_agents, registry, settled, moved, .. } = planner;
+        // If a step fails, what was known is known where it is now.
+        let mut previous = before;
+        for (path, end) in moved {
+            previous.entries.remove(&path).and_then(|entry| previous.entries.insert(end, entry));
+        }
+        let operation = Operation { backup, of_store, of_agents, registry, previous, settled };
         apply::carry_out(&self.place, operation)?;
         Ok(report)
     }

@@ -1,6 +1,7 @@
 //! What is promised about removing words for good: nothing keeps them, and nobody brings them back.
 
 mod again;
+mod anew;
 mod killed;
 mod squashed;
 

@@ -344,7 +344,11 @@ impl<'j> Run<'j> {
         let is_in_part = |(path, entry): &(&PathBuf, &mut Entry)| {
             let is_begun = || left_out.has_in(path) && disk::is_directory(path) && self.is_begun_copy(path);
             let is_copy = || disk::is_there(&path.join(META)) || is_begun();
-            entry.owned == Owned::Tree && left_out.has_below(path) && is_copy()
+            let is_left = |(directory, is_there): (&&Path, &bool)| {
+                *is_there && *directory != path.as_path() && directory.starts_with(path)
+            };
+            let is_in_part = left_out.has_below(path) || self.directories.iter().any(is_left);
+            entry.owned == Owned::Tree && is_in_part && is_copy()
         };
         registry.entries.iter_mut().filter(is_in_part).for_each(|(_, entry)| entry.digest.clear());
         let followed = previous.followed.iter().filter(|(_, end)| left_out.has(end));

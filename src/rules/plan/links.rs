@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::registry::Original;
+use super::super::registry::{Entry, Original, Owned};
 use super::super::{Scope, is_gits};
 use super::Planner;
 use crate::managed::disk;
@@ -108,7 +108,13 @@ impl Planner<'_> {
         let paths: Vec<PathBuf> = self.registry.entries.keys().cloned().collect();
         let mut ends: Vec<PathBuf> = Vec::new();
         for path in paths {
-            let Some(end) = self.end_of(&path) else { continue };
+            let Some(end) = self.end_of(&path) else {
+                if let Some(end) = self.end_of_text(&path) {
+                    self.follow_entry(&path, &end);
+                    self.registry.followed.insert(path, end);
+                }
+                continue;
+            };
             let is_ours = self.has_ours(&end) || self.registry.get(&path).is_some_and(|entry| entry.is_at(&end));
             if self.registry.entries.contains_key(&end) || self.is_in_gits(&end) {
                 continue;
@@ -116,6 +122,7 @@ impl Planner<'_> {
             let Some(entry) = self.registry.entries.remove(&path) else { continue };
             if is_ours || !disk::is_there(&end) {
                 self.registry.entries.insert(end.clone(), entry);
+                self.moved.push((path, end.clone()));
                 ends.extend(is_ours.then_some(end));
             } else {
                 let (path, end) = (self.store.place.shown(&path), self.store.place.shown(&end));
@@ -130,12 +137,25 @@ impl Planner<'_> {
         }
     }
 
+    /// Returns where a text of ours is that the user has moved, with a link in its place; `None` if that is not so, or if nothing may
+    /// be written there.
+    pub(super) fn end_of_text(&mut self, path: &Path) -> Option<PathBuf> {
+        let is_text = |entry: &Entry| matches!(entry.owned, Owned::Whole | Owned::Block);
+        if !path.is_symlink() || !self.registry.get(path).is_some_and(is_text) {
+            return None;
+        }
+        let end = path.canonicalize().ok()?;
+        let may_be_written = self.store.place.allows(&end) && !self.store.has(&end) && !self.is_in_gits(&end);
+        (may_be_written && self.has_ours(&end)).then_some(end)
+    }
+
     /// Has the registry know what was written at a path, where the user has put a link since that is followed to `end` from now
     /// on: what the user has moved there is ours still, and anything else is not. The link stays.
     pub(super) fn follow_entry(&mut self, path: &Path, end: &Path) {
         let Some(entry) = self.registry.entries.remove(path) else { return };
         if !self.registry.entries.contains_key(end) && (self.has_ours(end) || entry.is_at(end)) {
             self.registry.entries.insert(end.to_owned(), entry);
+            self.moved.push((path.to_owned(), end.to_owned()));
         } else if entry.original != Original::Absent {
             let shown = self.store.place.shown(path);
             let what = "is a link of yours now; what was there before the first sync stays in the backup";

@@ -7,7 +7,6 @@ use super::super::block;
 use super::super::generate;
 use super::super::registry::{Entry, Original, Owned};
 use super::super::report::Change;
-use super::super::tree::META;
 use super::Planner;
 use crate::error::{Error, Result};
 use crate::managed::Step;
@@ -18,7 +17,8 @@ impl Planner<'_> {
     pub(super) fn forget_what_is_back(&mut self) {
         let is_back = |(path, entry): &(&PathBuf, &Entry)| match &entry.original {
             Original::Directory { kept } => {
-                !disk::is_there(kept) && disk::is_directory(path) && !disk::is_there(&path.join(META))
+                // It can be a copy of another store's.
+                !disk::is_there(kept) && disk::is_directory(path) && !self.is_copy(path)
             }
             _ => false,
         };
@@ -105,7 +105,11 @@ impl Planner<'_> {
         let original =
             |can_have_block| backup::original(&self.store.place, path, |kept| is_original(kept, can_have_block));
         match original(false).or_else(|| original(true)) {
-            Some(kept) => as_original(kept),
+            Some(kept) => {
+                let original = as_original(kept.clone())?;
+                let has_block = matches!(disk::observe(&kept), Ok(Node::File { bytes, .. }) if block::is_in(&bytes));
+                Ok(if has_block && self.bytes_of(&original)?.is_empty() { Original::Absent } else { original })
+            }
             None => Ok(Original::Absent),
         }
     }
@@ -139,9 +143,13 @@ impl Planner<'_> {
 
     /// Says whether what was there before is back: the user has put it there, or the earlier tool.
     pub(super) fn is_original(&self, node: &Node, entry: &Entry) -> bool {
-        let Node::File { bytes, .. } = node else { return false };
-        matches!(entry.original, Original::File { .. })
-            && self.bytes_of(&entry.original).is_ok_and(|kept| kept == *bytes)
+        match (node, &entry.original) {
+            (Node::File { bytes, .. }, Original::File { .. }) => {
+                self.bytes_of(&entry.original).is_ok_and(|kept| kept == *bytes)
+            }
+            (Node::Link(there), Original::Link { target, .. }) => there == target && !self.store.has(there),
+            _ => false,
+        }
     }
 
     /// Returns the bytes of an original; none, if it was no file.
@@ -152,7 +160,8 @@ impl Planner<'_> {
             return Ok(bytes.clone());
         }
         match disk::observe(kept)? {
-            Node::File { bytes, .. } => Ok(bytes),
+            // The earlier tool keeps what it replaces with a block of ours in it.
+            Node::File { bytes, .. } => Ok(block::split(&bytes).map_or(bytes.clone(), |split| split.users())),
             _ => Err(Error::other(format!("cannot restore: the backup '{}' is gone", kept.display()))),
         }
     }

@@ -11,7 +11,9 @@ use super::super::generate::{self, stable_digest};
 use super::super::manifest::Conflict;
 use super::super::registry::{Entry, Original, Owned};
 use super::super::report::Change;
-use super::super::tree::{META, Meta, Tree, has_same, meta_text, source_in, tree_digest, tree_steps, whole_tree};
+use super::super::tree::{
+    META, Meta, Tree, has_same, meta_text, skill_tree, source_in, tree_digest, tree_steps, whole_tree,
+};
 use super::super::want::Wanted;
 use super::super::{STORE, Scope};
 use super::Planner;
@@ -131,8 +133,7 @@ impl Planner<'_> {
         if let Some(skill) = self.skills.get(now) {
             return Ok(Rc::clone(skill));
         }
-        let mut tree = whole_tree(&self.store.place, now)?;
-        tree.retain(|path, _| !path.starts_with(META));
+        let tree = skill_tree(&self.store.place, now)?;
         let skill = Rc::new(Skill { digest: tree_digest(&tree), tree });
         self.skills.insert(now.to_owned(), Rc::clone(&skill));
         Ok(skill)
@@ -261,6 +262,7 @@ impl Planner<'_> {
     pub(super) fn is_skill_disturbed(&self, path: &Path, node: &Node, entry: &Entry) -> Result<bool> {
         Ok(match (node, entry.owned) {
             (Node::Absent, _) => false,
+            _ if self.is_original(node, entry) => false,
             // In a home that was moved or copied it leads to the store of the other.
             (Node::Link(target), Owned::Link) if *target.display().to_string() == *entry.digest => false,
             (Node::Link(target), _) => !self.store.has(target),

@@ -126,8 +126,13 @@ impl Planner<'_> {
             self.leave_no_file(path);
             return Ok(false);
         }
-        if is_text && self.is_original(&node, entry) {
+        if self.is_original(&node, entry) {
             return Ok(true);
+        }
+        if !self.ways.is_forced && self.end_of_text(path).is_some() {
+            let what = "has become a symbolic link, and what was written stays where it leads";
+            self.leave(path, what, Some("--follow takes it back there; or put the file back in the place of the link"));
+            return Ok(false);
         }
         // What is generated and nobody has written down can have an edit of the user's in it.
         let mut is_unknown = self.discovered.contains(path) && matches!(node, Node::File { .. } | Node::Directory)

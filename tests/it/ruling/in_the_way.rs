@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::Home;
 use super::unreadable::make_pipe;
 use crate::mcp::Client;
+use crate::support::feed;
 
 const PLACES: &[&str] = &[".gemini/GEMINI.md", ".cursor/rules/style.mdc", ".codex/skills/review", "ws/AGENTS.md"];
 
@@ -335,5 +336,61 @@ fn a_text_of_ours_that_was_moved_and_linked_is_ours_where_it_is() {
         assert!(home.path(".claude/CLAUDE.md").is_symlink());
         let left = fs::read_to_string(home.path("dotfiles/claude.md")).unwrap_or_default();
         assert_eq!(left, if had_text { "first\n" } else { "" });
+    }
+}
+
+#[test]
+fn a_text_of_ours_that_was_moved_and_linked_is_taken_back_where_it_is() {
+    for (args, had_text) in [("clean --yes --follow", true), ("sync --follow", true), ("clean --yes --follow", false)] {
+        let home = Home::new();
+        if had_text {
+            home.write(".claude/CLAUDE.md", "first\n");
+        }
+        home.rules(&["sync"]).ok();
+        fs::create_dir(home.path("dotfiles")).unwrap();
+        fs::rename(home.path(".claude/CLAUDE.md"), home.path("dotfiles/claude.md")).unwrap();
+        symlink("../dotfiles/claude.md", home.path(".claude/CLAUDE.md")).unwrap();
+        if args.starts_with("sync") {
+            // The agent gets nothing any more.
+            let mut manifest: Value = serde_json::from_str(&home.read(".ai-agent/manifest.json")).unwrap();
+            manifest["active_targets"]["instructions"] = json!([]);
+            home.write(".ai-agent/manifest.json", &manifest.to_string());
+        } else {
+            let ran = home.rules(&["clean", "--yes"]);
+            let told =
+                "error: '~/.claude/CLAUDE.md' has become a symbolic link, and what was written stays where it leads\n";
+            assert!(ran.code == 1 && ran.stderr.contains(told), "{ran:?}");
+        }
+        home.rules(&args.split(' ').collect::<Vec<_>>()).ok();
+        assert!(home.path(".claude/CLAUDE.md").is_symlink(), "{args}");
+        let left = fs::read_to_string(home.path("dotfiles/claude.md")).unwrap_or_default();
+        assert_eq!(left, if had_text { "first\n" } else { "" }, "{args}");
+        assert!(home.rules(&["clean", "--yes"]).code == 0, "{args}");
+    }
+}
+
+/// A command that follows a link is killed, and the user edits the file.
+#[test]
+fn what_is_followed_is_known_where_it_is_though_not_all_steps_were_taken() {
+    for point in 0..4 {
+        let home = Home::new();
+        home.write(".claude/CLAUDE.md", "first\n");
+        home.rules(&["sync"]).ok();
+        fs::create_dir(home.path("dotfiles")).unwrap();
+        fs::rename(home.path(".claude/CLAUDE.md"), home.path("dotfiles/claude.md")).unwrap();
+        symlink("../dotfiles/claude.md", home.path(".claude/CLAUDE.md")).unwrap();
+        home.write(".ai-agent/rules/style.md", "six spaces\n");
+        let mut command = home.scratch.command("git", &home.scratch.top);
+        command.env("SHIFTLOG_FAULT", format!("rules-step-{point}")).args(["shiftlog", "rules", "sync", "--follow"]);
+        feed(&mut command, b"");
+        let edited = home.read("dotfiles/claude.md").replace("spaces", "blanks");
+        home.write("dotfiles/claude.md", &edited);
+        let ran = home.rules(&["sync"]);
+        assert_ne!(ran.code, 0, "{point}: {ran:?}");
+        assert_eq!(home.read("dotfiles/claude.md"), edited, "{point}: the edit stays");
+        home.rules(&["sync", "--force", "--follow"]).ok();
+        home.rules(&["clean", "--yes"]).ok();
+        assert_eq!(home.read("dotfiles/claude.md"), "first\n", "{point}");
+        assert!(home.has_words("blanks"), "{point}: in a backup");
     }
 }

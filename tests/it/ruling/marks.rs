@@ -134,3 +134,44 @@ fn a_file_of_a_skill_is_not_taken_for_an_unfinished_one() {
     }
     assert!(killed > 4, "{killed}");
 }
+
+/// The user's own folder, which has such a file, too: it was a copy in another home.
+#[test]
+fn a_folder_with_a_mark_of_another_store_that_the_user_moves_back_is_the_users() {
+    let home = Home::new();
+    let mark = r#"{"source":"/home/other/.ai-agent/skills/review","sync_mode":"copy"}"#;
+    home.write(MARK, mark);
+    home.write(".claude/skills/review/SKILL.md", "mine\n");
+    set_mode(&home, &["claude"], "copy");
+    home.rules(&["sync"]).ok();
+    let backup = fs::read_dir(home.path(".ai-agent/backups")).unwrap().next().unwrap().unwrap().path();
+    fs::remove_dir_all(home.path(".claude/skills/review")).unwrap();
+    fs::rename(backup.join("files/.claude/skills/review"), home.path(".claude/skills/review")).unwrap();
+    home.rules(&["clean", "--yes"]).ok();
+    assert_eq!((home.read(MARK).as_str(), home.read(".claude/skills/review/SKILL.md").as_str()), (mark, "mine\n"));
+}
+
+/// By hand: there is nothing to ask.
+#[test]
+fn a_link_that_is_back_in_the_place_of_a_skill_is_no_edit() {
+    for mode in ["copy", "symlink"] {
+        let home = Home::new();
+        home.write("own/SKILL.md", "mine\n");
+        fs::create_dir_all(home.path(".claude/skills")).unwrap();
+        symlink("../../own", home.path(".claude/skills/review")).unwrap();
+        set_mode(&home, &["claude"], mode);
+        for args in [&["clean", "--yes"][..], &["sync"]] {
+            home.rules(&["sync"]).ok();
+            let path = home.path(".claude/skills/review");
+            if mode == "copy" {
+                fs::remove_dir_all(&path).unwrap()
+            } else {
+                fs::remove_file(&path).unwrap()
+            }
+            symlink("../../own", &path).unwrap();
+            home.rules(args).ok();
+            home.rules(&["clean", "--yes"]).ok();
+            assert_eq!(fs::read_link(&path).unwrap().to_str(), Some("../../own"), "{mode} {args:?}");
+        }
+    }
+}

@@ -240,22 +240,32 @@ fn a_text_of_the_earlier_tool_in_the_place_of_a_skill_is_not_taken_for_a_users()
 /// In turns: the earlier tool replaces a file with a block of ours, ours gives the user's text back, the earlier tool replaces that.
 #[test]
 fn a_file_with_a_block_of_ours_in_a_backup_of_the_earlier_tool_is_no_original() {
-    let home = Home::new();
-    home.write(".gemini/GEMINI.md", "mine\n");
-    home.rules(&["sync"]).ok();
-    let replace = |number: &str| {
-        let kept = format!(".ai-agent/backups/2030010{number}_000000/files/.gemini/GEMINI.md");
-        home.write(&kept, &home.read(".gemini/GEMINI.md"));
-        let text =
-            "# Generated from ~/.ai-agent/ -- do not edit directly\n# Run: python3 sync_agent_rules.py sync\n\nold\n";
-        home.write(".gemini/GEMINI.md", text);
-    };
-    replace("1");
-    home.rules(&["clean", "--yes"]).ok();
-    assert_eq!(home.read(".gemini/GEMINI.md"), "mine\n");
-    replace("2");
-    home.rules(&["clean", "--yes"]).ok();
-    assert_eq!(home.read(".gemini/GEMINI.md"), "mine\n");
+    for own in ["mine\n", ""] {
+        let home = Home::new();
+        if own.is_empty() {
+            // A block without any text of the user's.
+            let mut manifest: Value = serde_json::from_str(&home.read(".ai-agent/manifest.json")).unwrap();
+            manifest["active_targets"]["instructions"] = json!([{ "name": "gemini", "mode": "block" }]);
+            home.write(".ai-agent/manifest.json", &manifest.to_string());
+        } else {
+            home.write(".gemini/GEMINI.md", own);
+        }
+        let left = || fs::read_to_string(home.path(".gemini/GEMINI.md")).unwrap_or_default();
+        home.rules(&["sync"]).ok();
+        let replace = |number: &str| {
+            let kept = format!(".ai-agent/backups/2030010{number}_000000/files/.gemini/GEMINI.md");
+            home.write(&kept, &home.read(".gemini/GEMINI.md"));
+            let text = "# Generated from ~/.ai-agent/ -- do not edit directly\n# Run: python3 sync_agent_rules.py sync\n\nold\n";
+            home.write(".gemini/GEMINI.md", text);
+        };
+        replace("1");
+        home.rules(&["clean", "--yes"]).ok();
+        assert_eq!(left(), own);
+        home.rules(&["sync"]).ok();
+        replace("2");
+        home.rules(&["clean", "--yes"]).ok();
+        assert_eq!(left(), own);
+    }
 }
 
 /// By hand, or by the earlier tool.
