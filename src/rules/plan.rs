@@ -320,9 +320,8 @@ impl<'o> Planner<'o> {
             _ if is_open => true,
             // Nobody knows whether it was edited.
             Some(entry) if entry.digest.is_empty() => false,
-            Some(entry) if self.is_original(&node, entry) => false,
             Some(entry) if entry.owned == Owned::Block && !has_block => {
-                !is_generated && !users.trim().is_empty() && !wants_block
+                !is_generated && !users.trim().is_empty() && !wants_block && !self.is_original(&node, entry)
             }
             Some(entry) => {
                 node != Node::Absent
@@ -330,6 +329,7 @@ impl<'o> Planner<'o> {
                     && there != entry.digest
                     && there != new
                     && (has_block || !generate::is_of_earlier_tool(current))
+                    && !self.is_original(&node, entry)
             }
             None => false,
         };
