@@ -167,22 +167,11 @@ fn target(repo: &Repository, options: &Options, named: Vec<ObjectId>) -> Result<
         return repo.parse_whole_date(date).map(Target::Before);
     }
     if options.received {
-        return only_signed(repo).map(|only_signed| Target::Received { only_signed });
+        return removal::only_signed(repo).map(|only_signed| Target::Received { only_signed });
     }
     if named.is_empty() {
         let message = "name a commit, or give --session, --match, --secrets, --before or --received";
         return Err(Error::new(Kind::Usage, message));
     }
     Ok(Target::Commits(named))
-}
-
-/// Says whether only marks with a trusted signature are accepted: `shiftlog.trustPurges`.
-pub(super) fn only_signed(repo: &Repository) -> Result<bool> {
-    match repo.config_string("shiftlog.trustPurges").as_deref() {
-        None | Some("all") => Ok(false),
-        Some("signed") => Ok(true),
-        Some(other) => {
-            Err(Error::other(format!("bad value '{other}' for shiftlog.trustPurges")).hint("it is 'all' or 'signed'"))
-        }
-    }
 }

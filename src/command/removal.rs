@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::purge::only_signed;
 use crate::archive::{self, Archive};
 use crate::capture::{self, Lock, State};
 use crate::cli::{self, Outcome, Progress};
@@ -159,6 +158,17 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
     }
     report(repo, wanted, &planned, &purged)?;
     Ok(if purged.is_complete() { Outcome::Done } else { Outcome::No })
+}
+
+/// Says whether only marks with a trusted signature are accepted: `shiftlog.trustPurges`.
+pub(super) fn only_signed(repo: &Repository) -> Result<bool> {
+    match repo.config_string("shiftlog.trustPurges").as_deref() {
+        None | Some("all") => Ok(false),
+        Some("signed") => Ok(true),
+        Some(other) => {
+            Err(Error::other(format!("bad value '{other}' for shiftlog.trustPurges")).hint("it is 'all' or 'signed'"))
+        }
+    }
 }
 
 /// Refuses a purge of a part of a session of which others have purged words that are still here: what is left would be stored under

@@ -41,7 +41,7 @@ fn once_a_copy_is_gone_the_next_purge_removes_what_was_left_and_says_so() {
     scratch.git(["branch", "-D", "copy"]).ok();
     let ran = scratch.shiftlog("purge", ["--yes", "--match=hunter2"]);
     let told = "warning: what an earlier purge had left is removed now: ";
-    assert!(ran.stderr.starts_with(told) && ran.stderr.contains("nothing that is recorded matches"), "{ran:?}");
+    assert!(ran.stderr.starts_with(told) && ran.stderr.contains("nothing else that is recorded matches"), "{ran:?}");
     assert_ne!(scratch.git(["cat-file", "-e", note.trim()]).code, 0, "it is gone");
 }
 
