@@ -46,7 +46,7 @@ pub use self::rules::Rule;
 use self::shape::Shape;
 pub use self::table::RULES;
 use self::text::Text;
-use self::view::{View, next_hidden};
+use self::view::{View, next_hidden, with_ends_of_strings};
 use self::watch::Watch;
 use crate::error::{Error, Result};
 use crate::hex::hex;
@@ -468,12 +468,9 @@ impl Look<'_, '_> {
         if let Some(error) = is_late {
             return Err(error);
         }
-        // A message begins and ends with a quotation mark, where its first line begins and its last one ends.
         let has_ends = |pattern: &Regex| pattern.as_str().contains(['^', '$']);
-        let lines: Vec<u8> = match redactor.patterns.iter().any(|(_, pattern)| has_ends(pattern)) {
-            true => bytes.iter().map(|byte| if *byte == b'"' { b'\n' } else { *byte }).collect(),
-            false => Vec::new(),
-        };
+        let has_any = redactor.patterns.iter().any(|(_, pattern)| has_ends(pattern));
+        let lines = if has_any { with_ends_of_strings(bytes) } else { Vec::new() };
         for (name, pattern) in &redactor.patterns {
             let ends = if has_ends(pattern) { &lines[..] } else { &[] };
             let hits = pattern.find_iter(bytes).chain(pattern.find_iter(ends)).map(|hit| hit.range());

@@ -214,6 +214,12 @@ impl View {
     }
 }
 
+/// Returns a text with a line end in the place of each quotation mark. A message stands between such marks, so that its first line
+/// begins and its last one ends there. All positions stay.
+pub fn with_ends_of_strings(text: &[u8]) -> Vec<u8> {
+    text.iter().map(|byte| if *byte == b'"' { b'\n' } else { *byte }).collect()
+}
+
 /// Returns the length of the escape that begins with this many backslashes, and what it stands for.
 fn escape(rest: &[u8], slashes: usize) -> Unit {
     let hex = |digits: Option<&[u8]>| u32::from_str_radix(std::str::from_utf8(digits?).ok()?, 16).ok();

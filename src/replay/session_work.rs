@@ -42,7 +42,7 @@ pub struct SessionWork {
     pub calls: Vec<Call>,
     /// The commands that the person typed in the session.
     pub(super) typed: Vec<Typed>,
-    /// What the person said while the agent was at work, each with the number of its turn and of the tool calls before it.
+    /// The remarks of the person during turns: the number of the turn, how many tool calls came before, and the text.
     remarks: Vec<(usize, usize, Rc<str>)>,
     /// The prompts, each with its time and the number of its turn.
     prompts: Vec<(Option<i64>, usize, Rc<str>)>,
@@ -128,7 +128,7 @@ pub struct Call {
     pub prompt: Option<Rc<str>>,
     /// The task of the sub-agent, if one made the call.
     pub task: Option<Rc<str>>,
-    /// What the person has said last while the agent was at work on the same turn, before the call.
+    /// The last remark of the person during the same turn, if it was made before the call.
     pub remark: Option<Rc<str>>,
     /// The last texts and thoughts of the agent in the same turn.
     pub reasoning: Rc<[Reasoning]>,

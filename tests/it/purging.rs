@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use bstr::ByteSlice as _;
 
 use crate::sharing::{Team, line};
-use crate::support::{Ran, Scratch, feed};
+use crate::support::{Ran, Scratch, Session, feed};
 
 pub const SECRET: &str = "the-horse-is-called-Ferdinand";
 
@@ -48,6 +48,14 @@ pub fn says(scratch: &Scratch, dir: &Path, session: &str, lines: &[&str]) {
     let file = scratch.root().join("said");
     fs::write(&file, text).unwrap();
     scratch.shiftlog_in(dir, "add", ["--transcript", file.to_str().unwrap(), "--session", session, "-q"]).ok();
+}
+
+/// A session that says the secret and commits.
+pub fn begins(session: &Session<'_>) {
+    session.hook("SessionStart");
+    session.prompt(SECRET);
+    session.edits("x", "1\n");
+    session.commits("one");
 }
 
 pub fn purge(scratch: &Scratch, args: &[&str]) -> Ran {

@@ -161,7 +161,7 @@ impl Planner<'_> {
         }
         match disk::observe(kept)? {
             // The earlier tool keeps what it replaces with a block of ours in it.
-            Node::File { bytes, .. } => Ok(block::split(&bytes).map_or(bytes.clone(), |split| split.users())),
+            Node::File { bytes, .. } => Ok(block::without(&bytes)),
             _ => Err(Error::other(format!("cannot restore: the backup '{}' is gone", kept.display()))),
         }
     }

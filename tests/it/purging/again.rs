@@ -80,10 +80,7 @@ fn what_others_have_purged_is_not_imported_into_a_new_clone() {
         let a = team.clone_of("a", &[]);
         let past = Past::in_directory(&team.scratch, "s1", &a);
         let session = &past.0;
-        session.hook("SessionStart");
-        session.prompt(SECRET);
-        session.edits("x", "1\n");
-        session.commits("one");
+        begins(session);
         team.shiftlog(&a, "purge", &["--yes", what]).ok();
         team.git(&a, &["push", "-q", "--no-verify"]).ok();
         team.shiftlog(&a, "sync", &["-q"]).ok();
@@ -165,10 +162,7 @@ fn a_session_that_goes_on_in_a_new_clone_publishes_nothing_of_what_was_purged() 
         team.shiftlog(&a, "init", &["--agent=claude", share, "-q"]).ok();
         let past = Past::in_directory(&team.scratch, "s1", &a);
         let session = &past.0;
-        session.hook("SessionStart");
-        session.prompt(SECRET);
-        session.edits("x", "1\n");
-        session.commits("one");
+        begins(session);
         team.git(&a, &["push", "-q", "--no-verify"]).ok();
         team.shiftlog(&a, "sync", &["-q"]).ok();
         team.shiftlog(&a, "purge", &["--yes", what]).ok();
@@ -214,10 +208,7 @@ fn a_branch_of_a_session_brings_nothing_back_of_what_was_purged() {
         let scratch = Scratch::set_up();
         let past = Past::new(&scratch, "s1");
         let session = &past.0;
-        session.hook("SessionStart");
-        session.prompt(SECRET);
-        session.edits("x", "1\n");
-        session.commits("one");
+        begins(session);
         purge(&scratch, &[what]).ok();
         let fork = Past::new(&scratch, "s2").0;
         let copied = session.text().replace(
@@ -268,10 +259,7 @@ fn a_fork_brings_nothing_back_of_what_was_purged() {
         let scratch = Scratch::set_up();
         let past = Past::new(&scratch, "s1");
         let session = &past.0;
-        session.hook("SessionStart");
-        session.prompt(SECRET);
-        session.edits("x", "1\n");
-        session.commits("one");
+        begins(session);
         let words = session.text();
         if hindrance.is_none() {
             // As the agent does after a month.
@@ -330,10 +318,7 @@ fn a_fork_that_is_recorded_and_stays_is_named() {
     let scratch = Scratch::set_up();
     let past = Past::new(&scratch, "s1");
     let session = &past.0;
-    session.hook("SessionStart");
-    session.prompt(SECRET);
-    session.edits("x", "1\n");
-    session.commits("one");
+    begins(session);
     let fork = Past::new(&scratch, "s2").0;
     fork.append(session.text().replace("\"sessionId\":\"s1\"", "\"sessionId\":\"s2\"").as_bytes());
     fork.hook("SessionStart");

@@ -10,10 +10,7 @@ fn a_transcript_that_is_written_anew_brings_nothing_back_of_what_was_purged() {
         let scratch = Scratch::set_up();
         let past = Past::new(&scratch, "s1");
         let session = &past.0;
-        session.hook("SessionStart");
-        session.prompt(SECRET);
-        session.edits("x", "1\n");
-        session.commits("one");
+        begins(session);
         purge(&scratch, &[what]).ok();
         let before = session.text();
         let anew = before.replace("\"sessionId\"", "\"movedTo\":\"elsewhere\",\"sessionId\"");

@@ -312,6 +312,13 @@ fn a_path_below_a_file_that_is_wanted_no_more_is_written_by_the_next_sync() {
     assert!(!home.is_there("p"));
 }
 
+/// Moves a generated text to another directory, and leaves a link in its place.
+fn move_to_dotfiles(home: &Home) {
+    fs::create_dir(home.path("dotfiles")).unwrap();
+    fs::rename(home.path(".claude/CLAUDE.md"), home.path("dotfiles/claude.md")).unwrap();
+    symlink("../dotfiles/claude.md", home.path(".claude/CLAUDE.md")).unwrap();
+}
+
 /// As programs for dotfiles do.
 #[test]
 fn a_text_of_ours_that_was_moved_and_linked_is_ours_where_it_is() {
@@ -321,9 +328,7 @@ fn a_text_of_ours_that_was_moved_and_linked_is_ours_where_it_is() {
             home.write(".claude/CLAUDE.md", "first\n");
         }
         home.rules(&["sync"]).ok();
-        fs::create_dir(home.path("dotfiles")).unwrap();
-        fs::rename(home.path(".claude/CLAUDE.md"), home.path("dotfiles/claude.md")).unwrap();
-        symlink("../dotfiles/claude.md", home.path(".claude/CLAUDE.md")).unwrap();
+        move_to_dotfiles(&home);
         if is_edited {
             home.write("dotfiles/claude.md", &home.read("dotfiles/claude.md").replace("four", "five"));
             let ran = home.rules(&["sync", "--follow"]);
@@ -347,9 +352,7 @@ fn a_text_of_ours_that_was_moved_and_linked_is_taken_back_where_it_is() {
             home.write(".claude/CLAUDE.md", "first\n");
         }
         home.rules(&["sync"]).ok();
-        fs::create_dir(home.path("dotfiles")).unwrap();
-        fs::rename(home.path(".claude/CLAUDE.md"), home.path("dotfiles/claude.md")).unwrap();
-        symlink("../dotfiles/claude.md", home.path(".claude/CLAUDE.md")).unwrap();
+        move_to_dotfiles(&home);
         if args.starts_with("sync") {
             // The agent gets nothing any more.
             let mut manifest: Value = serde_json::from_str(&home.read(".ai-agent/manifest.json")).unwrap();
@@ -376,9 +379,7 @@ fn what_is_followed_is_known_where_it_is_though_not_all_steps_were_taken() {
         let home = Home::new();
         home.write(".claude/CLAUDE.md", "first\n");
         home.rules(&["sync"]).ok();
-        fs::create_dir(home.path("dotfiles")).unwrap();
-        fs::rename(home.path(".claude/CLAUDE.md"), home.path("dotfiles/claude.md")).unwrap();
-        symlink("../dotfiles/claude.md", home.path(".claude/CLAUDE.md")).unwrap();
+        move_to_dotfiles(&home);
         home.write(".ai-agent/rules/style.md", "six spaces\n");
         let mut command = home.scratch.command("git", &home.scratch.top);
         command.env("SHIFTLOG_FAULT", format!("rules-step-{point}")).args(["shiftlog", "rules", "sync", "--follow"]);
