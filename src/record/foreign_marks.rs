@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::OnceLock;
 
+use super::contested::{Contested, contested};
 use super::tombstone::{MAX_MARK_BYTES, Mark, Replacement, Tombstones, mark_of_path};
 use super::{Evidence, Record};
 use crate::archive::{self, Archive};
@@ -27,6 +28,10 @@ const MAX_ASKED: usize = 2000;
 pub struct ForeignMarks {
     /// Each mark with the refs that have it, and its blob there.
     marks: HashMap<Mark, Vec<(String, ObjectId)>>,
+    /// The segments that we have purged, too.
+    contested: Vec<Contested>,
+    /// The mark that is meant, where it is for a contested segment and not for the segment that it counts for here.
+    meant: HashMap<Mark, Mark>,
     /// The text that replaces a hidden record, for each mark; computed when first needed.
     texts: OnceLock<BTreeMap<Mark, String>>,
 }
@@ -41,7 +46,8 @@ pub struct MarkAuthor {
 }
 
 impl ForeignMarks {
-    /// Reads the marks that were fetched from remotes and are not among ours. Skips refs that cannot be read.
+    /// Reads the marks that were fetched from remotes and are not among ours, and those that replace a segment in another way
+    /// than ours; see [`Contested`]. Skips refs that cannot be read.
     pub fn read(repo: &Repository, ours: &Tombstones) -> Self {
         let mut bars = ForeignMarks::default();
         for name in repo.fetched_refs("purged") {
@@ -54,8 +60,34 @@ impl ForeignMarks {
             for (mark, blob_id) in found.into_iter().filter(|_| listed.is_ok()) {
                 bars.marks.entry(mark).or_default().push((name.clone(), blob_id));
             }
+            if !ours.segments.is_empty() && listed.is_ok() {
+                bars.contest(repo, &name, contested(repo, ours, tip));
+            }
         }
         bars
+    }
+
+    /// Lets the marks of a ref for contested segments count for both replacements.
+    fn contest(&mut self, repo: &Repository, name: &str, contested: Vec<Contested>) {
+        for one in contested {
+            let meant = Mark::Segment(one.purged);
+            let ours = one.ours.filter(|_| one.concerns_ours(repo));
+            for id in ours.into_iter().chain(one.theirs) {
+                self.marks.entry(Mark::Segment(id)).or_default().push((name.to_owned(), one.mark));
+                self.meant.insert(Mark::Segment(id), meant.clone());
+            }
+            self.contested.push(one);
+        }
+    }
+
+    /// Returns the segments that we have purged and others as well, leaving different words.
+    pub fn contested(&self) -> impl Iterator<Item = &Contested> {
+        self.contested.iter()
+    }
+
+    /// Says whether a segment is what others have put in the place of one that we have purged.
+    pub fn replaces_purged(&self, segment_id: ObjectId) -> bool {
+        self.contested.iter().any(|one| one.theirs == Some(segment_id))
     }
 
     /// Says whether there are no marks besides our own.
@@ -202,10 +234,11 @@ impl ForeignMarks {
     /// If the history of a ref cannot be read.
     pub fn makers(&self, repo: &Repository, wanted: &[Mark]) -> Result<BTreeMap<Mark, MarkAuthor>> {
         let mut brought: HashMap<Mark, Vec<ObjectId>> = HashMap::new();
+        let meant = |mark: &Mark| self.meant.get(mark).unwrap_or(mark).clone();
         let found = wanted.iter().filter_map(|mark| self.marks.get(mark)).flatten();
         let refs: HashSet<&String> = found.map(|(name, _)| name).collect();
         for name in refs {
-            for (mark, commit_id) in introduced(repo, name, wanted)? {
+            for (mark, commit_id) in introduced(repo, name, &wanted.iter().map(meant).collect())? {
                 brought.entry(mark).or_default().push(commit_id);
             }
         }
@@ -214,7 +247,7 @@ impl ForeignMarks {
         let mut makers = BTreeMap::new();
         for mark in wanted {
             let signed = brought
-                .get(mark)
+                .get(&meant(mark))
                 .into_iter()
                 .flatten()
                 .map(|id| (*id, signatures.get(id).cloned().unwrap_or_else(Signature::none)));
@@ -262,8 +295,7 @@ impl std::fmt::Display for MarkAuthor {
 }
 
 /// Returns the marks among `wanted` with the commits of a ref that added them: no parent of such a commit has the mark.
-fn introduced(repo: &Repository, ref_name: &str, wanted: &[Mark]) -> Result<Vec<(Mark, ObjectId)>> {
-    let wanted: HashSet<&Mark> = wanted.iter().collect();
+fn introduced(repo: &Repository, ref_name: &str, wanted: &HashSet<Mark>) -> Result<Vec<(Mark, ObjectId)>> {
     let Some(tip) = repo.tip(ref_name)? else { return Ok(Vec::new()) };
     let mut read = 0;
     let mut marks_of = |tree_id: ObjectId| -> Result<HashSet<Mark>> {

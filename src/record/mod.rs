@@ -7,6 +7,7 @@
 mod before;
 mod bounds;
 mod branches;
+pub(crate) mod contested;
 mod continued;
 mod conversation;
 mod earlier;

@@ -10,7 +10,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::{Evidence, Note, Record};
-use crate::archive::{self, Archive};
+use crate::archive::{self, Archive, Header};
 use crate::error::Result;
 use crate::git::{ObjectId, Repository, Tip};
 use crate::transcript::SessionKey;
@@ -34,6 +34,9 @@ pub struct Replacement {
     /// The file name of the session; `None` for a text that is no transcript, and in marks of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// Whether words of the segment were purged here, and not because of a mark of others. Marks of earlier versions do not tell.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
 }
 
 /// A purge mark.
@@ -216,9 +219,21 @@ impl Tombstones {
 }
 
 impl Replacement {
+    /// Returns the replacement by a segment with a header.
+    pub fn by(segment_id: ObjectId, header: &Header) -> Self {
+        Replacement {
+            shiftlog: 1,
+            became: Some(segment_id.to_string()),
+            bytes: header.total_bytes(),
+            sha256: header.sha256.clone(),
+            session: Some(SessionKey::new(&header.agent, &header.session).file_name()),
+            own: false,
+        }
+    }
+
     /// Returns the replacement that says that nothing is left.
     pub fn nothing() -> Self {
-        Replacement { shiftlog: 1, became: None, bytes: 0, sha256: String::new(), session: None }
+        Replacement { shiftlog: 1, became: None, bytes: 0, sha256: String::new(), session: None, own: false }
     }
 }
 

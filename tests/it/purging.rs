@@ -2,6 +2,7 @@
 
 mod again;
 mod anew;
+mod both;
 mod killed;
 mod squashed;
 

@@ -279,7 +279,7 @@ fn clean_pending(repo: &Repository, plan: &Removal<'_>) -> Result<Vec<PathBuf>> 
 fn finish(repo: &Repository, mut journal: Journal, signed: &HashSet<(ObjectId, SessionKey)>) -> Result<Purged> {
     let notes_ref = if journal.notes_ref.is_empty() { notes::DEFAULT_REF } else { &journal.notes_ref }.to_owned();
     let marks = journal.marks(repo);
-    keep_known(repo, &notes_ref)?;
+    keep_known(repo, &notes_ref, &marks)?;
     if !marks.is_empty() {
         marks.write(repo, deadline())?;
     }
@@ -416,8 +416,8 @@ fn rewrite_archive(repo: &Repository, marks: &Tombstones) -> Result<()> {
 }
 
 /// Remembers the merged tips of remotes' refs, so that they are not fetched again: they still have the purged words.
-fn keep_known(repo: &Repository, notes_ref: &str) -> Result<()> {
-    let mut known = Vec::new();
+fn keep_known(repo: &Repository, notes_ref: &str, marks: &Tombstones) -> Result<()> {
+    let (archive, mut known) = (Archive::new(repo), Vec::new());
     for name in repo.ref_names(REMOTES_PREFIX) {
         let Some(tip) = repo.tip(&name)? else { continue };
         let own = match name.rsplit('/').next() {
@@ -425,9 +425,14 @@ fn keep_known(repo: &Repository, notes_ref: &str) -> Result<()> {
             Some("sessions") => archive::REF,
             _ => continue,
         };
-        // A tip that is not merged must still be fetched.
-        let ours = repo.tip(own)?.map(|ours| ours.commit_id);
-        if ours.is_some_and(|ours| repo.merge_base(ours, tip.commit_id).is_ok_and(|base| base == Some(tip.commit_id))) {
+        // A tip that is not merged must still be fetched, unless all that is not merged is purged.
+        let Some(ours) = repo.tip(own)? else { continue };
+        let is_merged = repo.merge_base(ours.commit_id, tip.commit_id).is_ok_and(|base| base == Some(tip.commit_id));
+        let has_all = || {
+            let new = archive.added(ours.tree_id, tip.tree_id);
+            own == archive::REF && new.is_ok_and(|new| new.iter().all(|(path, id)| marks.bars_path(path, *id)))
+        };
+        if is_merged || has_all() {
             known.push((name, tip.commit_id));
         }
     }

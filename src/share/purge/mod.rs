@@ -26,6 +26,7 @@ use crate::git::date::Time;
 use crate::git::{ObjectId, Repository};
 use crate::notes;
 use crate::progress::Tell;
+use crate::record::contested::Contested;
 use crate::record::foreign_marks::ForeignMarks;
 use crate::record::tombstone::{Mark, Replacement, Tombstones};
 use crate::record::{EARLIER_REF, Evidence, Note, Reader, Record, Unit};
@@ -85,6 +86,8 @@ pub struct Removal<'t> {
     /// The marks of others, by their maker: `removed by <name> on <date>`.
     pub received: BTreeMap<String, Received>,
     marks: Tombstones,
+    /// The segments that others have purged, too, with their replacements.
+    contested: Vec<Contested>,
     /// Segments that lose words of their own. Those behind them are replaced, too, with the words that they had.
     cut: HashSet<ObjectId>,
     /// Commits whose documents of earlier tools are removed.
@@ -170,8 +173,10 @@ fn fill<'t>(
     let wanted = plan.choose(repo, notes_ref, target)?;
     plan.rewrite(repo, target, &wanted, tell)?;
     if let Target::Received { .. } = target {
-        // Segments that we lack may still be fetched.
-        for segment_id in wanted {
+        plan.mark_contested(repo);
+        let replacing: HashSet<String> = plan.marks.segments.values().filter_map(|mark| mark.became.clone()).collect();
+        // Segments that we lack may still be fetched. What is stored now can be what others have in the place of it.
+        for segment_id in wanted.into_iter().filter(|id| !replacing.contains(&id.to_string())) {
             plan.marks.segments.entry(segment_id).or_insert_with(Replacement::nothing);
         }
     }
@@ -182,6 +187,8 @@ fn fill<'t>(
         plan.copies = copies::copies(repo, &plan.sessions)?;
     }
     plan.drop_unnamed_texts(repo, notes_ref)?;
+    let is_own = !matches!(target, Target::Received { .. });
+    plan.marks.segments.values_mut().for_each(|mark| mark.own = is_own);
     for name in notes_refs(repo, notes_ref) {
         for entry in notes::list(repo, &name)? {
             let bytes = notes::read(repo, entry.note_blob_id)?;
@@ -235,7 +242,32 @@ impl Removal<'_> {
                 Mark::Session(name) => drop(self.marks.sessions.insert(name)),
             }
         }
+        self.contested = bars
+            .contested()
+            .filter(|one| one.theirs.or(one.ours).is_some_and(|id| wanted.contains(&id)))
+            .copied()
+            .collect();
+        for one in self.contested.iter().filter(|one| one.has_same_words(repo)) {
+            wanted.retain(|id| Some(*id) != one.ours);
+        }
         Ok(wanted)
+    }
+
+    /// Marks the replacements of others for segments that we have purged, too: ours take their place.
+    fn mark_contested(&mut self, repo: &Repository) {
+        let header = |id: ObjectId| Archive::new(repo).header(id).ok();
+        for one in std::mem::take(&mut self.contested) {
+            let (Some(theirs), Some(ours)) = (one.theirs, one.ours) else { continue };
+            let (Some(of_theirs), Some(of_ours)) = (header(theirs), header(ours)) else { continue };
+            // Anyone can write a mark that names the segment of another session.
+            if (&of_theirs.agent, &of_theirs.session) == (&of_ours.agent, &of_ours.session) {
+                let stays = || Replacement::by(ours, &of_ours);
+                let last = self.marks.final_of(repo, ours).unwrap_or_else(stays);
+                if last.became != Some(theirs.to_string()) {
+                    self.marks.segments.insert(theirs, last);
+                }
+            }
+        }
     }
 
     fn choose_commits(

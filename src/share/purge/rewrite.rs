@@ -198,7 +198,7 @@ pub fn rewrite(
         };
         let (became, sha256) = (new_id.map(|id| id.to_string()), hex(&digest.clone().finalize()));
         let session = rewritten.session.as_ref().filter(|key| !text::is_text(key)).map(SessionKey::file_name);
-        rewritten.became.insert(segment_id, Replacement { shiftlog: 1, became, bytes, sha256, session });
+        rewritten.became.insert(segment_id, Replacement { became, bytes, sha256, session, ..Replacement::nothing() });
         segments.insert(segment_id, RewrittenSegment { segment_id: new_id, bytes, digest, is_same: false, ranges });
     }
     Ok(rewritten)

@@ -316,7 +316,9 @@ impl<'r> Syncer<'r> {
                 }
             }
             Holds::Sessions => {
-                Archive::new(self.repo).merge(theirs, deadline, |path, id| purged.bars_path(path, id))?;
+                let foreign = ForeignMarks::read(self.repo, &purged);
+                let is_barred = |path: &str, id| purged.bars_path(path, id) || foreign.replaces_purged(id);
+                Archive::new(self.repo).merge(theirs, deadline, is_barred)?;
             }
         }
         let after = self.repo.tip(&shared.name)?.map_or(self.repo.empty_tree_id(), |tip| tip.tree_id);
