@@ -129,7 +129,7 @@ fn transcript(options: &Options, agent: &dyn Agent) -> Result<(Vec<u8>, Option<P
                 Error::other(format!("{} has no session '{session_id}'", agent.title()))
                     .hint("the whole id is needed; 'git shiftlog status' lists the sessions that are going on here")
             };
-            match agent.transcript(session_id, &here) {
+            match agent.transcript(session_id, &here).or_else(|| sub_agent(agent, session_id, &here)) {
                 Some(path) => path,
                 None => return agent.fetch(session_id)?.map(|bytes| (bytes, None)).ok_or_else(missing),
             }
@@ -140,6 +140,13 @@ fn transcript(options: &Options, agent: &dyn Agent) -> Result<(Vec<u8>, Option<P
         return Err(Error::other(format!("'{}' is not a regular file", path.display())));
     }
     Ok((agent.read(&path)?, Some(path)))
+}
+
+/// Returns the transcript of a sub-agent that is named `<session>.<sub-agent>`.
+fn sub_agent(agent: &dyn Agent, session_id: &str, directory: &Path) -> Option<PathBuf> {
+    let (session, _) = session_id.split_once('.')?;
+    let found = agent.sub_agents(&agent.transcript(session, directory)?);
+    found.into_iter().find(|found| found.session_id == session_id).map(|found| found.transcript)
 }
 
 /// How much of a transcript shows who wrote it.

@@ -400,6 +400,11 @@ fn tell_what_has_it(repo: &Repository, notes_ref: &str, purged: &Purged) {
     }
     let remotes = repo.remotes();
     for (remote, refs) in &purged.held {
+        if remote.starts_with("url-") && !remotes.contains(remote) {
+            let how = "git shiftlog sync push <url>    # replaces what a remote has";
+            cli::hint(repo, &format!("{how} that was named by its URL, which is not recorded"));
+            continue;
+        }
         if !remotes.contains(remote) {
             cli::hint(repo, &format!("'{remote}', which is no remote any more, may still have it"));
             continue;
@@ -432,7 +437,8 @@ fn tell_what_is_left(purged: &Purged) {
             "{} cannot be removed: kept packs or borrowed objects have them",
             count(purged.left.len(), "object")
         ));
-        cli::error(&error);
+        let way = "without the .keep file of a pack, and in the repository that objects/info/alternates names, the next purge can";
+        cli::error(&error.hint(way));
     }
     for name in &purged.other_refs {
         let hint = match name.as_str() {

@@ -7,7 +7,7 @@ use crate::sharing::{Team, line};
 use crate::support::{Scratch, Session};
 
 /// The agent's own file of a session, where Claude Code has it.
-fn agents_file(scratch: &Scratch, session: &str) -> std::path::PathBuf {
+pub fn agents_file(scratch: &Scratch, session: &str) -> std::path::PathBuf {
     let project: String =
         scratch.top.to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let store = scratch.home().join(".claude/projects").join(project);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::importing::Past;
+use crate::purged_words::agents_file;
 
 /// A session with a sub-agent that says the secret, both recorded on HEAD. Also returns the sub-agent's file.
 fn with_sub_agent(scratch: &Scratch) -> PathBuf {
@@ -33,6 +34,15 @@ fn the_transcript_of_a_sub_agent_is_attached_as_the_sub_agents() {
     assert_eq!(add(&scratch, &copy, &["--since=", "HEAD"]).code, 129);
     let ran = add(&scratch, &copy, &["-n"]).ok();
     assert!(ran.starts_with("would record session claude/s1.a1 on "), "{ran}");
+    let session = agents_file(&scratch, "s1");
+    let store = session.with_extension("").join("subagents");
+    fs::create_dir_all(&store).unwrap();
+    fs::write(&session, text(&["ask a helper"])).unwrap();
+    fs::copy(&file, store.join("agent-a1.jsonl")).unwrap();
+    let ran = scratch.shiftlog("add", ["--session=s1.a1", "-n"]);
+    assert!(ran.stdout.starts_with("would record session claude/s1.a1 on "), "{ran:?}");
+    let ran = scratch.shiftlog("add", ["--session=s1.a2", "-n"]);
+    assert!(ran.code == 128 && ran.stderr.contains("has no session 's1.a2'"), "{ran:?}");
 }
 
 #[test]
