@@ -67,6 +67,19 @@ pub fn begun(bytes: &[u8]) -> Option<Split<'_>> {
     generate::is_generated(block).then_some(split)
 }
 
+/// Splits a file at each line within it that begins a generated text: there a block of ours can begin whose first line is gone,
+/// and that has text of the user's above it.
+pub fn begun_within(bytes: &[u8]) -> impl Iterator<Item = Split<'_>> {
+    let line_starts = bytes.find_iter("\n").map(|end| end + 1);
+    let starts = line_starts.filter(|at| bytes[*at..].starts_with(b"# ") && generate::is_generated(&bytes[*at..]));
+    starts.map(|at| Split {
+        before: &bytes[..at],
+        block: &bytes[at..],
+        after: Cow::Borrowed(b""),
+        is_open: true,
+    })
+}
+
 /// Returns the user's text behind a block: without the line that ends the block, if that is there.
 pub fn behind(bytes: &[u8]) -> &[u8] {
     match markers(bytes).first() {
@@ -104,7 +117,9 @@ fn splits(bytes: &[u8]) -> Vec<Split<'_>> {
 /// Finds the marker lines, and whether each begins a block. An editor may have changed the ends of lines to CRLF.
 fn markers(bytes: &[u8]) -> Vec<(Range<usize>, bool)> {
     let marker = |at: usize| {
-        let is_line = at == 0 || bytes[at - 1] == b'\n' || &bytes[..at] == BYTE_ORDER_MARK;
+        // The user can have put text above a byte order mark.
+        let before = bytes[..at].strip_suffix(BYTE_ORDER_MARK).unwrap_or(&bytes[..at]);
+        let is_line = before.last().is_none_or(|byte| *byte == b'\n');
         let (line, is_begin) =
             [(BEGIN, true), (END, false)].into_iter().find(|(line, _)| bytes[at..].starts_with_str(line.trim_end()))?;
         let length = line.trim_end().len();

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::generate;
 use super::places::{self, Form, Rules};
 use super::store::Store;
+use super::tree::is_marked;
 use super::{Place, Scope, block, folders, is_id};
 use crate::compare::{likeness, lines};
 use crate::error::Result;
@@ -88,7 +89,7 @@ pub fn survey(place: &Place, is_current: bool) -> Survey {
         }
         for name in folders(&directory) {
             let path = directory.join(&name);
-            let is_ours = disk::is_there(&path.join(".sync-meta")) || !disk::is_directory(&path);
+            let is_ours = is_marked(&path) || !disk::is_directory(&path);
             if !is_ours && path.join("SKILL.md").is_file() && !survey.skills.iter().any(|(known, _)| *known == name) {
                 survey.skills.push((name, path));
             }
@@ -114,7 +115,7 @@ fn left_out(survey: &mut Survey, place: &Place, is_current: bool) {
     }
     if let Some(directory) = places::skills("codex", !is_current, false) {
         let skills = folders(&place.base.join(directory)).into_iter().map(|name| place.base.join(directory).join(name));
-        found.extend(skills.filter(|path| disk::is_directory(path) && !disk::is_there(&path.join(".sync-meta"))));
+        found.extend(skills.filter(|path| disk::is_directory(path) && !is_marked(path)));
     }
     survey.warnings.extend(found.into_iter().map(|path| {
         let shown = place.shown(&path);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::Place;
 use super::registry::{Entry, Original, Owned, Registry};
-use super::tree::tree_digest;
+use super::tree::{META, Meta, tree_digest};
 use crate::error::Result;
 use crate::git::private;
 use crate::managed::Step;
@@ -64,19 +64,22 @@ fn is_done(place: &Place, base: &Path, path: &Path, entry: &Entry) -> bool {
     }
 }
 
-/// Returns the digest of a part of a copy, if it has nothing but what the steps write there or were to remove.
+/// Returns the digest of a part of a copy, if it has nothing but what the steps write there, replace or were to remove.
 fn part_of_copy(steps: &[Step], top: &Path) -> Option<String> {
     let tree = disk::tree(top).ok()?;
     let is_of_step = |path: &Path, node: &Node| {
         let at = top.join(path);
         steps.iter().filter(|step| step.paths()[0] == at).any(|step| match (step, node) {
-            (Step::Write { .. }, Node::File { bytes, .. }) => step.has_written(bytes),
+            (Step::Write { before, .. }, Node::File { bytes, .. }) => step.has_written(bytes) || *before == stamp(node),
             (Step::Remove { before, .. }, node) => *before == stamp(node),
             (Step::Link { .. }, Node::Link(_)) => true,
             _ => false,
         })
     };
-    let is_ours = tree.iter().all(|(path, node)| *node == Node::Directory || is_of_step(path, node));
+    // An update leaves the mark as it is.
+    let is_mark = |path: &Path, node: &Node| path == Path::new(META) && matches!(Meta::of(node), Meta::Of { .. });
+    let is_ours = |path: &Path, node: &Node| *node == Node::Directory || is_mark(path, node) || is_of_step(path, node);
+    let is_ours = tree.iter().all(|(path, node)| is_ours(path, node));
     is_ours.then(|| tree_digest(&tree))
 }
 

@@ -87,6 +87,9 @@ pub struct Planner<'o> {
     pub settled: BTreeSet<PathBuf>,
 }
 
+/// In how many places of a file a block is looked for whose first line is gone.
+const MAX_BEGINNINGS: usize = 16;
+
 impl<'o> Planner<'o> {
     /// Begins a plan.
     pub fn new(store: &'o Store, registry: Registry, command: &str, ways: Ways<'o>) -> Self {
@@ -124,6 +127,7 @@ impl<'o> Planner<'o> {
     ///
     /// If something cannot be read, or if it cannot be done: nothing has been written then.
     pub fn plan(&mut self, wishes: &Wishes) -> Result<()> {
+        self.return_entries();
         self.follow_entries();
         self.forget_what_is_back();
         self.registry.entries.keys().for_each(|path| add_above(&mut self.above, path));
@@ -266,7 +270,11 @@ impl<'o> Planner<'o> {
         let changed = || block::any(entry.map(|_| bytes)?).filter(|_| block::any(&original()).is_none());
         // The earlier tool writes whole files.
         let begun = || block::begun(entry.map(|_| bytes)?).filter(|_| !generate::is_of_earlier_tool(bytes));
-        let mut split = block::split_or_open(bytes).or_else(changed).or_else(begun)?;
+        let below = || {
+            let digest = &entry?.digest;
+            block::begun_within(bytes).take(MAX_BEGINNINGS).find(|split| generate::end_of(split.block, digest).is_some())
+        };
+        let mut split = block::split_or_open(bytes).or_else(changed).or_else(begun).or_else(below)?;
         if split.is_open {
             let end = entry.and_then(|entry| generate::end_of(split.block, &entry.digest));
             split.after = Cow::Owned(end.map_or_else(original, |end| block::behind(&split.block[end..]).to_vec()));

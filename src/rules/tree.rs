@@ -58,6 +58,11 @@ impl Meta {
     }
 }
 
+/// Says whether a directory has the mark of a copy, of this or of the earlier tool.
+pub fn is_marked(directory: &Path) -> bool {
+    matches!(Meta::at(directory), Meta::Of { .. })
+}
+
 /// Returns the file that makes a directory a copy.
 pub fn meta_text(meta: &Value) -> String {
     format!("{meta}\n")

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::backup;
 use super::super::registry::{Entry, Original, Owned, Registry};
-use super::super::tree::META;
+use super::super::tree::{META, is_marked};
 use super::super::{Place, block, generate};
 use super::Journal;
 use super::progress::{Outcome, Progress};
@@ -253,7 +253,7 @@ impl<'j> Run<'j> {
             // An update that leaves the mark as it is.
             let is_copy = |registry: &Registry| registry.get(top).is_some_and(|entry| entry.owned == Owned::Tree);
             let is_update = is_copy(&self.journal.previous) && is_copy(&self.journal.registry);
-            return !is_update || disk::is_there(&top.join(META));
+            return !is_update || is_marked(top);
         };
         let of_mark = &self.journal.steps[*mark];
         let is_made = |step: &Step| matches!(step, Step::MakeDirectory { path } if path == top);
@@ -292,7 +292,7 @@ impl<'j> Run<'j> {
 
     /// Says whether a directory is neither a copy of ours nor the beginning of one.
     fn is_users_folder(&self, path: &Path) -> bool {
-        disk::is_directory(path) && !disk::is_there(&path.join(META)) && !self.is_begun_copy(path)
+        disk::is_directory(path) && !is_marked(path) && !self.is_begun_copy(path)
     }
 
     /// Says whether a directory has nothing but what the steps make there.
@@ -343,7 +343,7 @@ impl<'j> Run<'j> {
         // Of a copy that was written or removed only in part, nobody knows what it has, and what of that a user has edited.
         let is_in_part = |(path, entry): &(&PathBuf, &mut Entry)| {
             let is_begun = || left_out.has_in(path) && disk::is_directory(path) && self.is_begun_copy(path);
-            let is_copy = || disk::is_there(&path.join(META)) || is_begun();
+            let is_copy = || is_marked(path) || is_begun();
             let is_left = |(directory, is_there): (&&Path, &bool)| {
                 *is_there && *directory != path.as_path() && directory.starts_with(path)
             };
@@ -413,7 +413,7 @@ fn is_done(steps: &[Step]) -> bool {
 
 /// Says whether a folder has the files of another, be they changed.
 fn is_changed_copy(from: &Path, to: &Path) -> bool {
-    if !disk::is_directory(from) || !disk::is_directory(to) || disk::is_there(&to.join(META)) {
+    if !disk::is_directory(from) || !disk::is_directory(to) || is_marked(to) {
         return false;
     }
     match (disk::tree(from), disk::tree(to)) {
@@ -427,7 +427,7 @@ fn has_ours(place: &Place, path: &Path) -> bool {
     match disk::observe(path) {
         Ok(Node::File { bytes, .. }) => block::is_in(&bytes) || generate::is_generated(&bytes),
         Ok(Node::Link(target)) => target.starts_with(place.store()),
-        Ok(Node::Directory) => disk::is_there(&path.join(META)),
+        Ok(Node::Directory) => is_marked(path),
         _ => false,
     }
 }

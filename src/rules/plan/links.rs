@@ -137,6 +137,33 @@ impl Planner<'_> {
         }
     }
 
+    /// Has the registry know what was written where a link has led by the path of that link, if the user has put it back there.
+    pub(super) fn return_entries(&mut self) {
+        let mut folders: Vec<(PathBuf, PathBuf)> = Vec::new();
+        for (path, end) in self.registry.followed.clone() {
+            let is_back = !path.is_symlink()
+                && self.link_above(&path).is_none()
+                && !disk::is_there(&end)
+                && !self.registry.entries.contains_key(&path);
+            let is_ours =
+                || self.has_ours(&path) || self.registry.get(&end).is_some_and(|entry| entry.is_at(&path));
+            if !is_back || !is_ours() {
+                continue;
+            }
+            let Some(entry) = self.registry.entries.remove(&end) else { continue };
+            self.registry.followed.remove(&path);
+            self.registry.entries.insert(path.clone(), entry);
+            folders.extend(folders_that_differ(&end, &path));
+            self.moved.push((end, path));
+        }
+        for directory in &mut self.registry.directories {
+            let back = folders.iter().find_map(|(from, to)| Some(to.join(directory.strip_prefix(from).ok()?)));
+            if let Some(back) = back.filter(|back| disk::is_directory(back) && !disk::is_there(directory)) {
+                *directory = back;
+            }
+        }
+    }
+
     /// Returns where a text of ours is that the user has moved, with a link in its place; `None` if that is not so, or if nothing may
     /// be written there.
     pub(super) fn end_of_text(&mut self, path: &Path) -> Option<PathBuf> {
@@ -168,4 +195,17 @@ impl Planner<'_> {
         self.link_above(path)?;
         disk::real_above(path).filter(|end| self.store.place.allows(end) && !self.store.has(end))
     }
+}
+
+/// Returns the folders in which two paths end alike; `None` if they end in different names.
+fn folders_that_differ(one: &Path, other: &Path) -> Option<(PathBuf, PathBuf)> {
+    let (mut one, mut other) = (one, other);
+    let is_alike = |one: &Path, other: &Path| one.file_name().is_some() && one.file_name() == other.file_name();
+    if !is_alike(one, other) {
+        return None;
+    }
+    while is_alike(one, other) {
+        (one, other) = (one.parent()?, other.parent()?);
+    }
+    Some((one.to_owned(), other.to_owned()))
 }

@@ -153,3 +153,28 @@ fn an_edited_first_line_of_a_block_is_an_edit() {
     assert_eq!(home.read(".claude/CLAUDE.md"), "mine\n");
     assert!(!Path::new(&home.path(".claude/rules")).exists());
 }
+
+/// The user has put text above the file, and with it above the byte order mark, or has lost the block's first line.
+#[test]
+fn a_block_below_text_of_the_users_is_known_without_its_first_line_and_behind_a_byte_order_mark() {
+    for is_marked in [true, false] {
+        let home = Home::new();
+        let mine = if is_marked { "\u{feff}mine\n" } else { "mine\n" };
+        home.write(".claude/CLAUDE.md", mine);
+        home.rules(&["sync"]).ok();
+        let below = home.read(".claude/CLAUDE.md");
+        let below = if is_marked { below } else { below.replace(BEGIN, "") };
+        let text = format!("above\n{below}");
+        home.write(".claude/CLAUDE.md", &text);
+        if is_marked {
+            home.rules(&["sync"]).ok();
+            assert_eq!(home.read(".claude/CLAUDE.md"), text, "one block");
+        } else {
+            for refused in [&["check"][..], &["sync"], &["clean", "--yes"]] {
+                assert_eq!(home.rules(refused).code, 3, "{refused:?}");
+            }
+        }
+        home.rules(&["clean", "--yes", "--force"]).ok();
+        assert_eq!(home.read(".claude/CLAUDE.md"), format!("above\n{mine}"));
+    }
+}

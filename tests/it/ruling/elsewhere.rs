@@ -417,3 +417,29 @@ fn words_in_the_place_of_a_copied_skills_own_file_are_an_edit() {
     let kept = home.scratch.run_in(&home.path(".ai-agent/backups"), "grep", ["-rl", "words of mine", "."]);
     assert_eq!(kept.stdout.lines().count(), 1);
 }
+
+#[test]
+fn a_copy_of_a_skill_whose_update_was_interrupted_is_no_edit_in_a_copied_home() {
+    let mut killed = 0;
+    for number in 0..12 {
+        let home = Home::new();
+        let skills = serde_json::json!([{ "name": "claude", "sync_mode": "copy" }]);
+        let targets = serde_json::json!({ "instructions": [], "rules": [], "skills": skills });
+        let manifest = serde_json::json!({ "version": "1.0", "active_targets": targets });
+        home.write(".ai-agent/manifest.json", &manifest.to_string());
+        home.write(".ai-agent/skills/review/bin/run", "run\n");
+        home.rules(&["sync"]).ok();
+        fs::remove_dir_all(home.path(".ai-agent/skills/review/bin")).unwrap();
+        home.write(".ai-agent/skills/review/SKILL.md", "another\n");
+        home.write(".ai-agent/skills/review/doc/text", "text\n");
+        if !home.killed(&format!("rules-begun-{number}"), &["sync"]) {
+            break;
+        }
+        killed += 1;
+        let copy = home.copy(&home.path(""), "copy");
+        assert_eq!(home.rules_of(&copy, &["sync"]).code, 1, "{number}");
+        home.rules_of(&copy, &["sync"]).ok();
+        assert_eq!(home.rules_of(&copy, &["check"]).ok(), "", "{number}");
+    }
+    assert!(killed > 4, "{killed} kills");
+}

@@ -395,3 +395,32 @@ fn what_is_followed_is_known_where_it_is_though_not_all_steps_were_taken() {
         assert!(home.has_words("blanks"), "{point}: in a backup");
     }
 }
+
+#[test]
+fn what_is_back_in_the_place_of_a_link_that_was_followed_is_ours_there() {
+    for (what, mode) in ["file", "directory"].into_iter().flat_map(|what| ["whole", "block"].map(|mode| (what, mode))) {
+        let home = Home::new();
+        home.write(".claude/CLAUDE.md", "mine\n");
+        home.write(".claude/skills/review/SKILL.md", "my own\n");
+        let targets = json!({ "instructions": [{ "name": "claude", "mode": mode }], "rules": [],
+            "skills": [{ "name": "claude", "sync_mode": "copy", "conflict_strategy": "overwrite" }] });
+        home.write(".ai-agent/manifest.json", &json!({ "version": "1.0", "active_targets": targets }).to_string());
+        let (before, case) = (home.tree(), format!("{what} {mode}"));
+        home.rules(&["sync"]).ok();
+        fs::create_dir(home.path("dotfiles")).unwrap();
+        let (here, there) = match what {
+            "file" => (home.path(".claude/CLAUDE.md"), home.path("dotfiles/claude.md")),
+            _ => (home.path(".claude"), home.path("dotfiles/claude")),
+        };
+        fs::rename(&here, &there).unwrap();
+        symlink(&there, &here).unwrap();
+        home.rules(&["sync", "--follow"]).ok();
+        fs::remove_file(&here).unwrap();
+        fs::rename(&there, &here).unwrap();
+        fs::remove_dir(home.path("dotfiles")).unwrap();
+        home.rules(&["sync"]).ok();
+        assert_eq!(home.rules(&["check"]).ok(), "", "{case}");
+        home.rules(&["clean", "--yes"]).ok();
+        assert_eq!(home.tree(), before, "{case}");
+    }
+}
