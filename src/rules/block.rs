@@ -72,12 +72,7 @@ pub fn begun(bytes: &[u8]) -> Option<Split<'_>> {
 pub fn begun_within(bytes: &[u8]) -> impl Iterator<Item = Split<'_>> {
     let line_starts = bytes.find_iter("\n").map(|end| end + 1);
     let starts = line_starts.filter(|at| bytes[*at..].starts_with(b"# ") && generate::is_generated(&bytes[*at..]));
-    starts.map(|at| Split {
-        before: &bytes[..at],
-        block: &bytes[at..],
-        after: Cow::Borrowed(b""),
-        is_open: true,
-    })
+    starts.map(|at| Split { before: &bytes[..at], block: &bytes[at..], after: Cow::Borrowed(b""), is_open: true })
 }
 
 /// Returns the user's text behind a block: without the line that ends the block, if that is there.

@@ -90,14 +90,15 @@ pub fn is_pattern(path: &str) -> bool {
     path.contains(['*', '?', '['])
 }
 
-/// Returns the paths that a pattern fits, sorted. `**` fits any number of directories; hidden names are fitted only by
+/// Returns the paths that an absolute pattern fits, sorted. If it begins with `start`, that is no pattern. `**` fits any number of directories; hidden names are fitted only by
 /// patterns that begin with a dot; links to directories are not followed below `**`.
 ///
 /// # Errors
 ///
 /// If the budget is not enough: with a part of the paths, rules would be taken from the others.
-pub fn expand(pattern: &Path, budget: &mut Budget) -> Result<Vec<PathBuf>> {
-    let parts: Vec<String> = pattern
+pub fn expand(start: &Path, pattern: &Path, budget: &mut Budget) -> Result<Vec<PathBuf>> {
+    let below = pattern.strip_prefix(start).unwrap_or(pattern);
+    let parts: Vec<String> = below
         .components()
         .filter_map(|part| match part {
             Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
@@ -105,7 +106,7 @@ pub fn expand(pattern: &Path, budget: &mut Budget) -> Result<Vec<PathBuf>> {
         })
         .collect();
     let mut found = Vec::new();
-    if !walk(Path::new("/"), &parts, budget, &mut found) {
+    if !walk(if below == pattern { Path::new("/") } else { start }, &parts, budget, &mut found) {
         let pattern = crate::outside::line(&pattern.display().to_string());
         let why = format!("the globs up to '{pattern}' {}", budget.shortage.as_deref().unwrap_or_default());
         return Err(Error::other(why).hint("name fewer places, or with less of '*' and '**'"));
@@ -231,7 +232,7 @@ mod tests {
         }
         std::os::unix::fs::symlink(&top, top.join("a/loop")).unwrap();
         let found = |pattern: &str| -> Vec<String> {
-            expand(&top.join(pattern), &mut Budget::new())
+            expand(&top, &top.join(pattern), &mut Budget::new())
                 .unwrap()
                 .iter()
                 .map(|path| path.strip_prefix(&top).unwrap().display().to_string())
@@ -242,7 +243,7 @@ mod tests {
         assert_eq!(found("[ab]"), ["a", "b"]);
         assert!(found("nosuch/*").is_empty());
         let pattern = top.join("**/AGENTS.md");
-        let within = |budget: &mut Budget| expand(&pattern, budget).map_err(|error| error.to_string());
+        let within = |budget: &mut Budget| expand(Path::new("/"), &pattern, budget).map_err(|error| error.to_string());
         let mut budget = Budget::of(50, MAX_TIME);
         within(&mut budget).unwrap();
         let expected = |why: &str| Err(format!("the globs up to '{}' {why}", pattern.display()));

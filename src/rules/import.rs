@@ -34,6 +34,8 @@ pub struct FoundRule {
     pub text: String,
     /// The agent.
     pub agent: &'static str,
+    /// The agent's file.
+    file: PathBuf,
     /// The values of Cursor's front matter.
     cursor: Value,
 }
@@ -172,7 +174,7 @@ fn users_text(survey: &mut Survey, place: &Place, path: &Path) -> Option<String>
 fn file_of(survey: &mut Survey, place: &Place, agent: &'static str, path: &Path) {
     let Some(text) = users_text(survey, place, path) else { return };
     for (id, text) in sections(&text, agent) {
-        survey.rules.push(FoundRule { id, text, agent, cursor: Value::Null });
+        survey.rules.push(FoundRule { id, text, agent, file: path.to_owned(), cursor: Value::Null });
     }
 }
 
@@ -189,10 +191,11 @@ fn folder_of(survey: &mut Survey, place: &Place, agent: &'static str, directory:
     names.sort();
     for name in names {
         let Some(stem) = name.strip_suffix(form.suffix()) else { continue };
-        let Some(text) = users_text(survey, place, &directory.join(&name)) else { continue };
+        let file = directory.join(&name);
+        let Some(text) = users_text(survey, place, &file) else { continue };
         let (cursor, text) = front(&text);
         let id = if is_id(stem) { stem.to_owned() } else { slug(stem, agent) };
-        survey.rules.push(FoundRule { id, text, agent, cursor });
+        survey.rules.push(FoundRule { id, text, agent, file, cursor });
     }
 }
 
@@ -326,7 +329,7 @@ impl Store {
         let mut told = Vec::new();
         let mut texts: HashMap<String, String> =
             self.rules()?.into_iter().map(|written| (written.rule.id, written.text.to_string())).collect();
-        let mut agents = Vec::new();
+        let (mut agents, mut left_out) = (Vec::new(), HashSet::new());
         for found in &survey.rules {
             let mut id = found.id.clone();
             // A file that no rule names is not this text's.
@@ -339,6 +342,7 @@ impl Store {
                 match choose(found, there) {
                     Choice::First => {
                         told.push(format!("  {id}: the one of {} was left out", found.agent));
+                        left_out.insert((&found.file, &found.id));
                         continue;
                     }
                     Choice::Second => {
@@ -371,7 +375,12 @@ impl Store {
         if !agents.is_empty() {
             self.manifest.add_imported_from(&agents);
         }
-        self.imported.extend(survey.files.iter().cloned());
+        // A file of which nothing is in the rules stays beside them.
+        let has_taken = |file: &PathBuf| {
+            let mut rules = survey.rules.iter().filter(|found| found.file == *file).peekable();
+            rules.peek().is_none() || rules.any(|found| !left_out.contains(&(&found.file, &found.id)))
+        };
+        self.imported.extend(survey.files.iter().filter(|(file, _)| has_taken(file)).cloned());
         for (name, path) in &survey.skills {
             if self.skills.iter().any(|skill| skill.name == *name) {
                 told.push(format!(

@@ -10,6 +10,7 @@ mod skills;
 mod take_back;
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -25,6 +26,7 @@ use super::store::Store;
 use super::want::{Wanted, What, Wishes};
 use crate::error::{Error, Result};
 use crate::git::date::Time;
+use crate::git::{ObjectId, Repository};
 use crate::managed::Step;
 use crate::managed::disk::{self, Node};
 use crate::managed::file::digest;
@@ -83,6 +85,8 @@ pub struct Planner<'o> {
     others: HashMap<PathBuf, Vec<others::Other>>,
     /// The paths whose originals are in backups of this place, and whether one is not settled.
     saved: Option<BTreeMap<PathBuf, bool>>,
+    /// The commit that is checked out in the repository whose store this is, once it was looked for.
+    head: OnceCell<Option<(Repository, ObjectId)>>,
     /// Paths that are not ours any more: what was there before is back, or the user has put something else there.
     pub settled: BTreeSet<PathBuf>,
 }
@@ -117,6 +121,7 @@ impl<'o> Planner<'o> {
             skills: HashMap::new(),
             others: HashMap::new(),
             saved: None,
+            head: OnceCell::new(),
             settled: BTreeSet::new(),
         }
     }
@@ -272,7 +277,9 @@ impl<'o> Planner<'o> {
         let begun = || block::begun(entry.map(|_| bytes)?).filter(|_| !generate::is_of_earlier_tool(bytes));
         let below = || {
             let digest = &entry?.digest;
-            block::begun_within(bytes).take(MAX_BEGINNINGS).find(|split| generate::end_of(split.block, digest).is_some())
+            block::begun_within(bytes)
+                .take(MAX_BEGINNINGS)
+                .find(|split| generate::end_of(split.block, digest).is_some())
         };
         let mut split = block::split_or_open(bytes).or_else(changed).or_else(begun).or_else(below)?;
         if split.is_open {
@@ -304,6 +311,7 @@ impl<'o> Planner<'o> {
             self.refuse(format!("cannot write '{shown}': its text has a marker line of a block of ours"));
             return Ok(());
         }
+        let owned = owned.map(|entry| as_there(entry, &node));
         let current: &[u8] = if let Node::File { bytes, .. } = &node { bytes } else { b"" };
         let split = self.split(&path, current, owned.as_ref());
         let is_open = split.as_ref().is_some_and(|split| split.is_open);
@@ -341,7 +349,12 @@ impl<'o> Planner<'o> {
             }
             None => false,
         };
-        if is_disturbed && !self.ways.is_forced && !self.ways.adopted.contains(&path) {
+        // Where the rules are those of then, this is an edit of one who has committed it, and can be adopted.
+        let is_committed = is_disturbed
+            && !is_open
+            && owned.as_ref().is_some_and(|entry| entry.digest != new)
+            && self.is_committed(&path, current);
+        if is_disturbed && !is_committed && !self.ways.is_forced && !self.ways.adopted.contains(&path) {
             self.drifted(&path, "changed since it was written");
             return Ok(());
         }
@@ -445,6 +458,18 @@ impl<'o> Planner<'o> {
                 self.registry.directories.push(directory);
             }
         }
+    }
+}
+
+/// Returns an entry as it must be read with what is there: a file that we have written as a whole, and that has a block of ours
+/// and text of the user's now, has become a file with a block.
+pub(super) fn as_there(entry: Entry, node: &Node) -> Entry {
+    let has_users = |bytes: &[u8]| block::split(bytes).is_some_and(|split| !split.users().is_empty());
+    match node {
+        Node::File { bytes, .. } if entry.owned == Owned::Whole && has_users(bytes) => {
+            Entry { owned: Owned::Block, ..entry }
+        }
+        _ => entry,
     }
 }
 

@@ -1,7 +1,8 @@
 //! A store in memory: its manifest, the texts of its rules, its skills, and the changes that a command makes to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use super::generate::Written;
 use super::manifest::Manifest;
@@ -135,8 +136,15 @@ impl Store {
     ///
     /// If one is missing or cannot be read.
     pub(super) fn rules(&self) -> Result<Vec<Written>> {
-        let mut written = Vec::new();
+        let (mut written, mut read) = (Vec::new(), HashMap::<String, Rc<str>>::new());
+        let mut left = disk::MAX_FILE_BYTES;
         for rule in self.manifest.rules()? {
+            // Several rules can name one file.
+            if let Some(text) = read.get(&rule.file).cloned() {
+                left = within(left, &text)?;
+                written.push(Written { rule, text });
+                continue;
+            }
             let text = match self.texts.get(&rule.file) {
                 Some(text) => text.clone(),
                 None => {
@@ -151,7 +159,10 @@ impl Store {
             if super::block::has_marker(&text) {
                 return Err(Error::other(format!("rule '{}' has a marker line of a block of ours", rule.id)));
             }
-            written.push(Written { rule, text: text.into() });
+            left = within(left, &text)?;
+            let text: Rc<str> = text.into();
+            read.insert(rule.file.clone(), Rc::clone(&text));
+            written.push(Written { rule, text });
         }
         if self.place.scope == Scope::Repository && self.manifest.includes_home() && self.place.shares_home {
             let home = Place::of_home(&self.place.home)?;
@@ -239,4 +250,14 @@ impl Store {
         }
         Ok(steps)
     }
+}
+
+/// Returns how many bytes the rules may still have after this one: no file of an agent's can have more.
+///
+/// # Errors
+///
+/// If they have too many.
+fn within(left: u64, text: &str) -> Result<u64> {
+    let too_many = || Error::other(format!("the rules have more than {} bytes together", disk::MAX_FILE_BYTES));
+    left.checked_sub(text.len() as u64).ok_or_else(too_many)
 }

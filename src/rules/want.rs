@@ -275,7 +275,13 @@ fn configured(
     let is_default = configured.is_empty() && store.place.scope == Scope::Repository && file == "AGENTS.md";
     for path in if is_default { &default } else { configured } {
         let absolute = store.place.allowed(path)?;
-        let mut expanded = if glob::is_pattern(path) { glob::expand(&absolute, budget)? } else { vec![absolute] };
+        let mut expanded = match glob::is_pattern(path) {
+            true => {
+                let start = [&store.place.base, &store.place.home].into_iter().find(|base| absolute.starts_with(base));
+                glob::expand(start.map_or(Path::new("/"), |start| start), &absolute, budget)?
+            }
+            false => vec![absolute],
+        };
         if expanded.is_empty() {
             warnings.push(format!("    Warning: glob '{path}' matched no files"));
         } else if glob::is_pattern(path) {

@@ -322,7 +322,7 @@ impl<'j> Run<'j> {
         };
         let is_as_before = |path: &Path| previous.get(path).is_some_and(|entry| entry.is_at(path));
         let is_ours = |path: &Path, entry: &Entry| {
-            let is_likely = || self.in_doubt.contains(path) && (is_away(path, entry) || has_ours(place, path));
+            let is_likely = || self.in_doubt.contains(path) && (is_away(path, entry) || has_such(place, path, entry));
             !is_as_before(path) && (self.taken.contains(path) || is_likely())
         };
         // A copy that was to become something else, and of which not all could be removed, is still a copy.
@@ -419,6 +419,15 @@ fn is_changed_copy(from: &Path, to: &Path) -> bool {
     match (disk::tree(from), disk::tree(to)) {
         (Ok(from), Ok(to)) => from.iter().any(|(path, node)| *node != Node::Directory && to.contains_key(path)),
         _ => false,
+    }
+}
+
+/// Says whether something of ours is at a path that an entry can be of: what is a whole file of ours can be to become a block.
+fn has_such(place: &Place, path: &Path, entry: &Entry) -> bool {
+    match (entry.owned, disk::observe(path)) {
+        (Owned::Block, Ok(Node::File { bytes, .. })) => block::is_in(&bytes),
+        (Owned::Whole, Ok(Node::File { bytes, .. })) => generate::is_generated(&bytes),
+        _ => has_ours(place, path),
     }
 }
 

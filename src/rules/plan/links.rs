@@ -145,8 +145,7 @@ impl Planner<'_> {
                 && self.link_above(&path).is_none()
                 && !disk::is_there(&end)
                 && !self.registry.entries.contains_key(&path);
-            let is_ours =
-                || self.has_ours(&path) || self.registry.get(&end).is_some_and(|entry| entry.is_at(&path));
+            let is_ours = || self.has_ours(&path) || self.registry.get(&end).is_some_and(|entry| entry.is_at(&path));
             if !is_back || !is_ours() {
                 continue;
             }

@@ -3,11 +3,15 @@
 //! Read [`Planner::is_of_another`]. What is known is in the registries of the homes and repositories that a path is in.
 
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+
+use bstr::BStr;
 
 use super::super::registry::Registry;
 use super::super::{Place, STORE, Scope, backup, block, generate};
 use super::Planner;
+use crate::git::Repository;
 use crate::managed::disk::{self, Node};
 
 /// Another home or repository, and what it has written.
@@ -76,6 +80,33 @@ impl Planner<'_> {
     /// Returns the home with a store that a path outside of this place is in. That home would not find out who has written there.
     fn home_of<'p>(&self, path: &'p Path) -> Option<&'p Path> {
         if path.starts_with(&self.store.place.base) { None } else { self.nearer_store(path) }
+    }
+
+    /// Says whether a file of a repository is as the commit that is checked out has it: then a pull or a checkout can have put it
+    /// there, as another has generated it. An edit that was committed is in the history of the repository.
+    pub(super) fn is_committed(&self, path: &Path, bytes: &[u8]) -> bool {
+        let place = &self.store.place;
+        if place.scope != Scope::Repository {
+            return false;
+        }
+        let head = self.head.get_or_init(|| {
+            let repo = Repository::open(&place.base).ok()?;
+            let commit_id = repo.head().ok()?.commit_id?;
+            Some((repo, commit_id))
+        });
+        let (Some((repo, commit_id)), Ok(below)) = (head, path.strip_prefix(&place.base)) else { return false };
+        let known = repo.blob_at(*commit_id, BStr::new(below.as_os_str().as_bytes()));
+        known.is_ok_and(|known| known.is_some() && known == repo.blob_id(bytes))
+    }
+
+    /// Does the same for all files of a copy of a skill.
+    pub(super) fn is_copy_committed(&self, path: &Path) -> bool {
+        let is_committed = |(below, node): (&PathBuf, &Node)| match node {
+            Node::Directory => true,
+            Node::File { bytes, .. } => self.is_committed(&path.join(below), bytes),
+            _ => false,
+        };
+        self.store.place.scope == Scope::Repository && disk::tree(path).is_ok_and(|tree| tree.iter().all(is_committed))
     }
 
     /// Says whether a backup of this place has what was at a path before, and it is not back.

@@ -16,8 +16,8 @@ use super::super::tree::{
 };
 use super::super::want::Wanted;
 use super::super::{STORE, Scope};
-use super::Planner;
 use super::originals::as_original;
+use super::{Planner, as_there};
 use crate::error::{Error, Result};
 use crate::managed::Step;
 use crate::managed::disk::{self, Node};
@@ -270,7 +270,10 @@ impl Planner<'_> {
                 !self.is_copy(path) && !self.is_rest_of_copy(path)
             }
             (Node::Directory, Owned::Tree) => match disk::tree(path) {
-                Ok(tree) => tree_digest(&tree) != entry.digest || Meta::at(path) == Meta::Users,
+                Ok(tree) => {
+                    let is_changed = tree_digest(&tree) != entry.digest;
+                    is_changed && !self.is_pulled_copy(path, entry) || Meta::at(path) == Meta::Users
+                }
                 Err(error) if disk::odd_name(path).is_some() => return Err(error),
                 // Somebody has put something there that cannot be read.
                 Err(_) => true,
@@ -278,6 +281,7 @@ impl Planner<'_> {
             (Node::Directory, _) => !self.is_copy(path),
             // Another setting had a text of ours there.
             (Node::File { bytes, .. }, Owned::Whole | Owned::Block) => {
+                let entry = &as_there(entry.clone(), node);
                 let split = self.split(path, bytes, Some(entry));
                 let written = split.as_ref().map_or(&bytes[..], |split| split.block);
                 let users = match &split {
@@ -299,10 +303,19 @@ impl Planner<'_> {
     pub(super) fn is_unknown_copy(&self, path: &Path, node: &Node, entry: &Entry) -> bool {
         let is_unknown = match entry.owned {
             Owned::Link => true,
-            Owned::Tree => is_unwritten(path, entry) && !entry.is_at(path),
+            Owned::Tree => (is_unwritten(path, entry) || self.is_pulled_copy(path, entry)) && !entry.is_at(path),
             Owned::Whole | Owned::Block => false,
         };
         *node == Node::Directory && is_unknown && self.is_copy(path) && !self.is_rest_of_copy(path)
+    }
+
+    /// Says whether a copy of a skill is as the commit has it that is checked out, and the skill is not the one that we had copied: a
+    /// pull or a checkout can have brought both.
+    fn is_pulled_copy(&self, path: &Path, entry: &Entry) -> bool {
+        let source = self.store.skills_directory().join(path.file_name().unwrap_or_default());
+        let is_as_copied =
+            || skill_tree(&self.store.place, &source).is_ok_and(|tree| tree_digest(&tree) == entry.digest);
+        self.store.place.scope == Scope::Repository && !is_as_copied() && self.is_copy_committed(path)
     }
 
     /// Says whether a directory has nothing but files of a skill of this store, as they are there: the rest of a copy of which

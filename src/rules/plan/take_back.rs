@@ -10,7 +10,7 @@ use super::super::places;
 use super::super::registry::{Entry, Original, Owned};
 use super::super::report::Change;
 use super::super::{Scope, want};
-use super::Planner;
+use super::{Planner, as_there};
 use crate::error::{Error, Result};
 use crate::managed::disk::{self, Modified, Node};
 use crate::managed::step::stamp;
@@ -121,6 +121,7 @@ impl Planner<'_> {
     /// Plans that one thing goes. Returns whether it does.
     fn take_back(&mut self, path: &Path, entry: &Entry) -> Result<bool> {
         let Some(node) = self.as_written(path, disk::observe(path)) else { return Ok(false) };
+        let entry = &as_there(entry.clone(), &node);
         let is_text = matches!(entry.owned, Owned::Whole | Owned::Block);
         if node == Node::Other || node == Node::Directory && is_text && !self.ways.is_forced {
             self.leave_no_file(path);
@@ -152,7 +153,9 @@ impl Planner<'_> {
                 is_unknown |= entry.digest.is_empty();
                 let is_of_earlier_tool = generate::is_of_earlier_tool(bytes);
                 is_unknown |= is_changed && is_of_earlier_tool || is_users && generate::is_generated(bytes);
-                is_changed && !is_of_earlier_tool
+                let is_committed = is_changed && !is_open && self.is_committed(path, bytes);
+                is_unknown |= is_committed;
+                is_changed && !is_of_earlier_tool && !is_committed
             }
             _ => true,
         };

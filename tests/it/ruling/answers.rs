@@ -110,3 +110,17 @@ fn a_directory_of_init_with_generated_files_goes_with_the_last_of_them() {
         assert!(!scratch.top.join(".cursor").exists(), "clean first: {clean_is_first}");
     }
 }
+
+/// A file of which `init` takes nothing keeps its text: the agent is told it as before.
+#[test]
+fn a_file_of_which_nothing_was_taken_gets_a_block() {
+    let home = Home::empty();
+    home.write(".cursor/rules/a.mdc", "# A\n\nwords of cursor\n");
+    home.write(".gemini/GEMINI.md", "# A\n\nother words, of gemini alone\n");
+    let before = home.tree();
+    home.rules(&["init", "--yes"]).ok();
+    let text = home.read(".gemini/GEMINI.md");
+    assert!(text.contains("words of cursor") && text.ends_with("# A\n\nother words, of gemini alone\n"), "{text}");
+    home.rules(&["clean", "--yes"]).ok();
+    assert_eq!(home.tree(), before);
+}

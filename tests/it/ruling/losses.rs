@@ -333,3 +333,33 @@ fn init_says_which_folders_of_skills_it_moves_asks_and_keeps_them() {
     home.rules(&["clean", "--yes"]).ok();
     assert_eq!(home.tree(), before);
 }
+
+/// Somebody puts a file with a block of ours, and text of theirs, in the place of one that is ours as a whole.
+#[test]
+fn text_beside_a_block_in_the_place_of_a_whole_file_of_ours_is_the_users() {
+    for (command, mode) in [("sync", None), ("sync", Some("whole")), ("clean", None), ("clean --force", None)] {
+        let home = Home::new();
+        let claude = match mode {
+            Some(mode) => json!({ "name": "claude", "mode": mode }),
+            None => json!("claude"),
+        };
+        let targets = json!({ "instructions": [claude, "gemini"], "rules": [], "skills": [] });
+        let rules = json!([{ "id": "first", "file": "first.md" }]);
+        let manifest = json!({ "version": "1.0", "rules": rules, "active_targets": targets });
+        home.write(".ai-agent/rules/first.md", "# First\n");
+        home.write(".ai-agent/manifest.json", &manifest.to_string());
+        home.write(".gemini/GEMINI.md", "words of gemini\n");
+        home.rules(&["sync"]).ok();
+        home.write(".claude/CLAUDE.md", &(home.read(".gemini/GEMINI.md") + "and words of claude\n"));
+        let words: Vec<&str> = command.split(' ').chain(["--yes"]).collect();
+        home.rules(&words).ok();
+        let case = format!("{command} {mode:?}");
+        if command == "sync" {
+            let text = home.read(".claude/CLAUDE.md");
+            assert_eq!(mode.is_none(), text.ends_with("words of gemini\nand words of claude\n"), "{case}: {text}");
+            assert_eq!(home.rules(&["check"]).ok(), "", "{case}");
+            home.rules(&["clean", "--yes"]).ok();
+        }
+        assert_eq!(home.read(".claude/CLAUDE.md"), "words of gemini\nand words of claude\n", "{case}");
+    }
+}

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
+
+use serde_json::json;
 
 use super::Home;
 use crate::support::Ran;
@@ -143,4 +145,50 @@ fn a_new_home_gets_nothing_of_one_that_is_gone() {
     home.rules_of(&new, &["sync"]).ok();
     home.rules_of(&new, &["clean", "--yes"]).ok();
     assert_eq!(home.written(&new), before);
+}
+
+/// The registry is of this clone, and what is generated is committed by all.
+#[test]
+fn what_a_pull_has_brought_is_no_edit_though_a_rule_was_changed_since() {
+    for then in ["sync", "clean"] {
+        let home = Home::new();
+        let repo = home.path("repo");
+        fs::create_dir(&repo).unwrap();
+        home.scratch.git_in(&repo, ["init", "-q", "-b", "main"]).ok();
+        let targets = json!({ "instructions": ["codex", "claude"], "rules": ["cursor"], "skills": ["claude"] });
+        let rules = json!([{ "id": "a", "file": "a.md" }]);
+        let manifest = json!({ "version": "1.0", "rules": rules, "active_targets": targets });
+        home.write("repo/.ai-agent/manifest.json", &manifest.to_string());
+        let sync =
+            |dir: &Path, words: &[&str]| home.scratch.shiftlog_in(dir, "rules", [words, &["--scope=repo"]].concat());
+        let writes = |dir: &Path, version: &str| {
+            fs::create_dir_all(dir.join(".ai-agent/rules")).unwrap();
+            fs::create_dir_all(dir.join(".ai-agent/skills/s")).unwrap();
+            fs::write(dir.join(".ai-agent/rules/a.md"), format!("# Rule {version}\n")).unwrap();
+            fs::write(dir.join(".ai-agent/skills/s/SKILL.md"), format!("skill {version}\n")).unwrap();
+        };
+        writes(&repo, "v1");
+        sync(&repo, &["sync"]).ok();
+        home.scratch.git_in(&repo, ["add", "-A"]).ok();
+        home.scratch.git_in(&repo, ["commit", "-q", "-m", "v1"]).ok();
+        let mate = home.path("mate");
+        home.scratch.git_in(&repo, ["clone", "-q", ".", mate.to_str().unwrap()]).ok();
+        writes(&mate, "v2");
+        sync(&mate, &["sync"]).ok();
+        home.scratch.git_in(&mate, ["commit", "-q", "-a", "-m", "v2"]).ok();
+        home.scratch.git_in(&repo, ["pull", "-q", mate.to_str().unwrap(), "main"]).ok();
+        if then == "sync" {
+            writes(&repo, "v3");
+            sync(&repo, &["sync"]).ok();
+            assert!(fs::read_to_string(repo.join("AGENTS.md")).unwrap().contains("# Rule v3"));
+            assert_eq!(fs::read_to_string(repo.join(".claude/skills/s/SKILL.md")).unwrap(), "skill v3\n");
+            // An edit that nobody has committed is one.
+            fs::write(repo.join("CLAUDE.md"), fs::read_to_string(repo.join("CLAUDE.md")).unwrap() + "edit\n").unwrap();
+            writes(&repo, "v4");
+            assert_eq!(sync(&repo, &["sync"]).code, 3);
+        } else {
+            sync(&repo, &["clean", "--yes"]).ok();
+            assert!(!repo.join("AGENTS.md").exists() && !repo.join(".claude/skills/s").exists());
+        }
+    }
 }

@@ -113,7 +113,7 @@ fn the_rest_of_a_copy_of_which_something_could_not_be_removed_is_still_a_copy() 
     let (copy, mark) = (home.join(".claude/skills/s"), home.join(".claude/skills/s/.sync-meta"));
     fs::create_dir_all(&copy).unwrap();
     fs::create_dir_all(&place.state).unwrap();
-    fs::write(&mark, "{}\n").unwrap();
+    fs::write(&mark, "{\"source\":\"s\"}\n").unwrap();
     let before = crate::managed::step::stamp(&disk::observe(&mark).unwrap());
     let steps = vec![
         Step::Remove { path: copy.join("n".repeat(300)), before: "absent".into() },
