@@ -310,6 +310,15 @@ impl Note {
         })
     }
 
+    /// Returns how many lines look like records and cannot be read: a member is missing, or is none that a record can have.
+    pub fn unreadable_records(&self) -> usize {
+        let is_record = |unit: &&Unit| match unit {
+            Unit::Foreign(line) => line.text().starts_with(b"{\"shiftlog\"") && unit.is_remark(),
+            _ => false,
+        };
+        self.units.iter().filter(is_record).count()
+    }
+
     /// Says whether there is a record of a session.
     pub fn has_session(&self, key: &SessionKey) -> bool {
         self.records().any(|record| record.key() == *key)

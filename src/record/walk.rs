@@ -329,6 +329,10 @@ impl Lister<'_, '_> {
             }
         }
         problems.extend(note.problems().iter().map(|problem| format!("{problem} (commit {commit_id})")));
+        if let count @ 1.. = note.unreadable_records() {
+            let what = if count == 1 { "a record that" } else { "records that" };
+            problems.push(format!("the note of {commit_id} has {what} cannot be read"));
+        }
         Ok((note, problems))
     }
 }

@@ -79,8 +79,9 @@ pub fn counted(
         |(commit, has_model): &(&Commit, &bool)| **has_model && (has_merges || commit.parent_ids.len() < 2);
     let recorded = found.commits.iter().zip(&found.has_model).filter(is_recorded).count() as u64;
     let coverage = (reader.count_commits(query)?, recorded);
-    let (model, is_at_least) = (query.model.clone(), found.uncounted.is_at_least());
-    Ok(Counted { coverage, model, is_at_least, ..count(found, keys, prices, &branches) })
+    let counted = count(found, keys, prices, &branches);
+    let is_at_least = found.uncounted.is_at_least() || !found.problems.is_empty();
+    Ok(Counted { coverage, model: query.model.clone(), is_at_least, ..counted })
 }
 
 /// Puts records into groups. `branches` is used for [`Key::Branch`] alone.
@@ -124,6 +125,11 @@ fn count(found: &Collected, keys: &[Key], prices: &Prices, branches: &HashMap<Ob
             counted.groups[at].sum.add_usage(entry, &usage, cost);
             counted.total.add_usage(entry, &usage, cost);
         }
+    }
+    // The cost of tokens that are cut is at least this.
+    for sum in counted.groups.iter_mut().map(|group| &mut group.sum).chain([&mut counted.total]) {
+        let has_cut_tokens = sum.has_cut_tokens();
+        sum.cost.iter_mut().for_each(|cost| cost.is_at_least |= has_cut_tokens);
     }
     order(&mut counted.groups, keys);
     counted
@@ -179,8 +185,12 @@ impl Sum {
 
     /// Says whether a count was so large that it is cut.
     pub fn is_cut(&self) -> bool {
+        self.has_cut_tokens() || [self.turns, self.messages, self.active_secs].contains(&u64::MAX)
+    }
+
+    fn has_cut_tokens(&self) -> bool {
         let Tokens { input, output, cache_read, cache_write, .. } = self.tokens;
-        [input, output, cache_read, cache_write, self.turns, self.messages, self.active_secs].contains(&u64::MAX)
+        [input, output, cache_read, cache_write].contains(&u64::MAX)
     }
 }
 

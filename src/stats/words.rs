@@ -37,14 +37,21 @@ pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<Unread> 
         let entry = &found.entries[index];
         let commit = entry.commit.filter(|_| entry.summary.edits.is_empty()).map(|at| found.commits[at].commit_id);
         let edits = commit.map(|id| reader.edits_of(id, &conversation.messages, &conversation.bytes));
-        (answers(conversation), before(reader, &entry.summary, &ends), edits, counts_at(conversation))
+        let mut tally = Tally::default();
+        tally.add(&conversation.messages);
+        (answers(conversation), before(reader, &entry.summary, &ends), edits, counts_at(conversation), tally)
     };
     let mut counted = Vec::new();
     let unread = each_record(reader, found, read, |index, read| counted.push((index, read)))?;
     let mut seen = Seen::new();
     let mut sessions: HashMap<String, SessionKey> = HashMap::new();
-    for (index, (answers, before, edits, counts)) in counted {
+    for (index, (answers, before, edits, counts, tally)) in counted {
         let entry = &mut found.entries[index];
+        // Records of earlier versions have no time, and may count turns in another way. A part of an increment counts as its record.
+        if entry.summary.within.is_none() {
+            (entry.summary.turns, entry.summary.messages) = (tally.turns, tally.messages);
+            entry.summary.active = Some(tally.active_secs);
+        }
         if entry.summary.key.parent_id().is_none() {
             subtract_repeated(&mut entry.summary, counts, &mut sessions);
         }
@@ -155,7 +162,8 @@ fn read_commit<T>(
     let (mut records, mut too_large) = (Vec::new(), 0);
     let mut tell = |index: usize, conversation: &Conversation| {
         too_large += usize::from(conversation.is_too_large && !conversation.is_damaged());
-        if conversation.problems.is_empty() && !conversation.messages.is_empty() {
+        // An increment can have no message of its own.
+        if conversation.problems.is_empty() && !conversation.is_too_large {
             records.push((index, read(reader, index, conversation)));
         }
     };

@@ -38,7 +38,7 @@ pub fn components(path: &str) -> Option<Vec<String>> {
     if rest.is_empty() {
         return Some(Vec::new());
     }
-    let is_plain = |part: &String| !part.is_empty() && part != "." && part != ".." && !part.contains(['\0', '\n']);
+    let is_plain = |part: &String| !part.is_empty() && part != "." && part != ".." && !part.contains('\0');
     rest.split('/').map(|part| outside::decoded(part).filter(is_plain)).collect()
 }
 
@@ -60,6 +60,7 @@ mod tests {
         let parts = |path: &str| components(path).map(|parts| parts.join("|"));
         assert_eq!(parts("/").as_deref(), Some(""));
         assert_eq!(parts("/c/abc/claude/a%2Fb").as_deref(), Some("c|abc|claude|a/b"));
+        assert_eq!(parts("/s/claude/a%0Ab").as_deref(), Some("s|claude|a\nb"));
         for hostile in
             ["/c/../x", "/c/..", "/c/%2e%2e/x", "/c/%2E%2e", "/./c", "//c", "/c/", "/c/%00", "/c/%ff", "c", ""]
         {

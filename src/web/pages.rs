@@ -105,7 +105,7 @@ impl<'v> Visit<'v> {
 
     /// Returns the session that an address names: a digest stands for a name with a secret.
     fn key(&self, agent: &str, id: &str) -> Result<SessionKey> {
-        let named = SessionKey::new(agent, id);
+        let named = SessionKey::new(agent, html::address::id_of_part(id));
         if !is_hidden(&named) {
             return Ok(named);
         }

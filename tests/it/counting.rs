@@ -9,6 +9,7 @@ mod seen;
 mod shorter;
 mod tools;
 mod two_clones;
+mod unread;
 mod words;
 
 use std::path::Path;
@@ -144,18 +145,23 @@ fn a_service_tier_has_prices_of_its_own() {
     answers(&session, "msg_1", "claude-opus-4-8", &fast);
     fast["speed"] = json!("breakneck");
     answers(&session, "msg_2", "claude-opus-4-8", &fast);
+    // The usual one, by a name of the vendor's.
+    let mut usual = usage();
+    usual["service_tier"] = json!("default");
+    answers(&session, "msg_3", "claude-opus-4-8", &usual);
     session.edits("a.txt", "words\n");
     session.commits("add a");
     let groups = objects(&scratch, &["--by=model", "--model=opus"]);
     let told: Vec<_> = groups.iter().map(|group| (&group["by"]["model"], &group["cost"], &group["atLeast"])).collect();
     assert_eq!(
-        told[..2],
+        told[..3],
         [
             (&json!("claude-opus-4-8 (fast)"), &json!("0.1075"), &json!(false)),
+            (&json!("claude-opus-4-8"), &json!("0.05375"), &json!(false)),
             (&json!("claude-opus-4-8 (breakneck)"), &json!("0.00"), &json!(true))
         ]
     );
-    assert_eq!(groups[0]["tokens"], groups[1]["tokens"]);
+    assert_eq!(groups[0]["tokens"], groups[2]["tokens"]);
 }
 
 #[test]
@@ -434,7 +440,8 @@ fn hostile_counts_are_cut_and_told() {
         shown.contains("\nsome counts are too large to add up, and are cut\n") && !shown.contains('\u{1b}'),
         "{shown}"
     );
-    assert_eq!(total(&scratch, &[])["cut"], true);
+    let cut = total(&scratch, &[]);
+    assert_eq!((&cut["cut"], &cut["atLeast"]), (&json!(true), &json!(true)));
     let csv = scratch.shiftlog("stats", ["--by=session", "--csv"]).ok();
     assert!(csv.contains("\r\n\"'=HYPERLINK(\"\"x\"\"),\",1,1,"), "{csv}");
     // Rounding such a count to hours ended the program.

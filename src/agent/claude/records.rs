@@ -215,7 +215,8 @@ fn usage(usage: &Value<'_>) -> Tokens {
 
 /// Returns the service tier of an answer; `None` for the usual one.
 fn tier(usage: &Value<'_>) -> Option<String> {
-    let named = |key: &str| string(usage, key).filter(|name| name != "standard" && !name.is_empty());
+    let is_usual = |name: &str| name.is_empty() || ["standard", "default"].contains(&name);
+    let named = |key: &str| string(usage, key).filter(|name| !is_usual(name));
     named("speed").or_else(|| named("service_tier"))
 }
 

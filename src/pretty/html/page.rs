@@ -308,8 +308,13 @@ fn entry(bar: &Bar) -> Entry {
     Entry::Commit { id: bar.id.clone(), name: bar.name.clone(), text }
 }
 
-/// Returns the name of an agent as people write it.
+/// Returns the name of an agent as people write it, without its maker's.
 pub(super) fn agent_name(name: &str) -> String {
+    let title = agent::find(name).map(|agent| agent.title()).unwrap_or_default();
+    let words = title.match_indices(' ').map(|(at, _)| &title[at + 1..]);
+    if let Some(own) = [title].into_iter().chain(words).find(|end| end.replace(' ', "").eq_ignore_ascii_case(name)) {
+        return own.to_owned();
+    }
     let name = outside::line(name);
     let mut chars = name.chars();
     chars
