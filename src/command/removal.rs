@@ -65,6 +65,10 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
     let planned =
         preview(repo, notes_ref, &wanted.target, &mut |title, done, total| progress.tell(title, done, total))?;
     progress.end();
+    for session in &planned.unrecorded {
+        let what = "has matches that are not recorded yet, and its next commit will have them";
+        cli::warning(&format!("session {session} {what}; run this again after that commit"));
+    }
     if is_received && !wanted.is_json {
         list(&planned)?;
     }
@@ -263,7 +267,7 @@ fn finish_interrupted(repo: &Repository) -> Result<Option<Purged>> {
     } else if purged.objects > 0 {
         cli::warning(&format!("what an earlier purge had left is removed now: {gone}"));
     }
-    tell_what_is_left(&purged);
+    tell_what_is_left(repo, &purged);
     tell_what_has_it(repo, &record::notes_ref(repo), &purged);
     Ok(Some(purged))
 }
@@ -271,9 +275,10 @@ fn finish_interrupted(repo: &Repository) -> Result<Option<Purged>> {
 /// Returns the object of a plan for JSON.
 fn plan_value(plan: &purge::Removal<'_>, is_dry_run: bool) -> Value {
     let sessions: Vec<String> = plan.sessions.iter().map(ToString::to_string).collect();
+    let unrecorded: Vec<String> = plan.unrecorded.iter().map(ToString::to_string).collect();
     let copies: Vec<String> = plan.copies.keys().map(ToString::to_string).collect();
     json!({"version": 1, "dryRun": is_dry_run, "dropped": plan.dropped, "changed": plan.changed, "notes": plan.notes,
-        "sessions": sessions, "copies": copies, "evidence": plan.evidence, "received": received(plan)})
+        "sessions": sessions, "unrecorded": unrecorded, "copies": copies, "evidence": plan.evidence, "received": received(plan)})
 }
 
 /// Returns the object of a plan that was carried out.
@@ -384,7 +389,7 @@ fn report(repo: &Repository, wanted: &RemovalRequest, plan: &purge::Removal<'_>,
         return print_json(result_value(plan, purged));
     }
     cli::print(&format!("{} gone from this repository\n", count(purged.objects, "object")))?;
-    tell_what_is_left(purged);
+    tell_what_is_left(repo, purged);
     if plan.has_texts {
         let what = "an instruction file or evidence had the words, too";
         cli::warning(&format!("{what}; remove them from the file as well, or they are stored again"));
@@ -431,12 +436,13 @@ fn tell_what_has_it(repo: &Repository, notes_ref: &str, purged: &Purged) {
     }
 }
 
-fn tell_what_is_left(purged: &Purged) {
-    if !purged.left.is_empty() {
-        let error = Error::other(format!(
-            "{} cannot be removed: kept packs or borrowed objects have them",
-            count(purged.left.len(), "object")
-        ));
+fn tell_what_is_left(repo: &Repository, purged: &Purged) {
+    let number = count(purged.left.len(), "object");
+    if !purged.left.is_empty() && repo.is_partial() {
+        let error = Error::other(format!("{number} cannot be removed: Git keeps what a partial clone has fetched"));
+        cli::error(&error.hint("without them at the remote, a new clone in the place of this one has none of them"));
+    } else if !purged.left.is_empty() {
+        let error = Error::other(format!("{number} cannot be removed: kept packs or borrowed objects have them"));
         let way = "without the .keep file of a pack, and in the repository that objects/info/alternates names, the next purge can";
         cli::error(&error.hint(way));
     }

@@ -390,7 +390,12 @@ fn pending_captures(repo: &Repository, state: &State) -> Vec<Finding> {
     };
     let why = capture::why_waiting(repo, &capture::waiting(repo));
     let what = why.as_ref().map_or("could not be stored yet".into(), |why| format!("could not be stored yet: {why}"));
-    let fix = if why.is_some() { capture::HOW_TO_READ } else { fix };
+    let fix = match why.is_some() {
+        // Until then nothing is stored.
+        _ if state.purge_journal().symlink_metadata().is_ok() => "git shiftlog fsck    # finishes the purge first",
+        true => capture::HOW_TO_READ,
+        false => fix,
+    };
     findings.push(Finding::new(subject, (count > 0).then_some((what.as_str(), fix))));
     findings
 }

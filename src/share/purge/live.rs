@@ -1,6 +1,7 @@
 //! Updating our own state after a purge.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use sha2::digest::common::hazmat::SerializableState as _;
@@ -15,6 +16,7 @@ use crate::capture::{State, fork};
 use crate::error::{Error, Result};
 use crate::git::{Repository, private};
 use crate::record::tombstone::Tombstones;
+use crate::redact::Redactor;
 use crate::transcript::{SessionKey, line_ends, without_last_line};
 
 /// Moves the resume points of a session, whose transcript now ends with the segment at `stored`, to where their lines are.
@@ -57,6 +59,44 @@ fn files_of(agent: &dyn Agent, session: &SessionKey, transcript: &Path, wanted: 
     found.push(own);
     found.retain(|found| wanted.contains(&SessionKey::new(&session.agent, &found.session_id)));
     found.into_iter().map(|found| found.transcript).collect()
+}
+
+/// Returns the sessions whose agents' files have matches that are not recorded yet: the next commit would have them.
+///
+/// Reads what each known session's file has behind what is stored of it. Skips what cannot be read.
+pub(super) fn unrecorded_matches(repo: &Repository, redactor: &Redactor) -> BTreeSet<SessionKey> {
+    let state = State::new(&repo.common_dir());
+    let has_match = |agent: &dyn Agent, transcript: &Path, progress: &Progress| {
+        let stored = progress.stored.raw.unwrap_or(0);
+        let behind = match agent.is_rendered(transcript) {
+            // A document is written anew as a whole, so that its lines are no measure.
+            true => agent.read(transcript).ok().filter(|_| progress.stored.raw.is_none()),
+            false => read_behind(transcript, stored).ok(),
+        };
+        behind.is_some_and(|behind| !redactor.scan(&behind).is_empty())
+    };
+    let mut sessions = BTreeSet::new();
+    for live in state.all_sessions() {
+        let Some(agent) = agent::find(&live.agent) else { continue };
+        if has_match(agent, &live.transcript, &live.progress) {
+            sessions.insert(live.key());
+        }
+        for (id, progress) in &live.sub_agents {
+            let own = agent.sub_agents(&live.transcript).into_iter().find(|found| found.session_id == *id);
+            if own.is_some_and(|own| has_match(agent, &own.transcript, progress)) {
+                sessions.insert(SessionKey::new(&live.agent, id));
+            }
+        }
+    }
+    sessions
+}
+
+/// Reads a file from a position on.
+fn read_behind(file: &Path, position: u64) -> std::io::Result<Vec<u8>> {
+    let (mut open, mut behind) = (private::open(file)?, Vec::new());
+    open.seek(SeekFrom::Start(position))?;
+    open.read_to_end(&mut behind)?;
+    Ok(behind)
 }
 
 /// Removes purged words from our own files and updates how far sessions are stored. Returns the agents' files that still

@@ -83,6 +83,8 @@ pub struct Removal<'t> {
     pub doubtful: BTreeMap<SessionKey, usize>,
     /// The sessions that stay and may have the same words, each with the session that it begins like.
     pub copies: BTreeMap<SessionKey, SessionKey>,
+    /// The sessions with matches that are not recorded yet: what records them next has these.
+    pub unrecorded: BTreeSet<SessionKey>,
     /// The marks of others, by their maker: `removed by <name> on <date>`.
     pub received: BTreeMap<String, Received>,
     marks: Tombstones,
@@ -182,6 +184,7 @@ fn fill<'t>(
     }
     if let Target::Matches(redactor) = target {
         plan.redactor = Some(redactor);
+        plan.unrecorded = live::unrecorded_matches(repo, redactor);
     }
     if let Target::Session(_) | Target::Commits(_) = target {
         plan.copies = copies::copies(repo, &plan.sessions)?;

@@ -1,7 +1,8 @@
-//! Two people purge different words of one session before either knows of it.
+//! Two people purge different words of one session before either knows of it, and words that are not recorded yet.
 
-use crate::purging::{SECRET, places, says};
+use crate::purging::{SECRET, places, purge, says};
 use crate::sharing::Team;
+use crate::support::Scratch;
 
 #[test]
 fn what_two_people_purge_at_the_same_time_is_gone_for_both() {
@@ -60,4 +61,29 @@ fn what_two_people_purge_at_the_same_time_is_gone_for_both() {
             team.shiftlog(clone, "fsck", &["-q"]).ok();
         }
     }
+}
+
+/// What an agent has said since the last commit is recorded with the next one.
+#[test]
+fn matches_that_are_not_recorded_yet_are_told_of() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt(SECRET);
+    session.edits("x", "1\n");
+    session.commits("one");
+    session.prompt(&format!("again {SECRET}"));
+    let warning = "warning: session claude/s1 has matches that are not recorded yet, and its next commit will have them; \
+                   run this again after that commit\n";
+    let option = format!("--match={SECRET}");
+    for args in [&["-n", &option][..], &[&option]] {
+        let ran = purge(&scratch, args);
+        assert!(ran.code == 0 && ran.stderr.contains(warning), "{args:?}: {ran:?}");
+    }
+    let ran = purge(&scratch, &[&option]);
+    assert!(ran.code != 0 && ran.stderr.contains(warning), "nothing that is recorded matches: {ran:?}");
+    session.edits("x", "2\n");
+    session.commits("two");
+    let ran = purge(&scratch, &[&option]);
+    assert!(ran.code == 0 && !ran.stderr.contains("not recorded yet"), "{ran:?}");
+    assert_eq!(places(&scratch, &scratch.top, SECRET), [""; 0]);
 }
