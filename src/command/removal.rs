@@ -443,8 +443,8 @@ fn tell_what_is_left(repo: &Repository, purged: &Purged) {
         cli::error(&error.hint("without them at the remote, a new clone in the place of this one has none of them"));
     } else if !purged.left.is_empty() {
         let error = Error::other(format!("{number} cannot be removed: kept packs or borrowed objects have them"));
-        let way = "without the .keep file of a pack, and in the repository that objects/info/alternates names, the next purge can";
-        cli::error(&error.hint(way));
+        let way = "remove the pack's .keep file, or purge in the repository that objects/info/alternates names";
+        cli::error(&error.hint(format!("{way}, and run this again")));
     }
     for name in &purged.other_refs {
         let hint = match name.as_str() {

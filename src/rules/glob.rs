@@ -90,8 +90,9 @@ pub fn is_pattern(path: &str) -> bool {
     path.contains(['*', '?', '['])
 }
 
-/// Returns the paths that an absolute pattern fits, sorted. If it begins with `start`, that is no pattern. `**` fits any number of directories; hidden names are fitted only by
-/// patterns that begin with a dot; links to directories are not followed below `**`.
+/// Returns the paths that an absolute pattern fits, sorted. If the pattern begins with `start`, that part fits itself alone. `**`
+/// fits any number of directories; hidden names are fitted only by patterns that begin with a dot; links to directories are not
+/// followed below `**`.
 ///
 /// # Errors
 ///

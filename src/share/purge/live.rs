@@ -67,10 +67,15 @@ fn files_of(agent: &dyn Agent, session: &SessionKey, transcript: &Path, wanted: 
 pub(super) fn unrecorded_matches(repo: &Repository, redactor: &Redactor) -> BTreeSet<SessionKey> {
     let state = State::new(&repo.common_dir());
     let has_match = |agent: &dyn Agent, transcript: &Path, progress: &Progress| {
-        let stored = progress.stored.raw.unwrap_or(0);
+        let stored = match (&progress.stored.segment, progress.stored.raw) {
+            (None, None) => 0,
+            (_, Some(raw)) => raw,
+            // Nothing tells how much of the file is stored.
+            (Some(_), None) => return false,
+        };
         let behind = match agent.is_rendered(transcript) {
-            // A document is written anew as a whole, so that its lines are no measure.
-            true => agent.read(transcript).ok().filter(|_| progress.stored.raw.is_none()),
+            // A document is written anew as a whole: nothing stands behind what is stored.
+            true => agent.read(transcript).ok().filter(|_| stored == 0),
             false => read_behind(transcript, stored).ok(),
         };
         behind.is_some_and(|behind| !redactor.scan(&behind).is_empty())
