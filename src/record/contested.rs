@@ -38,6 +38,14 @@ impl Contested {
         (problem.is_none() || links.len() > 1) && !links.iter().any(|link| link.segment_id == ours)
     }
 
+    /// Says whether their mark must be taken for a mark of their replacement. It need not if that has no words of the purged
+    /// segment: then it is a segment before ours.
+    pub fn concerns_theirs(&self, repo: &Repository) -> bool {
+        let (Some(ours), Some(theirs)) = (self.ours, self.theirs) else { return self.theirs.is_some() };
+        let (links, _) = Archive::new(repo).chain(ours, Some(theirs));
+        !links.iter().any(|link| link.segment_id == theirs)
+    }
+
     /// Says whether both replacements have the same words of the purged segment.
     pub fn has_same_words(&self, repo: &Repository) -> bool {
         let words = |id: Option<ObjectId>| Archive::new(repo).read(id?).ok().map(|(_, words)| words);

@@ -72,11 +72,12 @@ impl ForeignMarks {
         for one in contested {
             let meant = Mark::Segment(one.purged);
             let ours = one.ours.filter(|_| one.concerns_ours(repo));
-            for id in ours.into_iter().chain(one.theirs) {
+            let theirs = one.theirs.filter(|_| one.concerns_theirs(repo));
+            for id in ours.into_iter().chain(theirs) {
                 self.marks.entry(Mark::Segment(id)).or_default().push((name.to_owned(), one.mark));
                 self.meant.insert(Mark::Segment(id), meant.clone());
             }
-            self.contested.push(one);
+            self.contested.push(Contested { theirs, ..one });
         }
     }
 
@@ -252,6 +253,10 @@ impl ForeignMarks {
                 .flatten()
                 .map(|id| (*id, signatures.get(id).cloned().unwrap_or_else(Signature::none)));
             let maker = match signed.max_by_key(|(_, signature)| signature.state) {
+                // What a contested mark names depends on its text, which another commit can have changed.
+                Some((id, _)) if self.meant.contains_key(mark) => {
+                    MarkAuthor { commit: Some(Box::new(repo.commit(id)?)), signature: Signature::none() }
+                }
                 Some((id, signature)) => MarkAuthor { commit: Some(Box::new(repo.commit(id)?)), signature },
                 None => MarkAuthor { commit: None, signature: Signature::none() },
             };

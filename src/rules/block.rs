@@ -138,7 +138,8 @@ pub fn on_top(bytes: &[u8], block: &str) -> Vec<u8> {
 
 /// Says whether a text could be mistaken for the end of a block.
 pub fn has_marker(text: &str) -> bool {
-    text.lines().any(|line| line == BEGIN.trim_end() || line == END.trim_end())
+    let lines = text.lines().map(|line| line.strip_prefix('\u{feff}').unwrap_or(line));
+    lines.into_iter().any(|line| line == BEGIN.trim_end() || line == END.trim_end())
 }
 
 #[cfg(test)]

@@ -352,6 +352,7 @@ impl<'o> Planner<'o> {
         // Where the rules are those of then, this is an edit of one who has committed it, and can be adopted.
         let is_committed = is_disturbed
             && !is_open
+            && (has_block || is_generated)
             && owned.as_ref().is_some_and(|entry| entry.digest != new)
             && self.is_committed(&path, current);
         if is_disturbed && !is_committed && !self.ways.is_forced && !self.ways.adopted.contains(&path) {

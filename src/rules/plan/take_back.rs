@@ -153,7 +153,8 @@ impl Planner<'_> {
                 is_unknown |= entry.digest.is_empty();
                 let is_of_earlier_tool = generate::is_of_earlier_tool(bytes);
                 is_unknown |= is_changed && is_of_earlier_tool || is_users && generate::is_generated(bytes);
-                let is_committed = is_changed && !is_open && self.is_committed(path, bytes);
+                let is_text_of_ours = split.is_some() || generate::is_generated(bytes);
+                let is_committed = is_changed && is_text_of_ours && !is_open && self.is_committed(path, bytes);
                 is_unknown |= is_committed;
                 is_changed && !is_of_earlier_tool && !is_committed
             }
