@@ -154,7 +154,9 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
     }
     // While somebody thought about it, a session may have gone on: look again, and let no hook in between.
     let _lock = lock(repo)?;
+    let unrecorded = planned.unrecorded;
     let mut planned = plan(repo, notes_ref, &wanted.target, &mut silent())?;
+    planned.unrecorded = unrecorded;
     planned.signed = signed(repo, notes_ref, &planned.noted);
     let mut purged = carry_out(repo, notes_ref, &planned)?;
     if wanted.is_json {

@@ -43,7 +43,8 @@ pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
     let repo = open(here).map_err(|error| Error::other(UNCHECKED).because(error))?;
     let level = Level::of(&repo, remote);
     let (guarded, notes_ref) = (UserPush::of(remote, &moves), record::notes_ref(&repo));
-    let shared = level.as_ref().copied().unwrap_or_default();
+    // A level that cannot be read shares nothing.
+    let shared = Level::of_push(&repo, remote).unwrap_or_default();
     if purge::is_unfinished(&repo) && guarded.publishes_more_than(&repo, &notes_ref, Level::None) {
         cli::error(&Error::other("this push takes conversations along, and a purge was interrupted or is running"));
         cli::hint(&repo, "'git shiftlog fsck' finishes it; 'git push --no-verify' pushes what was to be removed");
@@ -51,7 +52,6 @@ pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
     }
     let is_allowed = || repo.config_bool("shiftlog.allowMirror") == Some(true);
     if guarded.publishes_more_than(&repo, &notes_ref, shared) {
-        // A level that cannot be read shares nothing.
         if let Err(error) = level {
             cli::warning(&error.to_string());
         }

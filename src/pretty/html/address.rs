@@ -4,7 +4,7 @@ use crate::git::ObjectId;
 use crate::outside;
 use crate::transcript::SessionKey;
 
-/// What stands before an id that a browser would take for a step in the path.
+/// Stands before an id of dots: a browser would read `..` as the directory above.
 const NO_STEP: char = '~';
 
 /// Returns an id as one component of an address.

@@ -17,18 +17,15 @@ use std::time::{Duration, Instant};
 
 use self::clean::text_without_matches;
 pub use self::journal::{carry_out, finish_interrupted, is_unfinished};
-use self::received::received;
 pub use self::received::{Received, named_by_others};
 use crate::archive::{self, Archive, Header, text};
-use crate::capture::State;
 use crate::error::{Kind, Result};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Repository};
 use crate::notes;
 use crate::progress::Tell;
 use crate::record::contested::Contested;
-use crate::record::foreign_marks::ForeignMarks;
-use crate::record::tombstone::{Mark, Replacement, Tombstones};
+use crate::record::tombstone::{Replacement, Tombstones};
 use crate::record::{EARLIER_REF, Evidence, Note, Reader, Record, Unit};
 use crate::redact::Redactor;
 use crate::told::Told;
@@ -83,7 +80,7 @@ pub struct Removal<'t> {
     pub doubtful: BTreeMap<SessionKey, usize>,
     /// The sessions that stay and may have the same words, each with the session that it begins like.
     pub copies: BTreeMap<SessionKey, SessionKey>,
-    /// The sessions with matches that are not recorded yet: what records them next has these.
+    /// The sessions with matches that are not recorded yet: what records them next has these. Only a preview looks for them.
     pub unrecorded: BTreeSet<SessionKey>,
     /// The marks of others, by their maker: `removed by <name> on <date>`.
     pub received: BTreeMap<String, Received>,
@@ -184,7 +181,9 @@ fn fill<'t>(
     }
     if let Target::Matches(redactor) = target {
         plan.redactor = Some(redactor);
-        plan.unrecorded = live::unrecorded_matches(repo, redactor);
+        if plan.is_preview {
+            plan.unrecorded = live::unrecorded_matches(repo, redactor);
+        }
     }
     if let Target::Session(_) | Target::Commits(_) = target {
         plan.copies = copies::copies(repo, &plan.sessions)?;
@@ -228,49 +227,6 @@ impl Removal<'_> {
             Target::Matches(_) => {}
         }
         Ok(HashSet::new())
-    }
-
-    fn choose_received(&mut self, repo: &Repository, only_signed: bool) -> Result<HashSet<ObjectId>> {
-        let state = State::new(&repo.common_dir());
-        let bars = ForeignMarks::read(repo, &Tombstones::read(repo)?);
-        let doubtful = bars.doubtful(repo, |session| state.is_begun_late(session))?;
-        let (received, taken, sessions) = received(repo, only_signed)?;
-        let doubtful: HashMap<_, _> = doubtful.into_iter().filter(|(session, _)| sessions.contains(session)).collect();
-        self.doubtful = doubtful.iter().map(|(session, ids)| (session.clone(), ids.len())).collect();
-        let mut wanted: HashSet<ObjectId> = doubtful.into_values().flatten().collect();
-        (self.received, self.sessions) = (received, sessions);
-        for mark in taken {
-            match mark {
-                Mark::Segment(id) => drop(wanted.insert(id)),
-                Mark::Session(name) => drop(self.marks.sessions.insert(name)),
-            }
-        }
-        self.contested = bars
-            .contested()
-            .filter(|one| one.theirs.or(one.ours).is_some_and(|id| wanted.contains(&id)))
-            .copied()
-            .collect();
-        for one in self.contested.iter().filter(|one| one.has_same_words(repo)) {
-            wanted.retain(|id| Some(*id) != one.ours);
-        }
-        Ok(wanted)
-    }
-
-    /// Marks the replacements of others for segments that we have purged, too: ours take their place.
-    fn mark_contested(&mut self, repo: &Repository) {
-        let header = |id: ObjectId| Archive::new(repo).header(id).ok();
-        for one in std::mem::take(&mut self.contested) {
-            let (Some(theirs), Some(ours)) = (one.theirs, one.ours) else { continue };
-            let (Some(of_theirs), Some(of_ours)) = (header(theirs), header(ours)) else { continue };
-            // Anyone can write a mark that names the segment of another session.
-            if (&of_theirs.agent, &of_theirs.session) == (&of_ours.agent, &of_ours.session) {
-                let stays = || Replacement::by(ours, &of_ours);
-                let last = self.marks.final_of(repo, ours).unwrap_or_else(stays);
-                if last.became != Some(theirs.to_string()) {
-                    self.marks.segments.insert(theirs, last);
-                }
-            }
-        }
     }
 
     fn choose_commits(

@@ -1,12 +1,14 @@
 //! The purge marks of others, and what a purge does with them.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use super::Removal;
 use crate::archive::{self, Archive, text};
+use crate::capture::State;
 use crate::error::Result;
 use crate::git::{ObjectId, Repository};
 use crate::record::foreign_marks::ForeignMarks;
-use crate::record::tombstone::{Mark, Tombstones};
+use crate::record::tombstone::{Mark, Replacement, Tombstones};
 use crate::transcript::SessionKey;
 
 /// The purge marks of one maker and day.
@@ -59,4 +61,50 @@ pub(super) fn received(repo: &Repository, only_signed: bool) -> Result<AcceptedM
         }
     }
     Ok((received, taken, named))
+}
+
+impl Removal<'_> {
+    /// Chooses what the accepted marks of others name. Returns the segments.
+    pub(super) fn choose_received(&mut self, repo: &Repository, only_signed: bool) -> Result<HashSet<ObjectId>> {
+        let state = State::new(&repo.common_dir());
+        let bars = ForeignMarks::read(repo, &Tombstones::read(repo)?);
+        let doubtful = bars.doubtful(repo, |session| state.is_begun_late(session))?;
+        let (received, taken, sessions) = received(repo, only_signed)?;
+        let doubtful: HashMap<_, _> = doubtful.into_iter().filter(|(session, _)| sessions.contains(session)).collect();
+        self.doubtful = doubtful.iter().map(|(session, ids)| (session.clone(), ids.len())).collect();
+        let mut wanted: HashSet<ObjectId> = doubtful.into_values().flatten().collect();
+        (self.received, self.sessions) = (received, sessions);
+        for mark in taken {
+            match mark {
+                Mark::Segment(id) => drop(wanted.insert(id)),
+                Mark::Session(name) => drop(self.marks.sessions.insert(name)),
+            }
+        }
+        self.contested = bars
+            .contested()
+            .filter(|one| one.theirs.or(one.ours).is_some_and(|id| wanted.contains(&id)))
+            .copied()
+            .collect();
+        for one in self.contested.iter().filter(|one| one.has_same_words(repo)) {
+            wanted.retain(|id| Some(*id) != one.ours);
+        }
+        Ok(wanted)
+    }
+
+    /// Marks the replacements of others for segments that we have purged, too: ours take their place.
+    pub(super) fn mark_contested(&mut self, repo: &Repository) {
+        let header = |id: ObjectId| Archive::new(repo).header(id).ok();
+        for one in std::mem::take(&mut self.contested) {
+            let (Some(theirs), Some(ours)) = (one.theirs, one.ours) else { continue };
+            let (Some(of_theirs), Some(of_ours)) = (header(theirs), header(ours)) else { continue };
+            // Anyone can write a mark that names the segment of another session.
+            if (&of_theirs.agent, &of_theirs.session) == (&of_ours.agent, &of_ours.session) {
+                let stays = || Replacement::by(ours, &of_ours);
+                let last = self.marks.final_of(repo, ours).unwrap_or_else(stays);
+                if last.became != Some(theirs.to_string()) {
+                    self.marks.segments.insert(theirs, last);
+                }
+            }
+        }
+    }
 }

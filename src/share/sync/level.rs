@@ -31,6 +31,20 @@ impl Level {
         })
     }
 
+    /// Returns how much a push of the user's may take to a remote: transcripts go nowhere but to `shiftlog.sessionsRemote`, by its
+    /// name or its URL, if that is set.
+    ///
+    /// # Errors
+    ///
+    /// As [`Level::of`].
+    pub fn of_push(repo: &Repository, remote: &str) -> Result<Self> {
+        let level = Level::of(repo, remote)?;
+        let Some(of_words) = repo.config_string("shiftlog.sessionsRemote") else { return Ok(level) };
+        let url = || repo.config_string(&format!("remote.{of_words}.url"));
+        let takes_words = of_words == remote || url().as_deref() == Some(remote);
+        Ok(if takes_words { level } else { level.min(Level::Notes) })
+    }
+
     /// Returns the level that a value of `shiftlog.push` means, if it means one.
     pub fn parse(value: &str) -> Option<Self> {
         match value {

@@ -87,3 +87,33 @@ fn matches_that_are_not_recorded_yet_are_told_of() {
     assert!(ran.code == 0 && !ran.stderr.contains("not recorded yet"), "{ran:?}");
     assert_eq!(places(&scratch, &scratch.top, SECRET), [""; 0]);
 }
+
+/// One removes a whole commit, the other a word of that commit: what comes before it is nobody's to remove.
+#[test]
+fn what_comes_before_a_commit_that_two_people_purge_stays() {
+    let team = Team::new();
+    team.scratch.commit("x", "1\n", "one");
+    team.scratch.commit("x", "2\n", "two");
+    team.scratch.git(["push", "-q", "--no-verify", team.server.to_str().unwrap(), "HEAD:main"]).ok();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    team.git(&a, &["checkout", "-q", "HEAD~1"]).ok();
+    says(&team.scratch, &a, "s", &["harmless"]);
+    team.git(&a, &["checkout", "-q", "-"]).ok();
+    says(&team.scratch, &a, "s", &["harmless", "Yakword"]);
+    for clone in [&a, &b] {
+        team.shiftlog(clone, "sync", &["-q"]).ok();
+    }
+    team.shiftlog(&a, "purge", &["--yes", "HEAD"]).ok();
+    team.shiftlog(&b, "purge", &["--yes", "--match=Yakword"]).ok();
+    team.shiftlog(&a, "sync", &["push", "-q"]).ok();
+    team.shiftlog(&b, "sync", &["-q"]);
+    team.assert_said(&b, "HEAD~1", &["harmless"]);
+    team.shiftlog(&b, "purge", &["--received", "--yes", "--all"]).ok();
+    for clone in [&b, &a, &b] {
+        team.shiftlog(clone, "sync", &["-q"]);
+    }
+    for clone in [&a, &b] {
+        team.assert_said(clone, "HEAD~1", &["harmless"]);
+        assert_eq!(places(&team.scratch, clone, "Yakword"), [""; 0]);
+    }
+}

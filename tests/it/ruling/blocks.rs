@@ -154,6 +154,15 @@ fn an_edited_first_line_of_a_block_is_an_edit() {
     assert!(!Path::new(&home.path(".claude/rules")).exists());
 }
 
+/// In a file it would be taken for the end of a block.
+#[test]
+fn a_rule_with_a_marker_line_behind_a_byte_order_mark_is_refused() {
+    let home = Home::new();
+    home.write(".ai-agent/rules/tests.md", &format!("# First\n\u{feff}{END}behind\n"));
+    let ran = home.rules(&["sync"]);
+    assert!(ran.code == 1 && ran.stderr.contains("has a marker line of a block of ours"), "{ran:?}");
+}
+
 /// The user has put text above the file, and with it above the byte order mark, or has lost the block's first line.
 #[test]
 fn a_block_below_text_of_the_users_is_known_without_its_first_line_and_behind_a_byte_order_mark() {

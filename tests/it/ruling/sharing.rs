@@ -192,3 +192,31 @@ fn what_a_pull_has_brought_is_no_edit_though_a_rule_was_changed_since() {
         }
     }
 }
+
+/// A text and a folder of a user's that are committed are no work of a pull, though a rule and the skill have changed.
+#[test]
+fn what_a_user_has_committed_in_the_place_of_ours_is_not_taken_for_ours() {
+    let home = Home::new();
+    let repo = home.path("repo");
+    fs::create_dir(&repo).unwrap();
+    home.scratch.git_in(&repo, ["init", "-q", "-b", "main"]).ok();
+    let targets = json!({ "instructions": [{ "name": "claude", "mode": "whole" }], "rules": [], "skills": ["claude"] });
+    let manifest = json!({ "version": "1.0", "rules": [{ "id": "a", "file": "a.md" }], "active_targets": targets });
+    home.write("repo/.ai-agent/manifest.json", &manifest.to_string());
+    home.write("repo/.ai-agent/rules/a.md", "# Rule\n");
+    home.write("repo/.ai-agent/skills/s/SKILL.md", "skill\n");
+    let rules = |words: &[&str]| home.scratch.shiftlog_in(&repo, "rules", [words, &["--scope=repo"]].concat());
+    rules(&["sync"]).ok();
+    home.write("repo/CLAUDE.md", "words of mine\n");
+    fs::remove_file(repo.join(".claude/skills/s/.sync-meta")).unwrap();
+    home.write("repo/.claude/skills/s/SKILL.md", "a skill of mine\n");
+    home.scratch.git_in(&repo, ["add", "-A"]).ok();
+    home.scratch.git_in(&repo, ["commit", "-q", "-m", "mine"]).ok();
+    home.write("repo/.ai-agent/rules/a.md", "# Another rule\n");
+    home.write("repo/.ai-agent/skills/s/SKILL.md", "another skill\n");
+    for words in [&["sync"][..], &["clean", "--yes"]] {
+        assert_eq!(rules(words).code, 3, "{words:?}");
+        assert_eq!(home.read("repo/CLAUDE.md"), "words of mine\n", "{words:?}");
+        assert_eq!(home.read("repo/.claude/skills/s/SKILL.md"), "a skill of mine\n", "{words:?}");
+    }
+}
