@@ -87,7 +87,14 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             cli::hint(&repo, &format!("{what} {does}"));
         }
         if way == Way::Both && plan.push == Level::None && !options.quiet.is_on && !options.json {
-            cli::hint(&repo, "sharing is off; 'git shiftlog init --share' turns it on");
+            let (_, key) = Level::decided(&repo, &remote)?;
+            cli::hint(
+                &repo,
+                &match key.as_str() {
+                    "shiftlog.push" => "sharing is off; 'git shiftlog init --share' turns it on".to_owned(),
+                    key => format!("nothing is sent to '{}', as {} says", outside::line(&remote), outside::line(key)),
+                },
+            );
         }
         Ok(if synced.refused.is_empty() { Outcome::Done } else { Outcome::No })
     })
@@ -121,7 +128,7 @@ fn require_remote(repo: &Repository, remote: &str) -> Result<()> {
 }
 
 fn plan(repo: &Repository, options: &Options, way: Way, remote: &str) -> Result<sync::Exchange> {
-    let configured = Level::of(repo, remote)?;
+    let (configured, key) = Level::decided(repo, remote)?;
     let asked = match (options.notes_only, options.all) {
         (true, _) => Some(Level::Notes),
         (_, true) => Some(Level::All),
@@ -136,9 +143,14 @@ fn plan(repo: &Repository, options: &Options, way: Way, remote: &str) -> Result<
         _ => Level::None,
     };
     if way == Way::Push && push == Level::None {
-        return Err(Error::other("shiftlog.push is 'none': nothing may leave this machine")
-            .hint("'git shiftlog init --share' shares notes, 'git shiftlog init --share=all' transcripts too")
-            .hint("'git shiftlog sync push --notes-only' or '--all' pushes once"));
+        let once = "'git shiftlog sync push --notes-only' or '--all' pushes once";
+        if key == "shiftlog.push" {
+            return Err(Error::other("shiftlog.push is 'none': nothing may leave this machine")
+                .hint("'git shiftlog init --share' shares notes, 'git shiftlog init --share=all' transcripts too")
+                .hint(once));
+        }
+        let key = outside::line(&key);
+        return Err(Error::other(format!("{key} is 'none': nothing may go to '{}'", outside::line(remote))).hint(once));
     }
     Ok(sync::Exchange { pull: if way == Way::Push { Level::None } else { pull }, push, is_dry_run: options.dry_run })
 }

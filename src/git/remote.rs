@@ -2,7 +2,10 @@
 //!
 //! Runs `git`, which knows credentials and transports. Fetched refs are kept apart from the refs that we write.
 
+use std::path::{Path, PathBuf};
+
 use bstr::ByteSlice as _;
+use gix::remote::Direction;
 
 use super::command::Asking;
 use super::ref_name::REMOTES_PREFIX;
@@ -40,10 +43,49 @@ fn was_overtaken(error: &Error) -> bool {
     told.contains("cannot lock ref") && told.contains("but expected")
 }
 
+/// Where a URL leads.
+#[derive(PartialEq)]
+struct Place {
+    host: Option<String>,
+    path: PathBuf,
+}
+
+impl Place {
+    fn of(url: &str) -> Self {
+        let parsed = gix::url::parse(url).ok();
+        let host = parsed.as_ref().and_then(|url| url.host.clone()).map(|host| host.to_lowercase());
+        let path = parsed.map_or_else(|| url.to_owned(), |url| url.path.to_string());
+        let local = if host.is_none() { Path::new(&path).canonicalize().ok() } else { None };
+        let path = local.map_or(path, |path| path.to_string_lossy().into_owned());
+        let path = path.trim_end_matches('/');
+        let path = path.strip_suffix(".git").unwrap_or(path).trim_matches('/');
+        Place { host, path: path.into() }
+    }
+}
+
 impl Repository {
     /// Returns the names of the configured remotes, sorted.
     pub fn remotes(&self) -> Vec<String> {
         self.gix().remote_names().iter().map(|name| name.to_str_lossy().into_owned()).collect()
+    }
+
+    /// Returns the names of the remotes that have this URL or path, to fetch from or to push to, before or after
+    /// `url.<base>.insteadOf` has changed it. Protocol, user, port and `.git` at the end make no difference.
+    pub fn remotes_at(&self, url: &str) -> Vec<String> {
+        let rewritten = |url: &str| {
+            let remote = self.gix().remote_at(url).ok()?;
+            Some(remote.url(Direction::Push)?.to_bstring().to_string())
+        };
+        let places = |urls: Vec<String>| -> Vec<Place> {
+            let rewritten: Vec<String> = urls.iter().filter_map(|url| rewritten(url)).collect();
+            urls.iter().chain(&rewritten).map(|url| Place::of(url)).collect()
+        };
+        let wanted = places(vec![url.to_owned()]);
+        let has_it = |name: &String| {
+            let urls = ["url", "pushurl"].map(|key| self.config_strings(&format!("remote.{name}.{key}")));
+            places(urls.concat()).iter().any(|place| wanted.contains(place))
+        };
+        self.remotes().into_iter().filter(has_it).collect()
     }
 
     /// Returns the remote that `git fetch` would take: that of the current branch, the only one, or `origin`.

@@ -3,6 +3,7 @@
 //! If two people purge words of one session before either knows of it, the replacement of each has what the other removed.
 //! So theirs is not merged, and their mark for the purged segment counts as a mark for our replacement, too.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::tombstone::{MAX_MARK_BYTES, Mark, REF, Replacement, Tombstones, mark_of_path};
@@ -13,6 +14,9 @@ use crate::git::{ObjectId, Repository, Tip};
 const MAX_COMPARED: usize = 10_000;
 /// How often in a row a segment can have been purged by others.
 const MAX_PURGES: usize = 100;
+/// How many segments are looked at to tell which replacement is a segment before another. What cannot be told within it counts
+/// as no.
+const MAX_STEPS: usize = 1_000_000;
 
 /// A replacement of others for a segment that we have purged.
 #[derive(Clone, Copy, Debug)]
@@ -32,18 +36,16 @@ impl Contested {
     /// segment at all: then ours is a segment before it.
     ///
     /// Reads the chain of their replacement. If that cannot be read, our words stay as they are until it can.
-    pub fn concerns_ours(&self, repo: &Repository) -> bool {
+    pub(super) fn concerns_ours(&self, parents: &Parents) -> bool {
         let (Some(ours), Some(theirs)) = (self.ours, self.theirs) else { return self.ours.is_some() };
-        let (links, problem) = Archive::new(repo).chain(theirs, Some(ours));
-        (problem.is_none() || links.len() > 1) && !links.iter().any(|link| link.segment_id == ours)
+        parents.are_known(theirs) && !parents.is_before(ours, theirs)
     }
 
     /// Says whether their mark must be taken for a mark of their replacement. It need not if that has no words of the purged
     /// segment: then it is a segment before ours.
-    pub fn concerns_theirs(&self, repo: &Repository) -> bool {
+    pub(super) fn concerns_theirs(&self, parents: &Parents) -> bool {
         let (Some(ours), Some(theirs)) = (self.ours, self.theirs) else { return self.theirs.is_some() };
-        let (links, _) = Archive::new(repo).chain(ours, Some(theirs));
-        !links.iter().any(|link| link.segment_id == theirs)
+        !parents.is_before(theirs, ours)
     }
 
     /// Says whether both replacements have the same words of the purged segment.
@@ -53,8 +55,81 @@ impl Contested {
     }
 }
 
+/// The parents of segments, each read once.
+pub(super) struct Parents<'r> {
+    repo: &'r Repository,
+    /// The parent of each segment that was read; `None` for one that cannot be read.
+    known: RefCell<HashMap<ObjectId, Option<Option<ObjectId>>>>,
+    steps: RefCell<usize>,
+}
+
+impl<'r> Parents<'r> {
+    pub(super) fn new(repo: &'r Repository) -> Self {
+        Parents { repo, known: RefCell::default(), steps: RefCell::default() }
+    }
+
+    fn of(&self, segment_id: ObjectId) -> Option<Option<ObjectId>> {
+        let read = || {
+            let header = Archive::new(self.repo).header(segment_id).ok()?;
+            Some(header.parent.as_deref().and_then(|hex| self.repo.parse_id(hex)))
+        };
+        *self.known.borrow_mut().entry(segment_id).or_insert_with(read)
+    }
+
+    /// Says whether a segment can be read.
+    fn are_known(&self, segment_id: ObjectId) -> bool {
+        self.of(segment_id).is_some()
+    }
+
+    /// Says whether a segment is `later`, or comes before it in its session.
+    fn is_before(&self, segment_id: ObjectId, later: ObjectId) -> bool {
+        let mut next = Some(later);
+        while let Some(at) = next {
+            let mut steps = self.steps.borrow_mut();
+            *steps += 1;
+            if at == segment_id || *steps > MAX_STEPS {
+                return at == segment_id;
+            }
+            drop(steps);
+            next = self.of(at).flatten();
+        }
+        false
+    }
+}
+
+/// What became of a segment, step by step: what replaced it can have been purged in turn.
+struct Course {
+    steps: Vec<ObjectId>,
+    /// What is left at the end.
+    last: Option<ObjectId>,
+    /// Whether one of the purges was on purpose, and not because of a mark of others.
+    is_own: bool,
+}
+
+impl Course {
+    /// Follows a replacement.
+    fn follow(repo: &Repository, first: Replacement, next: impl Fn(ObjectId) -> Option<Replacement>) -> Self {
+        let mut course = Course { steps: Vec::new(), last: None, is_own: false };
+        let mut mark = Some(first);
+        while let Some(replacement) = mark.take().filter(|_| course.steps.len() < MAX_PURGES) {
+            course.is_own |= replacement.own;
+            course.last = replacement.became.as_deref().and_then(|hex| repo.parse_id(hex));
+            let is_new = course.last.filter(|last| !course.steps.contains(last));
+            course.steps.extend(is_new);
+            mark = is_new.and_then(&next);
+        }
+        course
+    }
+
+    /// Returns what others have made of a segment, as a mark tells.
+    fn of_others(repo: &Repository, mark: &Replacement, next: impl Fn(ObjectId) -> Option<Replacement>) -> Vec<Self> {
+        let replacement = |hex: &String| Replacement { became: Some(hex.clone()), own: true, ..Replacement::nothing() };
+        mark.others.iter().map(|hex| Course::follow(repo, replacement(hex), &next)).collect()
+    }
+}
+
 /// Compares the marks of a fetched ref with ours. Reads only marks that differ from ours.
-pub(super) fn contested(repo: &Repository, ours: &Tombstones, theirs: Tip) -> Vec<Contested> {
+pub(super) fn contested(repo: &Repository, ours: &Tombstones, theirs: Tip, parents: &Parents<'_>) -> Vec<Contested> {
     let marks_of = |tip: Tip| -> HashMap<ObjectId, ObjectId> {
         let listing = Archive::new(repo).listing_of(tip.tree_id).unwrap_or_default();
         let segment = |(path, blob_id): (String, ObjectId)| match mark_of_path(repo, &path) {
@@ -67,28 +142,34 @@ pub(super) fn contested(repo: &Repository, ours: &Tombstones, theirs: Tip) -> Ve
         Ok(Some(tip)) if tip.tree_id != theirs.tree_id => (marks_of(tip), marks_of(theirs)),
         _ => return Vec::new(),
     };
-    let id = |replacement: &Replacement| replacement.became.as_deref().and_then(|hex| repo.parse_id(hex));
-    let replacement = |blob_id: &ObjectId| -> Option<Replacement> {
-        serde_json::from_slice(&repo.read_blob(*blob_id, MAX_MARK_BYTES).ok()?).ok()
-    };
-    // What they put in the place of a segment can have been purged by them in turn.
-    let last_of_theirs = |blob_id: &ObjectId| -> Option<Replacement> {
-        let mut last = replacement(blob_id).filter(|mark| mark.own)?;
-        for _ in 0..received.len().min(MAX_PURGES) {
-            let next = id(&last).filter(|next| !known.contains_key(next));
-            let Some(later) = next.and_then(|next| replacement(received.get(&next)?)) else { break };
-            last = later;
-        }
-        Some(last)
+    let replacement = |segment_id: ObjectId| -> Option<Replacement> {
+        serde_json::from_slice(&repo.read_blob(*received.get(&segment_id)?, MAX_MARK_BYTES).ok()?).ok()
     };
     let differing =
-        known.iter().filter_map(|(purged, ours)| Some((*purged, received.get(purged).filter(|id| *id != ours)?)));
-    let both = differing.take(MAX_COMPARED).filter_map(|(purged, blob_id)| {
-        // A mark that was taken over from them leaves other words than theirs, but no purged ones.
-        ours.segments.get(&purged).filter(|mark| mark.own)?;
-        let (ours, theirs) = (id(&ours.final_of(repo, purged)?), id(&last_of_theirs(blob_id)?));
-        Some(Contested { purged, ours, theirs, mark: *blob_id })
-    });
-    let is_open = |one: &Contested| one.ours != one.theirs && !one.theirs.is_some_and(|id| known.contains_key(&id));
-    both.filter(is_open).collect()
+        known.iter().filter_map(|(purged, ours)| Some((*purged, *received.get(purged).filter(|id| *id != ours)?)));
+    let mut found = Vec::new();
+    for (purged, mark) in differing.take(MAX_COMPARED) {
+        let (Some(of_ours), Some(of_theirs)) = (ours.segments.get(&purged), replacement(purged)) else { continue };
+        // Where nothing was purged on purpose, nothing is left that others have not purged. What others had in the place of the
+        // segment is here, or was taken away because of their marks.
+        let mut all_ours = Course::of_others(repo, of_ours, |_| None);
+        all_ours.retain(|ours| ours.last.is_some_and(|id| !known.contains_key(&id)));
+        let ours = Course::follow(repo, of_ours.clone(), |id| ours.segments.get(&id).cloned());
+        all_ours.extend(Some(ours).filter(|ours| ours.is_own));
+        let mut all_theirs = Course::of_others(repo, &of_theirs, replacement);
+        all_theirs.push(Course::follow(repo, of_theirs, replacement));
+        for ours in &all_ours {
+            for theirs in all_theirs.iter().filter(|theirs| theirs.is_own || theirs.last.is_some()) {
+                let one = Contested { purged, ours: ours.last, theirs: theirs.last, mark };
+                let is_later = |id: Option<ObjectId>, course: &Course| id.is_some_and(|id| course.steps.contains(&id));
+                let is_settled = one.ours == one.theirs
+                    || one.theirs.is_some_and(|id| known.contains_key(&id))
+                    || is_later(one.ours, theirs)
+                    || is_later(one.theirs, ours)
+                    || !theirs.is_own && !one.concerns_theirs(parents);
+                found.extend((!is_settled).then_some(one));
+            }
+        }
+    }
+    found
 }

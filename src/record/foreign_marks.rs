@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::OnceLock;
 
-use super::contested::{Contested, contested};
+use super::contested::{Contested, Parents, contested};
 use super::tombstone::{MAX_MARK_BYTES, Mark, Replacement, Tombstones, mark_of_path};
 use super::{Evidence, Record};
 use crate::archive::{self, Archive};
@@ -19,6 +19,9 @@ use crate::transcript::SessionKey;
 /// How many marks are read from the history of a ref to find their authors: enough for a thousand commits with a
 /// thousand marks. The authors of older marks are not reported.
 const MAX_READ: usize = 1_000_000;
+
+/// How many replacements of others for a segment are kept in our mark.
+const MAX_REPLACEMENTS: usize = 16;
 
 /// How many marks a hook reads to find out whether they name a session.
 const MAX_ASKED: usize = 2000;
@@ -50,6 +53,7 @@ impl ForeignMarks {
     /// than ours; see [`Contested`]. Skips refs that cannot be read.
     pub fn read(repo: &Repository, ours: &Tombstones) -> Self {
         let mut bars = ForeignMarks::default();
+        let parents = Parents::new(repo);
         for name in repo.fetched_refs("purged") {
             let Ok(Some(tip)) = repo.tip(&name) else { continue };
             let mut found = Vec::new();
@@ -61,18 +65,18 @@ impl ForeignMarks {
                 bars.marks.entry(mark).or_default().push((name.clone(), blob_id));
             }
             if !ours.segments.is_empty() && listed.is_ok() {
-                bars.contest(repo, &name, contested(repo, ours, tip));
+                bars.contest(&name, contested(repo, ours, tip, &parents), &parents);
             }
         }
         bars
     }
 
     /// Lets the marks of a ref for contested segments count for both replacements.
-    fn contest(&mut self, repo: &Repository, name: &str, contested: Vec<Contested>) {
+    fn contest(&mut self, name: &str, contested: Vec<Contested>, parents: &Parents<'_>) {
         for one in contested {
             let meant = Mark::Segment(one.purged);
-            let ours = one.ours.filter(|_| one.concerns_ours(repo));
-            let theirs = one.theirs.filter(|_| one.concerns_theirs(repo));
+            let ours = one.ours.filter(|_| one.concerns_ours(parents));
+            let theirs = one.theirs.filter(|_| one.concerns_theirs(parents));
             for id in ours.into_iter().chain(theirs) {
                 self.marks.entry(Mark::Segment(id)).or_default().push((name.to_owned(), one.mark));
                 self.meant.insert(Mark::Segment(id), meant.clone());
@@ -84,6 +88,21 @@ impl ForeignMarks {
     /// Returns the segments that we have purged and others as well, leaving different words.
     pub fn contested(&self) -> impl Iterator<Item = &Contested> {
         self.contested.iter()
+    }
+
+    /// Returns what others have put in the place of a segment, as far as their marks tell, in hex.
+    pub fn replacements(&self, repo: &Repository, segment_id: ObjectId) -> Vec<String> {
+        let marks = self.marks.get(&Mark::Segment(segment_id)).into_iter().flatten();
+        let replacements = marks.filter_map(|(_, blob_id)| {
+            serde_json::from_slice::<Replacement>(&repo.read_blob(*blob_id, MAX_MARK_BYTES).ok()?).ok()
+        });
+        let mut found: Vec<String> =
+            replacements.flat_map(|mark| [mark.others, Vec::from_iter(mark.became)].concat()).collect();
+        found.retain(|hex| repo.parse_id(hex).is_some_and(|id| id != segment_id));
+        found.sort();
+        found.dedup();
+        found.truncate(MAX_REPLACEMENTS);
+        found
     }
 
     /// Says whether a segment is what others have put in the place of one that we have purged.

@@ -37,6 +37,9 @@ pub struct Replacement {
     /// Whether words of the segment were purged here, and not because of a mark of others. Marks of earlier versions do not tell.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own: bool,
+    /// What others have put in the place of the segment, as hex blob ids, by their marks that this repository knew of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
 }
 
 /// A purge mark.
@@ -227,13 +230,14 @@ impl Replacement {
             bytes: header.total_bytes(),
             sha256: header.sha256.clone(),
             session: Some(SessionKey::new(&header.agent, &header.session).file_name()),
-            own: false,
+            ..Replacement::nothing()
         }
     }
 
     /// Returns the replacement that says that nothing is left.
     pub fn nothing() -> Self {
-        Replacement { shiftlog: 1, became: None, bytes: 0, sha256: String::new(), session: None, own: false }
+        let (sha256, others) = (String::new(), Vec::new());
+        Replacement { shiftlog: 1, became: None, bytes: 0, sha256, session: None, own: false, others }
     }
 }
 

@@ -268,13 +268,6 @@ fn renamed_remotes(repo: &Repository) -> Vec<Finding> {
             outside::line(name)
         )));
     }
-    for name in repo.config_subsections("shiftlog") {
-        let key = format!("shiftlog.{name}.push");
-        // A remote can be named by its URL, too.
-        if is_gone(&name) && !name.contains([':', '/']) && repo.config_string(&key).is_some() {
-            findings.push(Finding::note(format!("{key} has no effect: there is no remote '{}'", outside::line(&name))));
-        }
-    }
     findings
 }
 

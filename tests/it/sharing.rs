@@ -1,5 +1,6 @@
 //! What sharing promises: a server and several clones, with real Git between them.
 
+mod levels;
 mod servers;
 
 use std::fs;

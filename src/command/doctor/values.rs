@@ -83,12 +83,13 @@ pub(super) fn bad(repo: &Repository) -> Vec<Finding> {
     for Key { name, is_good, good } in KEYS {
         findings.extend(repo.config_string(name).and_then(|value| check(name, &value, is_good(repo, &value), good)));
     }
-    for remote in repo.remotes() {
+    for remote in [repo.remotes(), Level::left_behind(repo)].concat() {
         let name = format!("shiftlog.{remote}.push");
         let value = repo.config_string(&name);
         findings
             .extend(value.and_then(|value| check(&name, &value, is_level(repo, &value), "none    # or notes, or all")));
     }
+    findings.extend(Level::left_behind(repo).iter().map(|name| left_behind(repo, name)));
     let of_slot = |(slot, color)| (format!("color.shiftlog.{slot}"), color);
     let of_grep = |(slot, color)| (format!("color.grep.{slot}"), color);
     for (name, color) in cli::SLOTS.map(of_slot).into_iter().chain(GREP_COLORS.map(of_grep)) {
@@ -117,6 +118,32 @@ fn is_level(_: &Repository, value: &str) -> bool {
 
 fn can_be_asked(_: &Repository, name: &str) -> bool {
     agent::all().filter_map(|agent| agent.ask()).any(|ask| ask.name == name)
+}
+
+/// The entry of a remote that was renamed, as `git remote rename` leaves it, or removed.
+fn left_behind(repo: &Repository, name: &str) -> Finding {
+    let section = |name: &str| format!("shiftlog.{name}");
+    let key = format!("{}.push", section(name));
+    let level = |key: &str| repo.config_string(key).and_then(|value| Level::parse(&value)).unwrap_or_default();
+    if level(&key) >= level("shiftlog.push") {
+        let what = "has no effect: there is no remote";
+        return Finding::note(format!("{} {what} '{}'", outside::line(&key), outside::line(name)));
+    }
+    let scope = match repo.config_with_scopes(&key).pop() {
+        Some((scope, _)) if scope != "local" => format!("--{scope} "),
+        _ => String::new(),
+    };
+    let remotes = repo.remotes();
+    let has_none = |remote: &&String| repo.config_string(&format!("{}.push", section(remote))).is_none();
+    let fix = match remotes.iter().filter(has_none).collect::<Vec<_>>()[..] {
+        [remote] => {
+            let [from, to] = [name, remote].map(|name| outside::shell(&section(name)));
+            format!("git config {scope}--rename-section {from} {to}")
+        }
+        _ => format!("git config {scope}--unset {}", outside::shell(&key)),
+    };
+    let what = format!("there is no remote '{}'; it holds for each remote without an entry", outside::line(name));
+    Finding::problem(outside::line(&key), &what, &fix)
 }
 
 /// Transcripts go to a remote of this repository.

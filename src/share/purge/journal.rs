@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::copies::beginnings;
 use super::{Purged, Removal, deadline, live};
+use bstr::ByteSlice as _;
+
 use crate::archive::{self, Archive};
 use crate::capture::State;
 use crate::capture::pending::{self, Pending};
@@ -312,7 +314,9 @@ fn finish(repo: &Repository, mut journal: Journal, signed: &HashSet<(ObjectId, S
     }
     fault_point("purge-unlinked");
     let tips = journal.tips(repo);
-    let is_unneeded = |id, bytes: &[u8]| marks.segments.contains_key(&id) || names_marked(repo, &marks, bytes);
+    // What was purged earlier can have been fetched again since.
+    let all = Tombstones::read(repo)?;
+    let is_unneeded = |id, bytes: &[u8]| all.segments.contains_key(&id) || names_marked(repo, &all, bytes);
     let Unneeded { gone, held } = repo.unneeded(&tips, is_unneeded)?;
     let other_refs = other_refs(repo, &with_words, &tips, &held)?;
     let left = repo.drop_objects(&gone)?;
@@ -418,6 +422,9 @@ fn rewrite_archive(repo: &Repository, marks: &Tombstones) -> Result<()> {
 /// Remembers the merged tips of remotes' refs, so that they are not fetched again: they still have the purged words.
 fn keep_known(repo: &Repository, notes_ref: &str, marks: &Tombstones) -> Result<()> {
     let (archive, mut known) = (Archive::new(repo), Vec::new());
+    let mut all = Tombstones::read(repo)?;
+    all.segments.extend(marks.segments.clone());
+    all.sessions.extend(marks.sessions.iter().cloned());
     for name in repo.ref_names(REMOTES_PREFIX) {
         let Some(tip) = repo.tip(&name)? else { continue };
         let own = match name.rsplit('/').next() {
@@ -428,13 +435,28 @@ fn keep_known(repo: &Repository, notes_ref: &str, marks: &Tombstones) -> Result<
         // A tip that is not merged must still be fetched, unless all that is not merged is purged.
         let Some(ours) = repo.tip(own)? else { continue };
         let is_merged = repo.merge_base(ours.commit_id, tip.commit_id).is_ok_and(|base| base == Some(tip.commit_id));
-        let has_all = || {
-            let new = archive.added(ours.tree_id, tip.tree_id);
-            own == archive::REF && new.is_ok_and(|new| new.iter().all(|(path, id)| marks.bars_path(path, *id)))
+        let has_all = || match own {
+            archive::REF => {
+                let new = archive.added(ours.tree_id, tip.tree_id);
+                new.is_ok_and(|new| new.iter().all(|(path, id)| all.bars_path(path, *id)))
+            }
+            _ => brings_no_notes(repo, &all, own, &name),
         };
         if is_merged || has_all() {
             known.push((name, tip.commit_id));
         }
     }
     sync::Known::add(repo, known)
+}
+
+/// Says whether a fetched notes ref has nothing that ours has not, besides what was purged.
+fn brings_no_notes(repo: &Repository, marks: &Tombstones, own: &str, fetched: &str) -> bool {
+    let is_here = |entry: notes::Entry| -> Result<bool> {
+        let mut theirs = Note::parse_unjoined(&notes::read(repo, entry.note_blob_id)?);
+        marks.apply(repo, &mut theirs);
+        let ours = notes::get(repo, own, entry.annotated_id)?.unwrap_or_default();
+        let ours: HashSet<&[u8]> = ours.lines().collect();
+        Ok(theirs.to_bytes().lines().all(|line| line.is_empty() || ours.contains(line)))
+    };
+    notes::list(repo, fetched).is_ok_and(|entries| entries.into_iter().all(|entry| is_here(entry).unwrap_or(false)))
 }

@@ -191,6 +191,7 @@ fn fill<'t>(
     plan.drop_unnamed_texts(repo, notes_ref)?;
     let is_own = !matches!(target, Target::Received { .. });
     plan.marks.segments.values_mut().for_each(|mark| mark.own = is_own);
+    plan.remember_replacements(repo)?;
     for name in notes_refs(repo, notes_ref) {
         for entry in notes::list(repo, &name)? {
             let bytes = notes::read(repo, entry.note_blob_id)?;

@@ -91,6 +91,16 @@ impl Removal<'_> {
         Ok(wanted)
     }
 
+    /// Keeps what others have put in the place of the segments: who gets our marks, and not theirs, knows it by ours.
+    pub(super) fn remember_replacements(&mut self, repo: &Repository) -> Result<()> {
+        let bars = ForeignMarks::read(repo, &Tombstones::read(repo)?);
+        for (segment_id, mark) in &mut self.marks.segments {
+            mark.others = bars.replacements(repo, *segment_id);
+            mark.others.retain(|hex| mark.became.as_ref() != Some(hex));
+        }
+        Ok(())
+    }
+
     /// Marks the replacements of others for segments that we have purged, too: ours take their place.
     pub(super) fn mark_contested(&mut self, repo: &Repository) {
         let header = |id: ObjectId| Archive::new(repo).header(id).ok();

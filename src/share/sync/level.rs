@@ -17,18 +17,60 @@ pub enum Level {
 }
 
 impl Level {
-    /// Returns the level for a remote: `shiftlog.<remote>.push`, then `shiftlog.push`, then none.
+    /// Returns the level for a remote, or for a URL: `shiftlog.<remote>.push`, or the least that the remotes with this URL have,
+    /// then `shiftlog.push`, then none.
+    ///
+    /// `git remote rename` leaves the entry of a remote at its old name. Until that is removed, it holds for each remote that has
+    /// none of its own: nobody knows which of them it was.
     ///
     /// # Errors
     ///
     /// For an unknown value.
     pub fn of(repo: &Repository, remote: &str) -> Result<Self> {
-        let own = format!("shiftlog.{remote}.push");
-        let value = repo.config_string(&own).or_else(|| repo.config_string("shiftlog.push"));
-        let Some(value) = value else { return Ok(Level::None) };
-        Level::parse(&value).ok_or_else(|| {
-            Error::other(format!("bad value '{value}' for shiftlog.push")).hint("the value is 'none', 'notes' or 'all'")
-        })
+        Level::decided(repo, remote).map(|(level, _)| level)
+    }
+
+    /// Returns [`Level::of`] a remote, with the config key that decides it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Level::of`].
+    pub fn decided(repo: &Repository, remote: &str) -> Result<(Self, String)> {
+        let own = key(remote);
+        if let Some(level) = Level::configured(repo, &own)? {
+            return Ok((level, own));
+        }
+        let is_name = repo.remotes().iter().any(|name| name == remote);
+        let named = if is_name { Vec::new() } else { repo.remotes_at(remote) };
+        if !named.is_empty() {
+            let levels = named.iter().map(|name| Level::decided(repo, name)).collect::<Result<Vec<_>>>()?;
+            return Ok(levels.into_iter().min().unwrap_or_default());
+        }
+        let general = "shiftlog.push".to_owned();
+        let mut least = (Level::configured(repo, &general)?.unwrap_or_default(), general);
+        for name in Level::left_behind(repo) {
+            let level = Level::configured(repo, &key(&name))?;
+            least = level.map(|level| (level, key(&name))).filter(|left| left.0 < least.0).unwrap_or(least);
+        }
+        Ok(least)
+    }
+
+    fn configured(repo: &Repository, key: &str) -> Result<Option<Self>> {
+        let Some(value) = repo.config_string(key) else { return Ok(None) };
+        let level = Level::parse(&value).ok_or_else(|| {
+            Error::other(format!("bad value '{value}' for {key}")).hint("the value is 'none', 'notes' or 'all'")
+        })?;
+        Ok(Some(level))
+    }
+
+    /// Returns the names for which there is a `shiftlog.<name>.push`, and no remote.
+    pub fn left_behind(repo: &Repository) -> Vec<String> {
+        let remotes = repo.remotes();
+        let is_left = |name: &String| {
+            let is_url = name.contains([':', '/']);
+            !is_url && !remotes.contains(name) && repo.config_string(&key(name)).is_some()
+        };
+        repo.config_subsections("shiftlog").into_iter().filter(is_left).collect()
     }
 
     /// Returns how much a push of the user's may take to a remote: transcripts go nowhere but to `shiftlog.sessionsRemote`, by its
@@ -40,8 +82,7 @@ impl Level {
     pub fn of_push(repo: &Repository, remote: &str) -> Result<Self> {
         let level = Level::of(repo, remote)?;
         let Some(of_words) = repo.config_string("shiftlog.sessionsRemote") else { return Ok(level) };
-        let url = || repo.config_string(&format!("remote.{of_words}.url"));
-        let takes_words = of_words == remote || url().as_deref() == Some(remote);
+        let takes_words = of_words == remote || repo.remotes_at(remote).contains(&of_words);
         Ok(if takes_words { level } else { level.min(Level::Notes) })
     }
 
@@ -86,4 +127,9 @@ impl Level {
         }
         Ok(None)
     }
+}
+
+/// Returns the config key of the level for a remote.
+fn key(remote: &str) -> String {
+    format!("shiftlog.{remote}.push")
 }

@@ -1,5 +1,7 @@
 //! Two people purge different words of one session before either knows of it, and words that are not recorded yet.
 
+use std::path::{Path, PathBuf};
+
 use crate::purging::{SECRET, places, purge, says};
 use crate::sharing::Team;
 use crate::support::Scratch;
@@ -115,5 +117,106 @@ fn what_comes_before_a_commit_that_two_people_purge_stays() {
     for clone in [&a, &b] {
         team.assert_said(clone, "HEAD~1", &["harmless"]);
         assert_eq!(places(&team.scratch, clone, "Yakword"), [""; 0]);
+    }
+}
+
+/// Makes three clones that have a session with both words, of two commits.
+fn three_clones() -> (Team, [PathBuf; 3]) {
+    let team = Team::new();
+    team.scratch.commit("x", "1\n", "one");
+    team.scratch.commit("x", "2\n", "two");
+    team.scratch.git(["push", "-q", "--no-verify", team.server.to_str().unwrap(), "HEAD:main"]).ok();
+    let clones = ["a", "b", "c"].map(|name| team.clone_of(name, &[]));
+    let [a, ..] = &clones;
+    let first = format!("{SECRET} and Yakword");
+    team.git(a, &["checkout", "-q", "HEAD~1"]).ok();
+    says(&team.scratch, a, "s", &[&first]);
+    team.git(a, &["checkout", "-q", "-"]).ok();
+    says(&team.scratch, a, "s", &[&first, "harmless Gnuword"]);
+    for clone in &clones {
+        team.shiftlog(clone, "sync", &["-q"]).ok();
+    }
+    (team, clones)
+}
+
+/// Asserts that no command finds a word in a clone.
+fn assert_hidden(team: &Team, clone: &Path, word: &str, when: &str) {
+    let found = team.shiftlog(clone, "grep", &[word]);
+    assert_eq!((found.code, found.stdout.as_str()), (1, ""), "{when}: {found:?}");
+    for revision in ["HEAD", "HEAD~1"] {
+        let shown = team.shiftlog(clone, "show", &[revision]).stdout;
+        assert!(!shown.contains(word), "{when}: {shown}");
+    }
+}
+
+#[test]
+fn what_a_third_person_passes_on_brings_no_purged_words_back() {
+    let (team, [a, b, c]) = three_clones();
+    let two = team.scratch.root().join("two.git");
+    team.git(&a, &["clone", "-q", "--bare", ".", two.to_str().unwrap()]).ok();
+    team.shiftlog(&a, "purge", &["--yes", &format!("--match={SECRET}")]).ok();
+    team.shiftlog(&a, "sync", &["push", "-q"]).ok();
+    team.shiftlog(&c, "sync", &["-q"]);
+    team.shiftlog(&c, "purge", &["--received", "--yes", "--all"]).ok();
+    team.shiftlog(&c, "sync", &["-q"]);
+    team.assert_said(&c, "HEAD", &["harmless Gnuword"]);
+    for clone in [&b, &c] {
+        team.git(clone, &["remote", "add", "two", two.to_str().unwrap()]).ok();
+    }
+    team.shiftlog(&c, "sync", &["push", "two", "-q"]).ok();
+    team.shiftlog(&b, "purge", &["--yes", "--match=Yakword"]).ok();
+    team.shiftlog(&b, "sync", &["pull", "two", "-q"]);
+    assert_hidden(&team, &b, "Yakword", "after the pull");
+    team.shiftlog(&b, "purge", &["--received", "--yes", "--all"]).ok();
+    assert_hidden(&team, &b, SECRET, "after the marks are taken");
+    team.assert_said(&b, "HEAD", &["harmless Gnuword"]);
+    for clone in [&b, &c] {
+        team.shiftlog(clone, "sync", &["two", "-q"]);
+    }
+    team.shiftlog(&c, "purge", &["--received", "--yes", "--all"]).ok();
+    for clone in [&c, &b] {
+        team.shiftlog(clone, "sync", &["two", "-q"]);
+    }
+    team.git(&two, &["gc", "-q", "--prune=now"]).ok();
+    for clone in [&b, &c, &two] {
+        for word in [SECRET, "Yakword"] {
+            assert_eq!(places(&team.scratch, clone, word), [""; 0], "{word} in {}", clone.display());
+        }
+    }
+}
+
+#[test]
+fn a_second_purge_of_one_of_two_brings_no_purged_words_back() {
+    // Whether the first fetches what the second has done before it purges again.
+    for fetches in [false, true] {
+        let (team, [a, b, c]) = three_clones();
+        team.shiftlog(&a, "purge", &["--yes", &format!("--match={SECRET}")]).ok();
+        team.shiftlog(&b, "purge", &["--yes", "--match=Yakword"]).ok();
+        team.shiftlog(&a, "sync", &["push", "-q"]).ok();
+        team.shiftlog(&b, "sync", &["pull", "-q"]);
+        team.shiftlog(&b, "purge", &["--received", "--yes", "--all"]).ok();
+        if fetches {
+            team.shiftlog(&b, "sync", &["-q"]);
+        }
+        team.shiftlog(&a, "purge", &["--yes", "--match=Gnuword"]).ok();
+        team.shiftlog(&a, "sync", &["-q"]);
+        assert_hidden(&team, &a, "Gnuword", "after the second purge");
+        team.shiftlog(&b, "sync", &["-q"]);
+        assert_hidden(&team, &b, "Yakword", "after the second purge");
+        for _ in 0..3 {
+            for clone in [&b, &a, &c] {
+                team.shiftlog(clone, "purge", &["--received", "--yes", "--all"]);
+                team.shiftlog(clone, "sync", &["-q"]);
+            }
+        }
+        team.git(&team.server, &["gc", "-q", "--prune=now"]).ok();
+        for clone in [&a, &b, &c, &team.server] {
+            for word in [SECRET, "Yakword", "Gnuword"] {
+                assert_eq!(places(&team.scratch, clone, word), [""; 0], "{fetches}: {word} in {}", clone.display());
+            }
+        }
+        for clone in [&a, &b, &c] {
+            team.shiftlog(clone, "fsck", &["-q"]).ok();
+        }
     }
 }

@@ -143,7 +143,9 @@ fn doctor_finds_what_a_renamed_remote_leaves_and_its_advice_mends_it() {
     let remove = "git for-each-ref --format='delete %(refname)' refs/shiftlog/remotes/origin/ | git update-ref --stdin";
     let notes = [
         format!("note     copies of what 'origin' had, which is no remote now, stay; to remove them: {remove}"),
-        "note     shiftlog.origin.push has no effect: there is no remote 'origin'".to_owned(),
+        "problem  shiftlog.origin.push: there is no remote 'origin'; it holds for each remote without an entry"
+            .to_owned(),
+        "         fix: git config --rename-section shiftlog.origin shiftlog.upstream".to_owned(),
     ];
     let problems = [
         problem("refs/notes/shiftlog*", "notes*"),
@@ -157,6 +159,9 @@ fn doctor_finds_what_a_renamed_remote_leaves_and_its_advice_mends_it() {
     assert_eq!(of_remotes(&doctor()), notes);
     scratch.run_in(&scratch.top, "sh", ["-c", remove]).ok();
     assert_eq!(of_remotes(&doctor()), notes[1..]);
+    scratch.git(["config", "--unset", "shiftlog.push"]).ok();
+    let note = "note     shiftlog.origin.push has no effect: there is no remote 'origin'";
+    assert_eq!(of_remotes(&doctor()), [note]);
 
     // A refspec that nobody wrote down is for the user to remove.
     scratch

@@ -1,0 +1,67 @@
+//! What is configured for one remote holds for it by each name that it has, or had.
+
+use crate::sharing::Team;
+
+/// Commits something and pushes it. Returns which refs of ours the server has after that.
+fn pushed(team: &Team, clone: &std::path::Path, to: &str) -> String {
+    team.git(clone, &["commit", "-q", "--allow-empty", "-m", "next"]).ok();
+    team.scratch.run_until_nothing_runs(clone, &["git", "push", "-q", to, "main"]).ok();
+    team.git(&team.server, &["for-each-ref", "--format=%(refname)", "refs/notes", "refs/shiftlog"]).ok()
+}
+
+#[test]
+fn what_goes_to_no_remote_by_its_name_does_not_go_to_it_by_a_url() {
+    let team = Team::new();
+    let clone = team.clone_of("a", &[]);
+    team.git(&clone, &["config", "shiftlog.origin.push", "none"]).ok();
+    team.commit(&clone, "x", "1\n", "words for nobody else");
+    let path = team.server.to_str().unwrap();
+    let (url, bare) = (format!("file://{path}"), path.trim_end_matches(".git").to_owned());
+    team.git(&clone, &["config", "url.file:///.insteadOf", "ours:"]).ok();
+    let short = format!("ours:{}", path.trim_start_matches('/'));
+    for to in ["origin", &url, path, &format!("{path}/"), &bare, "../server.git", &short] {
+        assert_eq!(pushed(&team, &clone, to), "", "{to}");
+        let ran = team.shiftlog(&clone, "sync", &["push", to]);
+        let told = format!(
+            "fatal: shiftlog.origin.push is 'none': nothing may go to '{to}'\n\
+             hint: 'git shiftlog sync push --notes-only' or '--all' pushes once\n"
+        );
+        assert_eq!((ran.code, ran.stderr.as_str()), (128, told.as_str()), "{to}");
+    }
+    // Elsewhere it goes.
+    let other = team.scratch.root().join("other.git");
+    team.git(&clone, &["init", "-q", "--bare", other.to_str().unwrap()]).ok();
+    pushed(&team, &clone, other.to_str().unwrap());
+    let theirs = team.git(&other, &["for-each-ref", "--format=%(refname)", "refs/shiftlog"]).ok();
+    assert_eq!(theirs, "refs/shiftlog/sessions\n");
+}
+
+#[test]
+fn a_remote_that_was_renamed_gets_no_more_than_before() {
+    let team = Team::new();
+    let clone = team.clone_of("a", &[]);
+    team.git(&clone, &["config", "shiftlog.origin.push", "none"]).ok();
+    team.commit(&clone, "x", "1\n", "words for nobody else");
+    team.git(&clone, &["remote", "rename", "origin", "team"]).ok();
+    assert_eq!(pushed(&team, &clone, "team"), "");
+    let ran = team.shiftlog(&clone, "sync", &["push", "team"]);
+    assert!(ran.stderr.starts_with("fatal: shiftlog.origin.push is 'none': nothing may go to 'team'\n"), "{ran:?}");
+    // What is said of the remote as it is called now counts.
+    let own = ["-c", "shiftlog.team.push=notes", "shiftlog", "sync", "push", "team", "--dry-run"];
+    assert_eq!(team.git(&clone, &own).ok(), "would push refs/notes/shiftlog to team\n");
+    // The fix that is named is one.
+    let found = team.shiftlog(&clone, "doctor", &["--no-rehearsal"]).stdout;
+    let problem = found.lines().skip_while(|line| !line.starts_with("problem  shiftlog.origin.push: ")).take(2);
+    let fix = "git config --rename-section shiftlog.origin shiftlog.team";
+    assert_eq!(
+        problem.map(str::trim).collect::<Vec<_>>(),
+        [
+            "problem  shiftlog.origin.push: there is no remote 'origin'; it holds for each remote without an entry",
+            &format!("fix: {fix}")
+        ],
+        "{found}"
+    );
+    team.git(&clone, &fix.split(' ').skip(1).collect::<Vec<_>>()).ok();
+    assert_eq!(pushed(&team, &clone, "team"), "");
+    assert!(!team.shiftlog(&clone, "doctor", &["--no-rehearsal"]).stdout.contains("shiftlog.origin"));
+}
