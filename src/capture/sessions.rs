@@ -68,7 +68,7 @@ fn made(state: &State) -> Option<i64> {
 
 /// Returns the sessions in the agents' own stores that ran in a worktree lately, without those in `known` and those
 /// whose words are all recorded.
-pub(super) fn recent_unreported(
+pub(crate) fn recent_unreported(
     state: &State,
     worktree: Option<&Path>,
     known: &[TrackedSession],

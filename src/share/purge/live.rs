@@ -11,6 +11,7 @@ use crate::agent::{self, Agent, FoundTranscript};
 use crate::archive::{Archive, hex};
 use crate::capture::progress::Progress;
 use crate::capture::segment_end::SegmentEnd;
+use crate::capture::sessions::recent_unreported;
 use crate::capture::state::FirstMessage;
 use crate::capture::{State, fork};
 use crate::error::{Error, Result};
@@ -81,15 +82,26 @@ pub(super) fn unrecorded_matches(repo: &Repository, redactor: &Redactor) -> BTre
         behind.is_some_and(|behind| !redactor.scan(&behind).is_empty())
     };
     let mut sessions = BTreeSet::new();
-    for live in state.all_sessions() {
+    let marks = Tombstones::read(repo).unwrap_or_default();
+    // Of a session that is in the archive and of which our state knows nothing, nothing tells how much is stored.
+    let progress_of = |key: &SessionKey, known: Option<&Progress>| {
+        let is_stored = || Archive::new(repo).segments_of(key).is_ok_and(|segments| !segments.is_empty());
+        known.cloned().or_else(|| (!is_stored()).then(Progress::default))
+    };
+    let known = state.all_sessions();
+    let unreported = recent_unreported(&state, repo.worktree(), &known);
+    let all = known.iter().map(|live| (live, Some(&live.progress))).chain(unreported.iter().map(|live| (live, None)));
+    // Of a session that was purged as a whole, nothing is recorded any more.
+    for (live, progress) in all.filter(|(live, _)| !marks.bars(&live.key())) {
         let Some(agent) = agent::find(&live.agent) else { continue };
-        if has_match(agent, &live.transcript, &live.progress) {
-            sessions.insert(live.key());
-        }
-        for (id, progress) in &live.sub_agents {
-            let own = agent.sub_agents(&live.transcript).into_iter().find(|found| found.session_id == *id);
-            if own.is_some_and(|own| has_match(agent, &own.transcript, progress)) {
-                sessions.insert(SessionKey::new(&live.agent, id));
+        let own = FoundTranscript { session_id: live.session.clone(), transcript: live.transcript.clone() };
+        let sub_agents = agent.sub_agents(&live.transcript).into_iter();
+        let sub_agents = sub_agents.map(|found| (live.sub_agents.get(&found.session_id), found));
+        for (progress, found) in [(progress, own)].into_iter().chain(sub_agents) {
+            let key = SessionKey::new(&live.agent, &found.session_id);
+            let progress = progress_of(&key, progress);
+            if progress.is_some_and(|progress| has_match(agent, &found.transcript, &progress)) {
+                sessions.insert(key);
             }
         }
     }

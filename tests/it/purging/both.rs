@@ -88,6 +88,27 @@ fn matches_that_are_not_recorded_yet_are_told_of() {
     let ran = purge(&scratch, &[&option]);
     assert!(ran.code == 0 && !ran.stderr.contains("not recorded yet"), "{ran:?}");
     assert_eq!(places(&scratch, &scratch.top, SECRET), [""; 0]);
+
+    // A sub-agent that was started since.
+    let own = session.transcript.with_extension("").join("subagents/agent-a1.jsonl");
+    std::fs::create_dir_all(own.parent().unwrap()).unwrap();
+    let line = serde_json::json!({"type": "user", "isSidechain": true, "agentId": "a1", "sessionId": "s1", "uuid": "x",
+        "message": {"role": "user", "content": format!("of a sub-agent: {SECRET}")}});
+    std::fs::write(&own, format!("{line}\n")).unwrap();
+    let ran = purge(&scratch, &["-n", &option]);
+    assert!(ran.stderr.contains(&warning.replace("claude/s1", "claude/s1.a1")), "{ran:?}");
+
+    // A session that no hook has told of yet, and that the next commit would find.
+    let unseen = scratch.session("s2");
+    unseen.record("user", &serde_json::json!({"role": "user", "content": SECRET}));
+    let ran = purge(&scratch, &["-n", &option]);
+    assert!(ran.stderr.contains(&warning.replace("claude/s1", "claude/s2")), "{ran:?}");
+
+    // A session that is purged as a whole is recorded no more.
+    purge(&scratch, &["--session=s1"]).ok();
+    session.prompt(SECRET);
+    let ran = purge(&scratch, &["-n", &option]);
+    assert!(!ran.stderr.contains("claude/s1"), "{ran:?}");
 }
 
 /// One removes a whole commit, the other a word of that commit: what comes before it is nobody's to remove.
