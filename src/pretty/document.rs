@@ -10,7 +10,7 @@ use super::count;
 use super::depth::{Amount, Depth};
 use super::markdown::inert;
 use super::place::Directories;
-use super::printer::attachment;
+use super::printer::{attachment, with_sizes};
 use super::sub_agent::SubAgent;
 use super::tasks::Tasks;
 use super::told::told_line;
@@ -240,10 +240,13 @@ impl<'a> Document<'a> {
         if let Some(Act::Questions(questions)) = &act
             && !result.is_error
         {
-            let given = questions.iter().filter_map(|question| question.answer(&result.text));
-            let given: Vec<String> = given.map(prose).collect();
+            let given: Vec<_> =
+                questions.iter().filter_map(|question| Some((question, question.answer(&result.text)?))).collect();
             if !given.is_empty() {
-                return given.iter().try_for_each(|answer| writeln!(out, "\n> {answer}"));
+                return given.iter().try_for_each(|(question, answer)| {
+                    let asked = if questions.len() > 1 { format!("{} ", prose(question.text)) } else { String::new() };
+                    writeln!(out, "\n> {asked}{}", prose(answer))
+                });
             }
         }
         let is_short = self.depth.tool_output == Amount::Short;
@@ -256,11 +259,11 @@ impl<'a> Document<'a> {
             _ if is_short => call::without_frame(&result.text),
             _ => &result.text,
         };
-        let text = self.depth.placed(outside::text(text.trim_end()), &self.place);
+        let text = self.depth.placed(outside::text(&with_sizes(text, &result.pictures)), &self.place);
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let is_folded =
             act.as_ref().map_or_else(|| call::is_of_earlier_call(result) && lines.len() > 1, Act::is_reading);
-        if is_short && !result.is_error && !lines.is_empty() && is_folded {
+        if is_short && !result.is_error && !lines.is_empty() && is_folded && result.pictures.is_empty() {
             let earlier = if act.is_none() { call::EARLIER_ANSWER } else { "" };
             return writeln!(out, "\n*{earlier}{}*", self.depth.cut(lines.len(), "line"));
         }

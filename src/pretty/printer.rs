@@ -220,7 +220,7 @@ impl<'a> Printer<'a> {
         let act = Act::of(call);
         let result = self.answers.remove(call.call_id.as_str()).filter(|result| self.printed.insert(*result));
         self.tasks.remember(call, result);
-        let mut lines = self.call_lines(call, &act);
+        let mut lines = self.call_lines(call, &act, result);
         if self.depth.has_inputs {
             lines.extend(call::input_lines(&call.input).iter().map(|line| format!("    {line}")));
         }
@@ -244,8 +244,8 @@ impl<'a> Printer<'a> {
         self.lines(&answer)
     }
 
-    /// Returns a call as lines: its name and its subject; then the rest.
-    fn call_lines(&self, call: &ToolCall, act: &Act<'_>) -> Vec<String> {
+    /// Returns a call as lines: its name and its subject; then the rest. Each question has its answer below it.
+    fn call_lines(&self, call: &ToolCall, act: &Act<'_>, result: Option<&ToolResult>) -> Vec<String> {
         let name = outside::line(&call.name);
         match act {
             Act::Command(command) => self.titled(&name, command),
@@ -280,6 +280,9 @@ impl<'a> Printer<'a> {
                         let about = description.map(|about| format!(": {}", outside::line(about))).unwrap_or_default();
                         lines.push(format!("    - {}{about}", outside::line(label)));
                     }
+                    let answer =
+                        result.filter(|result| !result.is_error).and_then(|result| question.answer(&result.text));
+                    lines.extend(answer.into_iter().flat_map(str::lines).map(|line| self.said(line)));
                 }
                 lines
             }
@@ -318,10 +321,9 @@ impl<'a> Printer<'a> {
     fn result(&self, act: Option<&Act<'_>>, result: &ToolResult) -> Vec<String> {
         let mut lines = match act {
             Some(Act::Questions(questions)) if !result.is_error => {
-                let given: Vec<&str> = questions.iter().filter_map(|question| question.answer(&result.text)).collect();
-                let given = if given.is_empty() { vec![result.text.trim_end()] } else { given };
-                let said = given.iter().flat_map(|answer| answer.lines());
-                said.map(|line| self.style.paint(&self.style.user, &format!("    = {}", outside::line(line)))).collect()
+                let is_shown = questions.iter().any(|question| question.answer(&result.text).is_some());
+                let rest = if is_shown { "" } else { result.text.trim_end() };
+                rest.lines().map(|line| self.said(line)).collect()
             }
             _ => self.output(act, result),
         };
@@ -336,6 +338,11 @@ impl<'a> Printer<'a> {
         lines
     }
 
+    /// Returns a line of a person's answer to a question.
+    fn said(&self, line: &str) -> String {
+        self.style.paint(&self.style.user, &format!("    = {}", outside::line(line)))
+    }
+
     fn output(&self, act: Option<&Act<'_>>, result: &ToolResult) -> Vec<String> {
         let is_short = self.is_short();
         let answers_itself = act.is_some_and(Act::answers_itself);
@@ -347,11 +354,11 @@ impl<'a> Printer<'a> {
             _ if is_short => call::without_frame(&result.text),
             _ => &result.text,
         };
-        let text = self.depth.placed(outside::text(text.trim_end()), &self.place);
+        let text = self.depth.placed(outside::text(&with_sizes(text, &result.pictures)), &self.place);
         let lines: Vec<String> =
             text.lines().map(|line| self.depth.line(line, self.depth.tool_output, LINE_CHARS)).collect();
         let is_folded = act.map_or_else(|| call::is_of_earlier_call(result) && lines.len() > 1, Act::is_reading);
-        if is_short && is_folded && !result.is_error {
+        if is_short && is_folded && !result.is_error && result.pictures.is_empty() {
             let mark = self.depth.cut(lines.len(), "line");
             let mark = if act.is_none() { format!("{}{mark}", call::EARLIER_ANSWER) } else { mark };
             return if lines.is_empty() { lines } else { vec![format!("    {}", self.dim(&mark))] };
@@ -384,6 +391,16 @@ fn as_result(part: &Part) -> Option<&ToolResult> {
         Part::ToolResult(result) => Some(result),
         _ => None,
     }
+}
+
+/// Returns the text of an answer, with the sizes of its pictures.
+pub fn with_sizes(text: &str, pictures: &[Attachment]) -> String {
+    let mut pictures = pictures.iter().peekable();
+    let line = |line: &str| {
+        let has_it = |picture: &&Attachment| line == attachment(&Attachment { size_bytes: None, ..(*picture).clone() });
+        pictures.next_if(has_it).map_or_else(|| line.to_owned(), attachment)
+    };
+    text.trim_end().split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns an attachment: its kind, in brackets.

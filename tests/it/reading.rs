@@ -1,5 +1,6 @@
 //! What `show` looks like to somebody who reads it: whole outputs.
 
+mod asked;
 mod many_records;
 mod tasks;
 mod without_words;
@@ -48,8 +49,8 @@ impl Talk {
         self.says(json!({ "type": "tool_use", "id": id, "name": tool, "input": input }));
     }
 
-    fn result(&mut self, id: &str, text: &str, more: &[(&str, Value)]) {
-        let result = json!({ "type": "tool_result", "tool_use_id": id, "content": text });
+    fn result(&mut self, id: &str, content: impl Into<Value>, more: &[(&str, Value)]) {
+        let result = json!({ "type": "tool_result", "tool_use_id": id, "content": content.into() });
         self.record("user", &json!({ "role": "user", "content": [result] }), more);
     }
 
@@ -118,7 +119,7 @@ fn rich() -> Talk {
     talk.runs("e", "Edit", edit, "The file /home/dev/harbour/src/main.rs has been updated successfully.");
     talk.calls("b", "Bash", json!({ "command": "cat > notes <<'E'\n  two\nE\ncargo test" }));
     talk.calls("g", "Grep", json!({ "pattern": "arriv", "path": "/home/dev/harbour" }));
-    talk.result("b", &lines(1..=9), &[]);
+    talk.result("b", lines(1..=9), &[]);
     talk.result("g", "src/main.rs:3:// arrivals", &[]);
     talk.prompt("Good.");
     talk.answers("Done:\n\n> a quotation\n\n| a | table |");

@@ -20,6 +20,13 @@ pub fn has_failed(report: &Value<'_>) -> bool {
         || matches!(text(report, "status"), Some("failed" | "declined"))
 }
 
+/// Returns the id of the sub-agent that a call has started, by the answer of `spawn_agent`.
+pub fn started(answer: &str) -> Option<String> {
+    answer.starts_with("{\"agent_id\":").then_some(())?;
+    let answer: serde_json::Value = serde_json::from_str(answer).ok()?;
+    Some(answer.get("agent_id")?.as_str()?.to_owned())
+}
+
 /// Returns the result of a change that was not made, from the event that reports it.
 pub fn failure(report: &Value<'_>, call_id: &str) -> ToolResult {
     let said = ["stderr", "stdout", "status"].iter().filter_map(|key| text(report, key));
@@ -121,6 +128,13 @@ fn inner_output(value: &Value<'_>) -> (String, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_answer_of_a_spawned_agent_names_it() {
+        assert_eq!(started(r#"{"agent_id":"a-1","nickname":"Mill"}"#).as_deref(), Some("a-1"));
+        assert_eq!(started(r#"{"agent_id":"a-1""#), None);
+        assert_eq!(started("agent_id"), None);
+    }
 
     #[test]
     fn an_event_tells_what_a_patch_has_done_to_each_file() {

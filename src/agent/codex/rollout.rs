@@ -213,7 +213,9 @@ impl Rollout {
                 let (text, is_error) = calls::output(field(item, "output").unwrap_or(&Value::Null));
                 let is_error = is_error || self.failed.contains(&call_id());
                 message.role = Role::User;
-                message.parts.push(Part::ToolResult(ToolResult::new(call_id(), text, is_error)));
+                let sub_agent = calls::started(&text);
+                let result = ToolResult { sub_agent, ..ToolResult::new(call_id(), text, is_error) };
+                message.parts.push(Part::ToolResult(result));
             }
             _ => {}
         }

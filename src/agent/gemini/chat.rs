@@ -193,7 +193,8 @@ fn read_call(call: &Value<'_>, said: &mut Said, message: &mut Message) {
     }
     if is_over(call) && said.results.insert(call_id.clone()) {
         let (text, is_error) = (output(call), has_failed(call));
-        message.parts.push(Part::ToolResult(ToolResult::new(call_id, text, is_error)));
+        let sub_agent = string(call, "agentId");
+        message.parts.push(Part::ToolResult(ToolResult { sub_agent, ..ToolResult::new(call_id, text, is_error) }));
     }
 }
 
@@ -228,6 +229,21 @@ fn usage(tokens: &Value<'_>) -> Tokens {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_names_the_sub_agent_that_did_it() {
+        let text = concat!(
+            r#"{"id":"m1","type":"gemini","content":"","toolCalls":[{"id":"c1","name":"invoke_agent","args":{},"#,
+            r#""status":"success","agentId":"a-1","result":[{"functionResponse":{"response":{"output":"done"}}}]}]}"#,
+            "\n",
+        );
+        let messages = Chat::default().parse(text.as_bytes());
+        let results = messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+            Part::ToolResult(result) => Some(result.sub_agent.as_deref()),
+            _ => None,
+        });
+        assert_eq!(results.collect::<Vec<_>>(), [Some("a-1")]);
+    }
 
     #[test]
     fn a_session_taken_up_again_repeats_nothing() {

@@ -171,9 +171,13 @@ impl Calls {
         if let Some(Act::Questions(questions)) = act
             && !result.is_error
         {
-            let given: Vec<&str> = questions.iter().filter_map(|question| question.answer(&result.text)).collect();
+            let given: Vec<_> =
+                questions.iter().filter_map(|question| Some((question, question.answer(&result.text)?))).collect();
             if !given.is_empty() {
-                return html! { @for answer in given { div.prompt { div.typed { (outside::text(answer)) } } } };
+                return html! { @for (question, answer) in given {
+                    @if questions.len() > 1 { p { (outside::text(question.text)) } }
+                    div.prompt { div.typed { (outside::text(answer)) } }
+                } };
             }
         }
         let text = outside::text(text.trim_end().trim_start_matches('\n'));
