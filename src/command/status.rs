@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::git::{Repository, date};
 use crate::pretty::{self, count, size};
 use crate::record::tombstone::Tombstones;
+use crate::share::purge;
 use crate::transcript::Tally;
 use crate::{outside, setup};
 
@@ -113,6 +114,9 @@ fn tell_what_helps(repo: &Repository, sessions: &[SessionStatus], waiting: &[Pen
                 None => "'git shiftlog log' and most other commands store what waits",
             },
         );
+    }
+    if purge::is_unfinished(repo) {
+        cli::hint(repo, "a purge was interrupted, or is running; 'git shiftlog fsck' finishes it");
     }
     if sessions.is_empty() && !setup::is_complete(repo).unwrap_or(true) {
         cli::hint(repo, "'git shiftlog doctor' says what is not set up here");

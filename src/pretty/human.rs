@@ -119,7 +119,7 @@ fn write_head(out: &mut dyn Write, view: &View<'_>, style: &Style) -> io::Result
     let is_counted = summary.key.parent_id().is_none() || summary.turns > 0 || summary.messages > 0;
     let counts = is_counted.then(|| [count(summary.turns, "turn"), count(summary.messages, "message")]);
     let amount = (!conversation.bytes.is_empty()).then(|| size(conversation.said_bytes()));
-    let cost = cost_of(&style.prices, [(view.commit.author.time, summary)]).filter(|cost| !cost.is_unknown());
+    let cost = cost_of(&style.prices, [(view.commit.author.time, summary)]).filter(|cost| !cost.is_unknown_in_cents());
     let cost = cost.map(|cost| format!("{} USD by list prices", cost.rounded()));
     let facts: Vec<String> =
         counts.into_iter().flatten().chain(amount).chain(summary.tokens.map(tokens)).chain(cost).collect();

@@ -52,9 +52,10 @@ impl<'a> UserPush<'a> {
         UserPush { remote, moves, options, refspecs: names.split_off(names.len().min(1)) }
     }
 
-    /// Says whether the push publishes more of what our refs have than `level` allows: under their own names, as a mirror
-    /// does it, under other names, or by their object ids.
-    pub fn publishes_more_than(&self, repo: &Repository, notes_ref: &str, level: Level) -> bool {
+    /// Returns the refs of the remote that would get more of what our refs have than `level` allows: under their own names, as a
+    /// mirror does it, under other names, or by their object ids. `None` if none would. The list is empty if commits that the
+    /// push adds have the history of one of our refs among them.
+    pub fn barred(&self, repo: &Repository, notes_ref: &str, level: Level) -> Option<Vec<&'a str>> {
         // What 'shiftlog.notesRef' named before has conversations, too.
         let own = [vec![notes_ref.to_owned()], repo.written_notes_refs()].concat();
         let is_own = |name: &str| own.iter().any(|own| own == name);
@@ -77,16 +78,21 @@ impl<'a> UserPush<'a> {
             of_id(id).or_else(|| is_segment().then_some(Level::All)).unwrap_or_default()
         };
         let object = |hex: &str| repo.parse_id(hex).and_then(|id| repo.peeled(id));
-        let is_wrong = |line: &str| {
+        let wrong = |line: &'a str| {
             let fields: Vec<&str> = line.split(' ').collect();
-            let [local, local_id, to, _] = fields[..] else { return false };
+            let [local, local_id, to, _] = fields[..] else { return None };
             let is_deletion = local_id.bytes().all(|digit| digit == b'0');
             let by_name = needed(local).max(needed(to));
-            !is_deletion
+            let is_wrong = !is_deletion
                 && (by_name > level
-                    || by_name == Level::None && object(local_id).is_some_and(|id| of_object(id) > level))
+                    || by_name == Level::None && object(local_id).is_some_and(|id| of_object(id) > level));
+            is_wrong.then_some(to)
         };
-        level < Level::All && (self.moves.lines().any(is_wrong) || self.adds_barred(repo, &tips, level))
+        if level == Level::All {
+            return None;
+        }
+        let barred: Vec<&str> = self.moves.lines().filter_map(wrong).collect();
+        (!barred.is_empty() || self.adds_barred(repo, &tips, level)).then_some(barred)
     }
 
     /// Says whether the commits that a push adds to the remote have the history of one of our refs among them that `level` does

@@ -57,6 +57,15 @@ impl Cost {
         self.parts == 0 && self.is_at_least
     }
 
+    /// Says whether the dollars, rounded to cents, tell nothing: less than a cent of more is known.
+    pub fn is_unknown_in_cents(self) -> bool {
+        self.is_at_least && self.cents() == 0
+    }
+
+    fn cents(self) -> u128 {
+        self.parts.saturating_add(DOLLAR / 200) / (DOLLAR / 100)
+    }
+
     /// Returns the amount in a unit that orders costs, for sorting and charts.
     pub fn amount(self) -> u128 {
         self.parts
@@ -69,12 +78,13 @@ impl Cost {
         format!("{}.{part:0<2}", self.parts / DOLLAR)
     }
 
-    /// Returns the dollars, rounded to cents: `703.10`, `at least 4.10`, `unknown`.
+    /// Returns the dollars, rounded to cents: `703.10`, `at least 4.10`, or `unknown`, also for less than a cent of which more
+    /// is unknown.
     pub fn rounded(self) -> String {
-        if self.is_unknown() {
+        if self.is_unknown_in_cents() {
             return "unknown".into();
         }
-        let cents = self.parts.saturating_add(DOLLAR / 200) / (DOLLAR / 100);
+        let cents = self.cents();
         let bound = if self.is_at_least { "at least " } else { "" };
         format!("{bound}{}.{:02}", cents / 100, cents % 100)
     }

@@ -288,8 +288,8 @@ fn a_mirror_that_would_publish_conversations_is_stopped() {
     let clone = team.bare_clone("a", &[]);
     team.shiftlog(&clone, "init", &["--agent=claude", "-q"]).ok();
     team.commit(&clone, "x", "1\n", "words that are mine");
-    let stopped = "error: this push takes conversations along, and sharing is off\n\
-                   hint: push branches and tags by name, as in 'git push <remote> --all', to leave them out\n\
+    let stopped = "error: this push takes conversations along, and sharing is off\n";
+    let helped = "hint: push branches and tags by name, as in 'git push <remote> --all', to leave them out\n\
                    hint: 'git push --no-verify' lets them go once, 'git config shiftlog.allowMirror true' always: whoever can read the remote reads them\n";
     let by_id = format!("{}:refs/heads/x", team.id(&clone, "refs/shiftlog/sessions"));
     let pushes: [&[&str]; 9] = [
@@ -307,7 +307,11 @@ fn a_mirror_that_would_publish_conversations_is_stopped() {
     let before = refs_of(&team);
     for push in pushes {
         let ran = team.git(&clone, push);
-        assert!(ran.code != 0 && ran.stderr.starts_with(stopped), "{push:?}: {ran:?}");
+        assert!(ran.code != 0 && ran.stderr.starts_with(stopped) && ran.stderr.contains(helped), "{push:?}: {ran:?}");
+        let named = ran.stderr.lines().nth(1).unwrap();
+        let is_named =
+            ["refs/notes/shiftlog", "refs/shiftlog/", "refs/heads/x"].iter().any(|name| named.contains(name));
+        assert!(named.starts_with("hint: they would go to ") && is_named, "{push:?}: {named}");
         assert_eq!(ran.stdout, "", "{push:?}");
         assert_eq!(refs_of(&team), before, "{push:?}");
     }

@@ -11,6 +11,7 @@ use crate::capture::{Leave, State, hook_recorder};
 use crate::cli;
 use crate::error::{Error, Result};
 use crate::git::{Asking, Repository};
+use crate::outside;
 use crate::record;
 use crate::share::guard::UserPush;
 use crate::share::purge;
@@ -23,6 +24,8 @@ const REFS_TIMEOUT: Duration = Duration::from_secs(10);
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(600);
 /// The pause between two looks whether it has ended; between two looks at the remote it grows.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// How many refs are named that a push must not fill.
+const MAX_NAMED: usize = 3;
 /// How many of its refs are looked for on the remote.
 const MAX_ARRIVALS: usize = 200;
 
@@ -45,17 +48,17 @@ pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
     let (guarded, notes_ref) = (UserPush::of(remote, &moves), record::notes_ref(&repo));
     // A level that cannot be read shares nothing.
     let shared = Level::of_push(&repo, remote).unwrap_or_default();
-    if purge::is_unfinished(&repo) && guarded.publishes_more_than(&repo, &notes_ref, Level::None) {
+    if purge::is_unfinished(&repo) && guarded.barred(&repo, &notes_ref, Level::None).is_some() {
         cli::error(&Error::other("this push takes conversations along, and a purge was interrupted or is running"));
         cli::hint(&repo, "'git shiftlog fsck' finishes it; 'git push --no-verify' pushes what was to be removed");
         return Ok(Push::Stops);
     }
     let is_allowed = || repo.config_bool("shiftlog.allowMirror") == Some(true);
-    if guarded.publishes_more_than(&repo, &notes_ref, shared) {
+    if let Some(barred) = guarded.barred(&repo, &notes_ref, shared) {
         if let Err(error) = level {
             cli::warning(&error.to_string());
         }
-        let push = tell_of_refs(&repo, shared, is_allowed());
+        let push = tell_of_refs(&repo, &barred, shared, is_allowed());
         if let Push::Goes = push {
             // A later purge names the remote.
             if let Err(error) = sync::Known::add(&repo, guarded.sent(&repo, &notes_ref)) {
@@ -90,8 +93,8 @@ pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
     start_beside(&words).map(|()| Push::Goes)
 }
 
-/// Tells that a push takes conversations along that are not to be shared, and whether it goes.
-fn tell_of_refs(repo: &Repository, level: Level, is_allowed: bool) -> Push {
+/// Tells that a push takes conversations along that are not to be shared, and to which refs, and whether it goes.
+fn tell_of_refs(repo: &Repository, refs: &[&str], level: Level, is_allowed: bool) -> Push {
     let what = match level {
         Level::None => "this push takes conversations along, and sharing is off",
         Level::Notes | Level::All => "this push takes transcripts along, and only notes are shared",
@@ -101,6 +104,12 @@ fn tell_of_refs(repo: &Repository, level: Level, is_allowed: bool) -> Push {
         return Push::Goes;
     }
     cli::error(&Error::other(what));
+    let names: Vec<String> = refs.iter().take(MAX_NAMED).map(|name| outside::line(name)).collect();
+    match refs.len().saturating_sub(MAX_NAMED) {
+        _ if refs.is_empty() => cli::hint(repo, "a branch has commits of them among those that the push adds"),
+        0 => cli::hint(repo, &format!("they would go to {}", names.join(", "))),
+        more => cli::hint(repo, &format!("they would go to {} and {more} more", names.join(", "))),
+    }
     cli::hint(repo, "push branches and tags by name, as in 'git push <remote> --all', to leave them out");
     cli::hint(
         repo,

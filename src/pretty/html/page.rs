@@ -327,7 +327,7 @@ pub(super) fn agent_name(name: &str) -> String {
 
 /// Returns a cost as a list of facts has it.
 pub(super) fn cost_text(cost: Cost) -> String {
-    if cost.is_unknown() { "cost unknown".to_owned() } else { format!("{} USD", cost.rounded()) }
+    if cost.is_unknown_in_cents() { "cost unknown".to_owned() } else { format!("{} USD", cost.rounded()) }
 }
 
 /// Returns the facts about a session: the model, counts, tokens, the id.
