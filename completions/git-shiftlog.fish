@@ -674,7 +674,7 @@ repo\t''"
 complete -c git-shiftlog-rules -l profile -d 'With init, write to the places of this profile (current or ai-sync)' -r -f -a "current\t''
 ai-sync\t''"
 complete -c git-shiftlog-rules -l description -d 'Describe the new rule' -r
-complete -c git-shiftlog-rules -l file -d 'Take the text of the new rule from this file' -r -F
+complete -c git-shiftlog-rules -l file -d 'Take the text of the new rule from this file, or from standard input with \'-\'' -r -F
 complete -c git-shiftlog-rules -l exclude -d 'Keep the new rule from these agents' -r
 complete -c git-shiftlog-rules -s n -l dry-run -d 'Print what would be done, and write nothing'
 complete -c git-shiftlog-rules -l diff -d 'Show the changes of texts as a diff'

@@ -1,12 +1,24 @@
 //! Questions. On a terminal or not, they are read as lines; at the end of input the answer is no.
 
+use std::io::Write as _;
+
 use crate::cli;
 use crate::error::{Error, Kind, Result};
 
 /// Asks a question to which yes is proposed.
 pub fn agrees(question: &str) -> Result<bool> {
-    let answer = cli::ask(&format!("{question} [Y/n] "))?;
-    Ok(answer.is_some_and(|answer| matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes")))
+    let Some(answer) = cli::ask(&format!("{question} [Y/n] "))? else {
+        nobody_answered("'--yes' does it without a question");
+        return Ok(false);
+    };
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes"))
+}
+
+/// Tells that the input has ended, behind the question.
+fn nobody_answered(hint: &str) {
+    // The question has no line end.
+    let _ = writeln!(std::io::stderr());
+    cli::error(&Error::other("nobody has answered").hint(hint));
 }
 
 /// Asks which of some things are meant: numbers such as `1,3`, `all`, or nothing for those that are marked. Returns `None`
@@ -17,7 +29,10 @@ pub fn which(question: &str, items: &[&str], marked: &[&str]) -> Result<Option<V
         let mark = if marked.contains(item) { "*" } else { " " };
         text += &format!(" {mark} {}) {item}\n", number + 1);
     }
-    let Some(answer) = cli::ask(&format!("{text}> "))? else { return Ok(None) };
+    let Some(answer) = cli::ask(&format!("{text}> "))? else {
+        nobody_answered("'--yes' takes the answers that are proposed");
+        return Ok(None);
+    };
     chosen(&answer, items, marked).map(Some)
 }
 

@@ -1,8 +1,10 @@
 //! The commands that ask: `init`, `import`, `reconfigure`.
 
+use std::io::IsTerminal as _;
+
 use super::{Options, all_targets, ask, tell};
 use crate::cli::{self, Outcome};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::rules::{Choice, FoundRule, INSTRUCTION_TARGETS, RULE_TARGETS, Report, SKILL_TARGETS, Targets, Work};
 
 /// Makes a store of what agents have.
@@ -59,14 +61,12 @@ fn targets(options: &Options, there: &[Vec<&str>; 3]) -> Result<Option<Targets>>
     ];
     let mut chosen: [Vec<String>; 3] = Default::default();
     for (at, (question, items)) in questions.into_iter().enumerate() {
-        let answer = match options.yes {
-            true => Some(there[at].iter().map(|name| (*name).to_owned()).collect()),
-            false => ask::which(question, items, &there[at])?,
+        let is_asked = !options.yes && (!options.dry_run || std::io::stdin().is_terminal());
+        let answer = match is_asked {
+            false => Some(there[at].iter().map(|name| (*name).to_owned()).collect()),
+            true => ask::which(question, items, &there[at])?,
         };
-        let Some(answer) = answer else {
-            cli::error(&Error::other("nobody has answered").hint("'--yes' takes the answers that are proposed"));
-            return Ok(None);
-        };
+        let Some(answer) = answer else { return Ok(None) };
         chosen[at] = answer;
     }
     Ok(Some(all_targets(chosen)))

@@ -6,7 +6,8 @@ mod tell;
 mod told;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -65,7 +66,7 @@ pub struct Options {
     /// Let agents read the new rule only where it fits
     #[arg(long)]
     no_always_apply: bool,
-    /// Take the text of the new rule from this file
+    /// Take the text of the new rule from this file, or from standard input with '-'
     #[arg(long, value_name = "file")]
     file: Option<PathBuf>,
     /// Keep the new rule from these agents
@@ -216,7 +217,17 @@ impl Options {
     fn new_rule(&self, id: &str) -> Result<NewRule> {
         let read = |path: &PathBuf| {
             let fail = |error| Error::io("read", path, error);
-            let bytes = private::read(path, disk::MAX_FILE_BYTES).map_err(fail)?;
+            let bytes = match path == Path::new("-") {
+                true => {
+                    let (mut bytes, most) = (Vec::new(), disk::MAX_FILE_BYTES);
+                    std::io::stdin().lock().take(most + 1).read_to_end(&mut bytes).map_err(fail)?;
+                    if bytes.len() as u64 > most {
+                        return Err(fail(std::io::ErrorKind::FileTooLarge.into()));
+                    }
+                    bytes
+                }
+                false => private::read(path, disk::MAX_FILE_BYTES).map_err(fail)?,
+            };
             String::from_utf8(bytes).map_err(|_| Error::other(format!("'{}' is not UTF-8", path.display())))
         };
         Ok(NewRule {

@@ -8,6 +8,7 @@ use std::process::Stdio;
 use serde_json::json;
 
 use super::Home;
+use crate::support::feed;
 
 /// Answers were given to questions in their order: a rule that appeared meanwhile got the answer about another one.
 #[test]
@@ -123,4 +124,30 @@ fn a_file_of_which_nothing_was_taken_gets_a_block() {
     assert!(text.contains("words of cursor") && text.ends_with("# A\n\nother words, of gemini alone\n"), "{text}");
     home.rules(&["clean", "--yes"]).ok();
     assert_eq!(home.tree(), before);
+}
+
+#[test]
+fn where_nobody_answers_the_proposals_are_shown_and_nothing_is_done() {
+    let home = Home::empty();
+    home.write(".claude/CLAUDE.md", "mine\n");
+    let run = |args: &[&str], input: &str| {
+        let mut command = home.scratch.command("git", &home.scratch.top);
+        feed(command.args(["shiftlog", "rules"]).args(args), input.as_bytes())
+    };
+    let planned = run(&["init", "--dry-run"], "");
+    assert!(
+        planned.code == 0 && planned.stderr.is_empty() && planned.stdout.contains("rule claude-preamble"),
+        "{planned:?}"
+    );
+    assert!(!home.is_there(".ai-agent"));
+    let ran = run(&["init"], "");
+    let told = "> \nerror: nobody has answered\nhint: '--yes' takes the answers that are proposed\n";
+    assert!(ran.code == 1 && ran.stderr.ends_with(told), "{ran:?}");
+    run(&["init", "--yes"], "").ok();
+    run(&["add-rule", "kind", "--file=-"], "be kind\n").ok();
+    assert_eq!(home.read(".ai-agent/rules/kind.md"), "be kind\n");
+    run(&["sync"], "").ok();
+    let ran = run(&["clean", "--force"], "");
+    let told = "[Y/n] \nerror: nobody has answered\nhint: '--yes' does it without a question\n";
+    assert!(ran.code == 1 && ran.stderr.ends_with(told), "{ran:?}");
 }
