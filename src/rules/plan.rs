@@ -40,6 +40,8 @@ pub struct Ways<'o> {
     pub is_forced: bool,
     /// Whether links are written through.
     pub follows: bool,
+    /// Whether edits are to be taken into the store, so that none of them may go.
+    pub adopts: bool,
     /// The files whose edits are in the store already.
     pub adopted: &'o BTreeSet<PathBuf>,
     pub now: Time,
@@ -351,6 +353,7 @@ impl<'o> Planner<'o> {
         };
         // Where the rules are those of then, this is an edit of one who has committed it, and can be adopted.
         let is_committed = is_disturbed
+            && !self.ways.adopts
             && !is_open
             && (has_block || is_generated)
             && owned.as_ref().is_some_and(|entry| entry.digest != new)

@@ -342,8 +342,10 @@ impl Work {
         let before = Registry::read(&self.place)?;
         let only = options.only.as_deref();
         let (nothing, mut adopted) = (BTreeSet::new(), BTreeSet::new());
-        let ways =
-            |adopted| Ways { only, is_forced: options.is_forced, follows: options.follows, adopted, now: options.now };
+        let ways = |adopted| {
+            let Options { is_forced, follows, adopts, now, .. } = *options;
+            Ways { only, is_forced, follows, adopts, adopted, now }
+        };
         // Paths that were dropped are a change, so that the registry is written without them.
         let mut registry = before.clone();
         registry.dropped.clear();

@@ -141,11 +141,14 @@ impl Planner<'_> {
     pub(super) fn return_entries(&mut self) {
         let mut folders: Vec<(PathBuf, PathBuf)> = Vec::new();
         for (path, end) in self.registry.followed.clone() {
-            let is_back = !path.is_symlink()
+            let entry = self.registry.get(&end).cloned();
+            // A skill can be a link of ours.
+            let is_link = path.is_symlink() && !entry.as_ref().is_some_and(|entry| entry.is_at(&path));
+            let is_back = !is_link
                 && self.link_above(&path).is_none()
                 && !disk::is_there(&end)
                 && !self.registry.entries.contains_key(&path);
-            let is_ours = || self.has_ours(&path) || self.registry.get(&end).is_some_and(|entry| entry.is_at(&path));
+            let is_ours = || self.has_ours(&path) || entry.is_some_and(|entry| entry.is_at(&path));
             if !is_back || !is_ours() {
                 continue;
             }

@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use super::super::Scope;
 use super::super::backup;
 use super::super::block;
 use super::super::generate::{self, stable_digest};
 use super::super::places;
 use super::super::registry::{Entry, Original, Owned};
 use super::super::report::Change;
-use super::super::{Scope, want};
+use super::super::want::{self, Wanted, What};
 use super::{Planner, as_there};
 use crate::error::{Error, Result};
 use crate::managed::disk::{self, Modified, Node};
@@ -108,6 +109,17 @@ impl Planner<'_> {
         is_text(path) && !disk::is_there(path) && (path.starts_with(&place.base) || is_kept)
     }
 
+    /// Says whether the rules would be written to a path as they were.
+    fn is_store_as_then(&self, path: &Path, entry: &Entry) -> bool {
+        let Ok(mut wishes) = want::wishes(self.store, None, self.ways.now) else { return false };
+        want::without_repetition(self.store, &self.registry, &mut wishes, self.ways.now);
+        let is_as_then = |wanted: &Wanted| match &wanted.what {
+            What::Text { pieces, .. } => stable_digest(generate::whole(pieces).as_bytes()) == entry.digest,
+            What::Copy { .. } | What::Link { .. } => false,
+        };
+        wishes.wanted.iter().any(|wanted| wanted.path == path && is_as_then(wanted))
+    }
+
     /// Says whether something generated is at a path.
     pub(super) fn has_ours(&self, path: &Path) -> bool {
         match disk::observe(path) {
@@ -154,7 +166,11 @@ impl Planner<'_> {
                 let is_of_earlier_tool = generate::is_of_earlier_tool(bytes);
                 is_unknown |= is_changed && is_of_earlier_tool || is_users && generate::is_generated(bytes);
                 let is_text_of_ours = split.is_some() || generate::is_generated(bytes);
-                let is_committed = is_changed && is_text_of_ours && !is_open && self.is_committed(path, bytes);
+                let is_committed = is_changed
+                    && is_text_of_ours
+                    && !is_open
+                    && self.is_committed(path, bytes)
+                    && !self.is_store_as_then(path, entry);
                 is_unknown |= is_committed;
                 is_changed && !is_of_earlier_tool && !is_committed
             }

@@ -398,14 +398,16 @@ fn what_is_followed_is_known_where_it_is_though_not_all_steps_were_taken() {
 
 #[test]
 fn what_is_back_in_the_place_of_a_link_that_was_followed_is_ours_there() {
-    for (what, mode) in ["file", "directory"].into_iter().flat_map(|what| ["whole", "block"].map(|mode| (what, mode))) {
+    let cases = [("file", "whole", "copy"), ("file", "block", "copy"), ("directory", "whole", "copy")];
+    let skills = [("directory", "block", "copy"), ("directory", "whole", "symlink")];
+    for (what, mode, skill_mode) in cases.into_iter().chain(skills) {
         let home = Home::new();
         home.write(".claude/CLAUDE.md", "mine\n");
         home.write(".claude/skills/review/SKILL.md", "my own\n");
         let targets = json!({ "instructions": [{ "name": "claude", "mode": mode }], "rules": [],
-            "skills": [{ "name": "claude", "sync_mode": "copy", "conflict_strategy": "overwrite" }] });
+            "skills": [{ "name": "claude", "sync_mode": skill_mode, "conflict_strategy": "overwrite" }] });
         home.write(".ai-agent/manifest.json", &json!({ "version": "1.0", "active_targets": targets }).to_string());
-        let (before, case) = (home.tree(), format!("{what} {mode}"));
+        let (before, case) = (home.tree(), format!("{what} {mode} {skill_mode}"));
         home.rules(&["sync"]).ok();
         fs::create_dir(home.path("dotfiles")).unwrap();
         let (here, there) = match what {

@@ -220,3 +220,37 @@ fn what_a_user_has_committed_in_the_place_of_ours_is_not_taken_for_ours() {
         assert_eq!(home.read("repo/.claude/skills/s/SKILL.md"), "a skill of mine\n", "{words:?}");
     }
 }
+
+/// An edit is one though it is committed: where the rules are as they were, and where edits are to be taken into the store.
+#[test]
+fn an_edit_that_is_committed_is_still_an_edit() {
+    let home = Home::new();
+    let repo = home.path("repo");
+    fs::create_dir(&repo).unwrap();
+    home.scratch.git_in(&repo, ["init", "-q", "-b", "main"]).ok();
+    let targets = json!({ "instructions": ["claude"], "rules": [], "skills": ["claude"] });
+    let manifest = json!({ "version": "1.0", "rules": [{ "id": "a", "file": "a.md" }], "active_targets": targets });
+    home.write("repo/.ai-agent/manifest.json", &manifest.to_string());
+    home.write("repo/.ai-agent/rules/a.md", "# Rule\n");
+    home.write("repo/.ai-agent/skills/s/SKILL.md", "skill\n");
+    let rules = |words: &[&str]| home.scratch.shiftlog_in(&repo, "rules", [words, &["--scope=repo"]].concat());
+    rules(&["sync"]).ok();
+    for path in ["CLAUDE.md", ".claude/skills/s/SKILL.md"] {
+        let text = fs::read_to_string(repo.join(path)).unwrap();
+        fs::write(repo.join(path), text + "an edit\n").unwrap();
+    }
+    home.scratch.git_in(&repo, ["add", "-A"]).ok();
+    home.scratch.git_in(&repo, ["commit", "-q", "-m", "mine"]).ok();
+    let stays = |words: &[&str]| {
+        assert_eq!(rules(words).code, 3, "{words:?}");
+        for path in ["CLAUDE.md", ".claude/skills/s/SKILL.md"] {
+            assert!(fs::read_to_string(repo.join(path)).unwrap().ends_with("an edit\n"), "{words:?}: {path}");
+        }
+    };
+    stays(&["clean", "--yes"]);
+    home.write("repo/.ai-agent/rules/a.md", "# Another rule\n");
+    home.write("repo/.ai-agent/skills/s/SKILL.md", "another skill\n");
+    stays(&["sync", "--adopt"]);
+    rules(&["sync"]).ok();
+    assert!(fs::read_to_string(repo.join("CLAUDE.md")).unwrap().contains("# Another rule"));
+}
