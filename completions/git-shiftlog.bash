@@ -350,6 +350,9 @@ _git_shiftlog ()
 			--remotes --all --contains= --sort= --json --porcelain --date= --ref= --color --color= --help
 			"
 		;;
+	stats,--chart=*)
+		__gitcomp "bars days" "" "${cur##--chart=}"
+		;;
 	stats,--by=*)
 		local cur_="${cur##--by=}"
 		case "$cur_" in
@@ -360,7 +363,7 @@ _git_shiftlog ()
 	stats,--*)
 		__gitcomp "
 			--by= --depth= --since= --after= --until= --before= --author= --grep= --agent= --model= --session= --no-merges
-			--merges --first-parent --all --branches --branches= --tags --tags= --remotes --remotes= --words --lines --survival --exclude= --tools --unrecorded --no-cost --prices= --chart --json --csv
+			--merges --first-parent --all --branches --branches= --tags --tags= --remotes --remotes= --words --lines --survival --exclude= --tools --unrecorded --no-cost --prices= --chart --chart= --ascii --format= --json --csv
 			--color --color= --ref= --help
 			"
 		;;

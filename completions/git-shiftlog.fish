@@ -295,7 +295,7 @@ complete -c git-shiftlog-why -l ignore-revs-file -d 'Look through the changes of
 complete -c git-shiftlog-why -l contents -d 'Use the content of this file instead; \'-\' is the standard input' -r
 complete -c git-shiftlog-why -l since -d 'Look no further back than this' -r -f
 complete -c git-shiftlog-why -s n -l max-count -d 'Show at most this many edits and sessions' -r
-complete -c git-shiftlog-why -l format -d 'Print in this format' -r -f -a '(__fish_git_shiftlog_formats)'
+complete -c git-shiftlog-why -l format -d 'Print in this format' -r
 complete -c git-shiftlog-why -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-why -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-why -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
@@ -322,7 +322,7 @@ complete -c git-shiftlog-blame -l ignore-rev -d 'Look through the changes of thi
 complete -c git-shiftlog-blame -l ignore-revs-file -d 'Look through the changes of the revisions in this file' -r
 complete -c git-shiftlog-blame -l contents -d 'Use the content of this file instead; \'-\' is the standard input' -r
 complete -c git-shiftlog-blame -l since -d 'Look no further back than this' -r -f
-complete -c git-shiftlog-blame -l format -d 'Print each line in this format' -r -f -a '(__fish_git_shiftlog_formats)'
+complete -c git-shiftlog-blame -l format -d 'Print each line in this format' -r
 complete -c git-shiftlog-blame -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-blame -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-blame -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
@@ -475,6 +475,9 @@ complete -c git-shiftlog-stats -l tags -d 'Start from all tags, or those that ma
 complete -c git-shiftlog-stats -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_remote_names)'
 complete -c git-shiftlog-stats -l exclude -d 'With --lines, leave out files that this pathspec matches (may be repeated)' -r
 complete -c git-shiftlog-stats -l prices -d 'Take prices from this file first' -r -F
+complete -c git-shiftlog-stats -l chart -d 'Draw a bar for each group, or one for each day from the first to the last' -r -f -a "bars\t'Each group'
+days\t'Each day from the first to the last'"
+complete -c git-shiftlog-stats -l format -d 'Print each group in this format' -r
 complete -c git-shiftlog-stats -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-stats -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
@@ -489,7 +492,7 @@ complete -c git-shiftlog-stats -l survival -d 'With --lines, count how many of t
 complete -c git-shiftlog-stats -l tools -d 'Count the calls of tools instead, and how many failed'
 complete -c git-shiftlog-stats -l unrecorded -d 'Count the sessions that no commit has, too'
 complete -c git-shiftlog-stats -l no-cost -d 'Leave out costs'
-complete -c git-shiftlog-stats -l chart -d 'Draw a bar for each group'
+complete -c git-shiftlog-stats -l ascii -d 'Draw bars without block characters'
 complete -c git-shiftlog-stats -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-stats -l csv -d 'Print values separated by commas'
 complete -c git-shiftlog-stats -s z -d 'End each entry with NUL'

@@ -37,5 +37,9 @@ pub fn ask(question: &str) -> Result<Option<String>> {
     let mut answer = String::new();
     let read = io::stdin().lock().read_line(&mut answer);
     let length = read.map_err(|error| Error::other("cannot read the answer").because(error))?;
+    if length == 0 {
+        // The question has no line end.
+        put("\n")?;
+    }
     Ok((length > 0).then_some(answer))
 }

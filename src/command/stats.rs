@@ -65,9 +65,17 @@ pub struct Options {
     /// Take prices from this file first
     #[arg(long, value_name = "file")]
     prices: Option<PathBuf>,
-    /// Draw a bar for each group
-    #[arg(long, conflicts_with_all = ["json", "csv"])]
-    chart: bool,
+    /// Draw a bar for each group, or one for each day from the first to the last
+    #[arg(long, value_name = "form", num_args = 0..=1, require_equals = true, default_missing_value = "bars")]
+    #[arg(conflicts_with_all = ["json", "csv", "lines", "tools"])]
+    chart: Option<Chart>,
+    /// Draw bars without block characters
+    #[arg(long, requires = "chart")]
+    ascii: bool,
+    /// Print each group in this format
+    #[arg(long, alias = "pretty", value_name = "format", value_parser = pretty::why_format)]
+    #[arg(conflicts_with_all = ["json", "csv", "chart", "lines", "tools"])]
+    format: Option<String>,
     #[command(flatten)]
     json: Json,
     /// Print values separated by commas
@@ -85,9 +93,27 @@ pub struct Options {
     operands: Vec<OsString>,
 }
 
+/// What groups are made of if nothing is said.
+const DEFAULT_KEYS: [Key; 2] = [Key::Agent, Key::Model];
+
+/// What has a bar.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]
+enum Chart {
+    /// Each group.
+    Bars,
+    /// Each day from the first to the last.
+    Days,
+}
+
 /// Runs the command.
 pub fn run(args: Vec<OsString>) -> ExitCode {
-    cli::main(args, |options: Options| {
+    cli::main(args, |mut options: Options| {
+        if options.chart == Some(Chart::Days) {
+            if options.by != DEFAULT_KEYS && options.by != [Key::Day] {
+                return Err(Error::new(Kind::Usage, "--chart=days has days alone, and takes no --by"));
+            }
+            options.by = vec![Key::Day];
+        }
         let repo = crate::command::open::repository(&options.source)?;
         let reader = options.source.reader(&repo);
         let query = options.chosen.query(&repo, &options.operands)?;
@@ -133,6 +159,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             return cli::or_no(Err::<(), _>(Error::new(Kind::Missing, "no conversation recorded")));
         }
         let mut counted = stats::counted(&reader, &query, &found, &options.by, &prices)?;
+        if options.chart == Some(Chart::Days) {
+            counted.fill_days();
+        }
         let redactor = redaction::redactor(&repo)?;
         counted.clean(&options.by, &redactor);
         let prices = (!options.no_cost).then_some(&prices);
@@ -194,7 +223,15 @@ impl Options {
                 objects.try_for_each(|object| write!(out, "{}{end}", outside::json(&object)))
             }
             () if self.csv => pretty::write_values(out, of, if self.nul { "\0" } else { "\r\n" }),
-            () if self.chart => pretty::write_chart(out, of, &names, (room.unwrap_or(COLUMNS), !is_utf8()), end),
+            () if self.chart.is_some() => {
+                let is_plain = self.ascii || !is_utf8();
+                pretty::write_chart(out, of, &names, (room.unwrap_or(COLUMNS), is_plain), end)
+            }
+            () if self.format.is_some() => {
+                let format = self.format.as_deref().unwrap_or_default();
+                let mut groups = of.counted.groups.iter();
+                groups.try_for_each(|group| write!(out, "{}{end}", pretty::group_line(format, group, of)))
+            }
             () => pretty::write_table(out, of, &names, style, (room, end)),
         })?;
         screen.out.finish()

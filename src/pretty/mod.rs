@@ -64,7 +64,7 @@ pub use self::porcelain::write_porcelain;
 pub use self::provenance::provenance;
 pub use self::question::summary_question;
 pub use self::rows::Rows;
-pub use self::stats::{Statistics, group_object, total_object, write_chart, write_table, write_values};
+pub use self::stats::{Statistics, group_line, group_object, total_object, write_chart, write_table, write_values};
 pub use self::sub_agent::SubAgent;
 pub use self::tasks::Tasks;
 pub use self::test_runs::{has_passed, runs_checks};

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::table::{fit, write_rows};
+use super::why_format::filled;
 use super::width::{cut_within, listed, padded, width};
 use super::{Style, count};
 use crate::outside;
@@ -248,35 +249,74 @@ fn sum_object(sum: &Sum, has_cost: bool) -> Map<String, Value> {
     object
 }
 
+/// The names of the counts of a group, in CSV and in formats.
+const COUNTS: [&str; 12] = [
+    "commits",
+    "sessions",
+    "turns",
+    "messages",
+    "active",
+    "input",
+    "output",
+    "cacheRead",
+    "cacheWrite",
+    "cacheWriteLong",
+    "cost",
+    "atLeast",
+];
+/// How many of them are costs, at the end.
+const COSTS: usize = 2;
+
+/// Returns the counts of a group, as [`COUNTS`] names them. What is unknown is empty.
+fn counts_of(sum: &Sum) -> [String; 12] {
+    let tokens = sum.tokens;
+    let number = |number: u64| number.to_string();
+    [
+        number(sum.commits),
+        number(sum.sessions),
+        number(sum.turns),
+        number(sum.messages),
+        number(sum.active_secs),
+        number(tokens.input),
+        number(tokens.output),
+        number(tokens.cache_read),
+        number(tokens.cache_write),
+        tokens.cache_write_long.map_or_else(String::new, number),
+        // A cost that is unknown is empty, not 0.
+        sum.cost.filter(|cost| !cost.is_unknown()).map_or_else(String::new, Cost::exact),
+        sum.cost.is_some_and(|cost| cost.is_at_least).to_string(),
+    ]
+}
+
 /// Writes the groups as values separated by commas (RFC 4180), with a head.
 ///
 /// # Errors
 ///
 /// If writing fails.
 pub fn write_values(out: &mut dyn Write, of: Statistics<'_>, end: &str) -> io::Result<()> {
-    let mut head: Vec<String> = of.keys.iter().map(|key| key.name().to_owned()).collect();
-    let counts = ["commits", "sessions", "turns", "messages", "active"];
-    let tokens = ["input", "output", "cacheRead", "cacheWrite", "cacheWriteLong"];
-    head.extend(counts.iter().chain(&tokens).map(|name| (*name).to_owned()));
-    if of.prices.is_some() {
-        head.extend(["cost".to_owned(), "atLeast".to_owned()]);
-    }
+    let shown = COUNTS.len() - if of.prices.is_some() { 0 } else { COSTS };
+    let head: Vec<&str> = of.keys.iter().map(|key| key.name()).chain(COUNTS.into_iter().take(shown)).collect();
     write!(out, "{}{end}", head.join(","))?;
     for group in &of.counted.groups {
-        let (sum, tokens) = (&group.sum, group.sum.tokens);
         let mut row: Vec<String> = group.values.iter().map(|value| quoted(&outside::line(value))).collect();
-        let counts = [sum.commits, sum.sessions, sum.turns, sum.messages, sum.active_secs];
-        let used = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write];
-        row.extend(counts.iter().chain(&used).map(u64::to_string));
-        row.push(tokens.cache_write_long.map_or_else(String::new, |count| count.to_string()));
-        if of.prices.is_some() {
-            // A cost that is unknown is empty, not 0.
-            row.push(sum.cost.filter(|cost| !cost.is_unknown()).map_or_else(String::new, Cost::exact));
-            row.push(sum.cost.is_some_and(|cost| cost.is_at_least).to_string());
-        }
+        row.extend(counts_of(&group.sum).into_iter().take(shown));
         write!(out, "{}{end}", row.join(","))?;
     }
     Ok(())
+}
+
+/// Returns a group in a format with the placeholders `%(<key>)` and `%(<count>)`. A key that was not asked for is empty.
+pub fn group_line(format: &str, group: &Group, of: Statistics<'_>) -> String {
+    let shown = COUNTS.len() - if of.prices.is_some() { 0 } else { COSTS };
+    let own = |name: &str| {
+        if let Ok(key) = name.parse::<Key>() {
+            let at = of.keys.iter().position(|known| *known == key);
+            return Some(at.and_then(|at| group.values.get(at)).cloned().unwrap_or_default());
+        }
+        let at = COUNTS.iter().position(|count| *count == name)?;
+        Some(if at < shown { counts_of(&group.sum)[at].clone() } else { String::new() })
+    };
+    filled(format, own, |_| None)
 }
 
 /// Returns a value as it stands between commas. What a spreadsheet would take for a formula gets an apostrophe.

@@ -21,16 +21,26 @@ pub fn why_format(format: &str) -> Result<String, String> {
 
 /// Returns a block in a format, on one line unless the format has line ends. An unknown placeholder stays as it is.
 pub fn why_line(format: &str, block: &Block, view: &WhyView<'_>, style: &Style) -> String {
+    filled(format, |name| own(name, block, view), |text| of_git(text, view, style))
+}
+
+/// Returns a format with its placeholders filled: `%(<name>)` by `own`, others by `of_git`, which returns the value and how long
+/// the placeholder is; `%%`, `%n` and `%x00` are as in Git. An unknown placeholder stays as it is.
+pub(super) fn filled(
+    format: &str,
+    own: impl Fn(&str) -> Option<String>,
+    of_git: impl Fn(&str) -> Option<(String, usize)>,
+) -> String {
     let mut line = String::new();
     let mut rest = format;
     while let Some(at) = rest.find('%') {
         line.push_str(&rest[..at]);
         rest = &rest[at + 1..];
         let name = rest.strip_prefix('(').and_then(|inner| inner.split_once(')')).map(|(name, _)| name);
-        if let Some(value) = name.and_then(|name| own(name, block, view)) {
+        if let Some(value) = name.and_then(&own) {
             line.push_str(&outside::line(&value));
             rest = &rest[name.map_or(0, str::len) + 2..];
-        } else if let Some((value, length)) = of_git(rest, view, style) {
+        } else if let Some((value, length)) = character(rest).or_else(|| of_git(rest)) {
             line.push_str(&value);
             rest = &rest[length..];
         } else {
@@ -40,16 +50,23 @@ pub fn why_line(format: &str, block: &Block, view: &WhyView<'_>, style: &Style) 
     line + rest
 }
 
-/// Returns the value of a placeholder of Git, and how long the placeholder is.
-fn of_git(text: &str, view: &WhyView<'_>, style: &Style) -> Option<(String, usize)> {
+/// Returns the character that a placeholder stands for, and how long the placeholder is.
+fn character(text: &str) -> Option<(String, usize)> {
     if let Some(hex) = text.strip_prefix('x').and_then(|text| text.get(..2)) {
         let byte = u8::from_str_radix(hex, 16).ok().filter(u8::is_ascii)?;
         return Some((char::from(byte).to_string(), 3));
     }
+    match text.as_bytes() {
+        [b'%', ..] => Some(("%".to_owned(), 1)),
+        [b'n', ..] => Some(("\n".to_owned(), 1)),
+        _ => None,
+    }
+}
+
+/// Returns the value of a placeholder of Git, and how long the placeholder is.
+fn of_git(text: &str, view: &WhyView<'_>, style: &Style) -> Option<(String, usize)> {
     let of_commit = |value: &dyn Fn(&crate::git::Commit) -> String| view.commit.map(value).unwrap_or_default();
     let (value, length) = match text.as_bytes() {
-        [b'%', ..] => ("%".to_owned(), 1),
-        [b'n', ..] => return Some(("\n".to_owned(), 1)),
         [b'H', ..] => (of_commit(&|commit| commit.commit_id.to_string()), 1),
         [b'h', ..] => (view.commit_name.to_owned(), 1),
         [b's', ..] => (of_commit(&|commit| commit.subject().to_str_lossy().into_owned()), 1),

@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use jiff::ToSpan as _;
+use jiff::civil::Date;
+
 use super::branch::branches_of;
 use super::share::Shares;
 use super::{Collected, Cost, Entry, Key, Prices, Used, clean_values};
@@ -57,6 +60,27 @@ pub struct Counted {
     pub model: Option<String>,
     /// Whether records have more than could be counted.
     pub is_at_least: bool,
+}
+
+/// How many days a chart has at most.
+const MAX_DAYS: usize = 3660;
+
+impl Counted {
+    /// Adds the days between the first and the last group of which nothing is known, if the groups are days.
+    pub fn fill_days(&mut self) {
+        let day = |group: &Group| group.values.first().and_then(|day| day.parse::<Date>().ok());
+        let mut filled: Vec<Group> = Vec::new();
+        for group in std::mem::take(&mut self.groups) {
+            if let (Some(last), Some(next)) = (filled.last().and_then(day), day(&group)) {
+                let between = last.series(1.day()).skip(1).take_while(|between| *between < next);
+                let empty = |day: Date| Group { values: vec![day.to_string()], sum: Sum::default() };
+                let room = MAX_DAYS.saturating_sub(filled.len());
+                filled.extend(between.take(room).map(empty));
+            }
+            filled.push(group);
+        }
+        self.groups = filled;
+    }
 }
 
 /// Puts the records that a query found into groups.

@@ -203,6 +203,8 @@ fn with_values(shell: Shell, listed: &command::Listed, text: &str) -> String {
             _ => line.contains(&format!(" -l {name} ")),
         };
         let function = OPTION_VALUES.iter().find(of_option).map(|(_, function)| *function);
+        // Only 'log' knows Git's names of formats.
+        let function = function.filter(|function| *function != "formats" || ["log", "list"].contains(&listed.name));
         lines.push(match (shell, function) {
             (Shell::Zsh, Some(function)) => {
                 line.replace(":_default'", &format!(":_git-shiftlog-{}'", function.replace('_', "-")))

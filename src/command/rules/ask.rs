@@ -1,7 +1,5 @@
 //! Questions. On a terminal or not, they are read as lines; at the end of input the answer is no.
 
-use std::io::Write as _;
-
 use crate::cli;
 use crate::error::{Error, Kind, Result};
 
@@ -14,10 +12,8 @@ pub fn agrees(question: &str) -> Result<bool> {
     Ok(matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes"))
 }
 
-/// Tells that the input has ended, behind the question.
+/// Tells that the input has ended.
 fn nobody_answered(hint: &str) {
-    // The question has no line end.
-    let _ = writeln!(std::io::stderr());
     cli::error(&Error::other("nobody has answered").hint(hint));
 }
 

@@ -1,5 +1,7 @@
 //! Tables and charts for people: what their head counts, and names that stay apart.
 
+use serde_json::json;
+
 use super::work;
 use crate::support::Scratch;
 
@@ -46,4 +48,39 @@ fn long_names_are_cut_only_for_want_of_room_and_in_the_middle() {
     let rows: Vec<&str> = ran.stdout.lines().filter(|line| line.contains(".rs")).collect();
     assert_eq!(rows.len(), 2, "the ends of names are there: {}", ran.stdout);
     assert!(rows.iter().all(|row| row.contains('…')) && ran.stdout.contains("first.rs"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_chart_of_days_has_those_without_work_and_a_format_has_what_is_asked_for() {
+    let mut scratch = Scratch::new();
+    for (day, tokens) in [("02", 1000), ("05", 500)] {
+        scratch.env.insert("GIT_COMMITTER_DATE".into(), format!("2026-01-{day}T13:50:00Z"));
+        scratch.env.insert("GIT_AUTHOR_DATE".into(), format!("2026-01-{day}T13:50:00Z"));
+        scratch.commit(day, "x\n", day);
+        let usage = json!({ "input_tokens": tokens, "output_tokens": 0 });
+        let lines = [
+            json!({ "type": "user", "uuid": "u", "message": { "role": "user", "content": "go" } }),
+            json!({ "type": "assistant", "uuid": "a", "message": { "id": "m", "role": "assistant", "model": "nobody's",
+                "content": [{ "type": "text", "text": "gone" }], "usage": usage } }),
+        ];
+        scratch.write("talk", &lines.map(|line| format!("{line}\n")).concat());
+        scratch.shiftlog("add", ["-q", "--transcript=talk", &format!("--session=s{day}")]).ok();
+    }
+    let expected = "\
+2026-01-02  1.0k  ============================================================
+2026-01-03     0
+2026-01-04     0
+2026-01-05   500  ==============================
+";
+    assert_eq!(scratch.shiftlog("stats", ["--chart=days"]).ok(), expected);
+    scratch.env.insert("LC_ALL".into(), "C.UTF-8".into());
+    assert_eq!(scratch.shiftlog("stats", ["--chart=days", "--ascii"]).ok(), expected);
+    assert!(scratch.shiftlog("stats", ["--chart", "--by=day"]).ok().contains("500  ██████████"), "bars of groups");
+    let format = "--format=%(day) %(input) %(turns)%% [%(cost)] %(model)%(nothing)";
+    let listed = scratch.shiftlog("stats", ["--by=day", format]).ok();
+    assert_eq!(listed, "2026-01-02 1000 1% [] %(nothing)\n2026-01-05 500 1% [] %(nothing)\n");
+    for wrong in [&["--chart=days", "--by=model"][..], &["--ascii"], &["--format=short"], &["--chart", "--json"]] {
+        let ran = scratch.shiftlog("stats", wrong);
+        assert_eq!((ran.code, ran.stdout.as_str()), (129, ""), "{wrong:?}: {ran:?}");
+    }
 }
