@@ -240,6 +240,15 @@ fn groups_of_every_kind_add_up() {
     let branches = objects(&scratch, &["--branches", "--by=branch"]);
     let names: Vec<_> = branches.iter().filter_map(|group| group["by"]["branch"].as_str()).collect();
     assert_eq!(names, ["main", "topic"]);
+    // As a forge squashes it.
+    scratch.git(["branch", "-q", "-M", "topic", "gone"]).ok();
+    scratch.git(["switch", "-q", "main"]).ok();
+    scratch.git(["merge", "-q", "--squash", "gone"]).ok();
+    scratch.git(["commit", "-q", "-m", "The topic (#12)"]).ok();
+    scratch.git(["branch", "-q", "-D", "gone"]).ok();
+    let branches = objects(&scratch, &["--by=branch"]);
+    let names: Vec<_> = branches.iter().filter_map(|group| group["by"]["branch"].as_str()).collect();
+    assert_eq!(names, ["main", "#12"]);
 }
 
 #[test]
