@@ -6,12 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
+use bstr::ByteSlice as _;
 use serde::{Deserialize, Serialize};
 
 use super::copies::beginnings;
 use super::{Purged, Removal, deadline, live};
-use bstr::ByteSlice as _;
-
 use crate::archive::{self, Archive};
 use crate::capture::State;
 use crate::capture::pending::{self, Pending};

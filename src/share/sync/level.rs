@@ -1,5 +1,7 @@
 //! How much is shared with a remote.
 
+use std::path::Path;
+
 use crate::archive;
 use crate::error::{Error, Result};
 use crate::git::Repository;
@@ -67,7 +69,8 @@ impl Level {
     pub fn left_behind(repo: &Repository) -> Vec<String> {
         let remotes = repo.remotes();
         let is_left = |name: &String| {
-            let is_url = name.contains([':', '/']);
+            // A push can also name a URL or a path.
+            let is_url = name.contains(':') || name.starts_with('/') || Path::new(name).exists();
             !is_url && !remotes.contains(name) && repo.config_string(&key(name)).is_some()
         };
         repo.config_subsections("shiftlog").into_iter().filter(is_left).collect()
