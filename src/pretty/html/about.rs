@@ -26,7 +26,7 @@ pub fn about_page(about: &About, shape: &PageOptions) -> String {
         (super::listing::problems(&about.problems))
         div.table tabindex="0" {
             table {
-                tbody { @for (name, value) in &about.facts { tr { th scope="row" { (name) } td { (outside::line(value)) } } } }
+                tbody { @for (name, value) in &about.facts { tr { th scope="row" { (name) } td.value { (outside::line(value)) } } } }
             }
         }
         h2 { "Refs" }

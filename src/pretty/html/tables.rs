@@ -36,7 +36,7 @@ pub fn branches_page(branches: &[(BranchSummary, String)], problems: &[String], 
         @if branches.is_empty() { p { "There are no local branches." } }
         @else { div.table tabindex="0" {
             table {
-                thead { tr { th scope="col" { "branch" } th scope="col" { "head" } th.number scope="col" { "conversations" } th scope="col" { "newest" } } }
+                thead { tr { th scope="col" { "branch" } th.minor scope="col" { "head" } th.number scope="col" { "conversations" } th scope="col" { "newest" } } }
                 tbody {
                     @for (summary, name) in branches.iter().take(MAX_ROWS) {
                         tr {
@@ -44,7 +44,7 @@ pub fn branches_page(branches: &[(BranchSummary, String)], problems: &[String], 
                                 a href=(address::with("/commits", &[("branch", &summary.branch.name)])) { (outside::line(&summary.branch.name)) }
                                 @if summary.is_current { " " span.badge { "checked out" } }
                             }
-                            td { code { (name) } }
+                            td.minor { code { (name) } }
                             td.number { (summary.conversations) }
                             td { @if let Some(seconds) = summary.last_time { (time_html(seconds, 0)) } }
                         }
