@@ -14,20 +14,25 @@ use super::progress::Progress;
 use super::reading::{Extent, Reading, Source};
 use super::recorder::{HOOK_TIMEOUT_SECS, LOCK_TIMEOUT, Recorder};
 use super::rewritten;
+use super::segment_end::SegmentEnd;
 use super::sessions::{KEEP_SECS, save_changed};
 use super::tracked::TrackedSession;
 use crate::agent::{self, Agent};
 use crate::error::{Error, Kind, Result};
-use crate::git::Repository;
 use crate::git::date::Time;
+use crate::git::{Repository, private};
+use crate::hex;
 use crate::record::kept;
-use crate::transcript::SessionKey;
+use crate::transcript::{SessionKey, line_ends};
 
 /// How long a command may take to store pending files.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a hook may take to store pending files before its own work.
 const PENDING_SHARE: Duration = Duration::from_millis(200);
+
+/// The largest file of an agent's in which lines are counted, in bytes.
+const MAX_COUNTED_BYTES: u64 = 32 << 20;
 
 /// Which pending commits a new recorder leaves unstored.
 #[derive(Clone, Copy, Debug)]
@@ -256,6 +261,7 @@ fn store_capture(
         None => &mut unknown,
     };
     recorder.recover_progress(&key, progress);
+    let line_count = line_ends(&bytes).count();
     let mut reading = match &capture.transcript {
         Some(unredacted) if availability(agent, &unredacted.path) != Availability::Present => {
             let message = format!("the transcript '{}' is out of reach", unredacted.path.display());
@@ -284,13 +290,35 @@ fn store_capture(
         true => capture.since.clone().unwrap_or_default(),
         false => progress.recorded.clone(),
     };
-    let Some(mut increment) = increment_since(recorder, key, reading, since)? else { return Ok(()) };
+    let Some(mut increment) = increment_since(recorder, key.clone(), reading, since)? else { return Ok(()) };
     increment.commit_ids = commit_ids;
     if is_overtaken {
         return record_overtaken(recorder, increment);
     }
     recorder.try_record(&mut increment, progress)?;
+    if let Some(live) = &mut live
+        && owner == key
+        && capture.transcript.is_none()
+        && recorder.state.is_purged(&key)
+    {
+        set_position(live, &capture.from, line_count);
+    }
     live.map_or(Ok(()), |live| recorder.state.save(&live))
+}
+
+/// Sets how far the agent's own file is stored, after so many of its lines behind `from` were stored from a pending file. Where
+/// words were purged, the archive cannot tell: its lines have other lengths, and the file still has these words.
+fn set_position(live: &mut TrackedSession, from: &SegmentEnd, line_count: usize) {
+    let Some((file, start)) = private::read(&live.transcript, MAX_COUNTED_BYTES).ok().zip(from.raw) else { return };
+    let Some(behind) = usize::try_from(start).ok().and_then(|start| file.get(start..)) else { return };
+    let Some(length) = line_ends(behind).nth(line_count.saturating_sub(1)).filter(|_| line_count > 0) else { return };
+    let end = start + length as u64;
+    let is_recorded = live.progress.recorded == live.progress.stored;
+    live.progress.stored.raw = Some(end);
+    live.progress.xxh3 = Some(hex::xxh3(&file[..start as usize + length]));
+    if is_recorded {
+        live.progress.recorded = live.progress.stored.clone();
+    }
 }
 
 /// Records an increment that is already archived, with later words behind it.

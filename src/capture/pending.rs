@@ -170,7 +170,12 @@ pub fn new_path(state: &State, prefix: &str) -> PathBuf {
     state.pending_dir().join(format!("{prefix}{nanos}-{}", std::process::id()))
 }
 
-fn write(path: &Path, pending: &Pending, bytes: &[u8]) -> Result<()> {
+/// Writes a pending file, in the place of one that may be there.
+///
+/// # Errors
+///
+/// If it cannot be written.
+pub fn write(path: &Path, pending: &Pending, bytes: &[u8]) -> Result<()> {
     let mut contents =
         serde_json::to_vec(pending).map_err(|error| Error::other("cannot write a pending capture").because(error))?;
     contents.push(b'\n');

@@ -46,6 +46,12 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = setup::open_when_free(cli::repository)?;
         let mut plan = setup::remove(&repo, options.yes)?;
+        if crate::share::purge::is_unfinished(&repo) {
+            cli::warning(
+                "a purge was interrupted, and what it was to remove is still here; our hook no longer keeps it from a push",
+            );
+            cli::hint(&repo, "'git shiftlog fsck' finishes it");
+        }
         let refs = if options.purge_refs { our_refs(&repo)? } else { Vec::new() };
         let (others, refs): (Vec<_>, Vec<_>) = refs.into_iter().partition(|name| has_others(&repo, name));
         for name in &others {

@@ -26,7 +26,8 @@ impl Repository {
     ///
     /// What Git says.
     pub fn delete_ref(&self, ref_name: &str) -> Result<()> {
-        git(["update-ref", "-d", ref_name]).repository(self).capture().map(drop)
+        let deleted = git(["update-ref", "-d", ref_name]).repository(self).capture().map(drop);
+        deleted.map_err(|error| self.error_of_update(ref_name, error))
     }
 
     /// Empties the reflog of a ref, if it has one. Waits for the lock of the ref as Git would.

@@ -136,6 +136,12 @@ impl Repository {
         Ok(())
     }
 
+    /// Returns the error of an update of a ref that Git has tried once: it names the lock that is there, if one is.
+    pub(super) fn error_of_update(&self, ref_name: &str, error: Error) -> Error {
+        let held = self.held_lock(&[ref_name.to_owned()]);
+        held.map_or(error, |held| held_up(ref_name, &held.error()))
+    }
+
     /// Returns a lock that prevents a change of these refs, if there is one.
     fn held_lock(&self, ref_names: &[String]) -> Option<Held> {
         let held = |name: &str, key: &str, default: i64| {

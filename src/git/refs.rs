@@ -239,7 +239,8 @@ impl Repository {
     ///
     /// If the ref cannot be written.
     pub fn point_ref(&self, ref_name: &str, commit_id: ObjectId) -> Result<()> {
-        git(["update-ref", ref_name, &commit_id.to_string()]).repository(self).capture().map(drop)
+        let updated = git(["update-ref", ref_name, &commit_id.to_string()]).repository(self).capture().map(drop);
+        updated.map_err(|error| self.error_of_update(ref_name, error))
     }
 
     /// Creates a ref that names a commit. Returns `false` if the ref exists; it is not changed then.

@@ -53,7 +53,9 @@ struct Place {
 impl Place {
     fn of(url: &str) -> Self {
         let parsed = gix::url::parse(url).ok();
-        let host = parsed.as_ref().and_then(|url| url.host.clone()).map(|host| host.to_lowercase());
+        // The host in the URL of a file says nothing.
+        let with_host = parsed.as_ref().filter(|url| url.scheme != gix::url::Scheme::File);
+        let host = with_host.and_then(|url| url.host.clone()).map(|host| host.to_lowercase());
         let path = parsed.map_or_else(|| url.to_owned(), |url| url.path.to_string());
         let local = if host.is_none() { Path::new(&path).canonicalize().ok() } else { None };
         let path = local.map_or(path, |path| path.to_string_lossy().into_owned());
@@ -70,7 +72,8 @@ impl Repository {
     }
 
     /// Returns the names of the remotes that have this URL or path, to fetch from or to push to, before or after
-    /// `url.<base>.insteadOf` has changed it. Protocol, user, port and `.git` at the end make no difference.
+    /// `url.<base>.insteadOf` has changed it; for the name of a remote, those that share a URL with it, and itself. Protocol, user,
+    /// port and `.git` at the end make no difference.
     pub fn remotes_at(&self, url: &str) -> Vec<String> {
         let rewritten = |url: &str| {
             let remote = self.gix().remote_at(url).ok()?;
@@ -80,12 +83,13 @@ impl Repository {
             let rewritten: Vec<String> = urls.iter().filter_map(|url| rewritten(url)).collect();
             urls.iter().chain(&rewritten).map(|url| Place::of(url)).collect()
         };
-        let wanted = places(vec![url.to_owned()]);
-        let has_it = |name: &String| {
-            let urls = ["url", "pushurl"].map(|key| self.config_strings(&format!("remote.{name}.{key}")));
-            places(urls.concat()).iter().any(|place| wanted.contains(place))
-        };
-        self.remotes().into_iter().filter(has_it).collect()
+        let urls_of =
+            |name: &str| ["url", "pushurl"].map(|key| self.config_strings(&format!("remote.{name}.{key}"))).concat();
+        let remotes = self.remotes();
+        let is_name = remotes.iter().any(|name| name == url);
+        let wanted = places(if is_name { urls_of(url) } else { vec![url.to_owned()] });
+        let has_it = |name: &String| places(urls_of(name)).iter().any(|place| wanted.contains(place));
+        remotes.into_iter().filter(has_it).collect()
     }
 
     /// Returns the remote that `git fetch` would take: that of the current branch, the only one, or `origin`.

@@ -153,11 +153,15 @@ impl TodoState {
 }
 
 impl Question<'_> {
-    /// Returns the person's answer, if the tool's answer repeats it beside the question.
-    pub fn answer<'a>(&self, result: &'a str) -> Option<&'a str> {
+    /// Returns the person's answer, if the tool's answer repeats it beside the question. `all` are the questions of the call: an
+    /// answer ends where the next one of them stands, and the last one with the last quotation mark.
+    pub fn answer<'a>(&self, result: &'a str, all: &[Question<'_>]) -> Option<&'a str> {
         let (_, after) = result.split_once(&format!("\"{}\"=\"", self.text))?;
-        let end = ["\", \"", "\". ", "\"\n"].iter().filter_map(|end| after.find(end)).min();
-        Some(&after[..end.unwrap_or_else(|| after.rfind('"').unwrap_or(after.len()))])
+        let known = all.iter().filter_map(|next| after.find(&format!("\", \"{}\"=\"", next.text)));
+        let is_next = |at: &usize| after[at + 4..].split_once('"').is_some_and(|(_, rest)| rest.starts_with("=\""));
+        let next = after.match_indices("\", \"").map(|(at, _)| at).find(is_next).into_iter().chain(known).min();
+        let last = || after.rfind("\". ").or_else(|| after.rfind("\"\n")).or_else(|| after.rfind('"'));
+        Some(&after[..next.or_else(last).unwrap_or(after.len())])
     }
 }
 
@@ -380,8 +384,10 @@ mod tests {
         let Act::Questions(questions) = Act::of(&asked) else { panic!("no question") };
         assert_eq!(questions[0].options, [("1 s", Some("fast")), ("5 s", None)]);
         let said = "User has answered your questions: \"Which?\"=\"say \"1\" s\", \"And?\"=\"no\". You can go on.";
-        assert_eq!(questions[0].answer(said), Some("say \"1\" s"));
-        assert_eq!(questions[0].answer("{\"answers\":{}}"), None);
+        assert_eq!(questions[0].answer(said, &questions), Some("say \"1\" s"));
+        assert_eq!(questions[0].answer("{\"answers\":{}}", &questions), None);
+        let said = "User has answered your questions: \"Which?\"=\"\"foo\", \"bar\" and \"baz\"\". You can go on.";
+        assert_eq!(questions[0].answer(said, &questions), Some("\"foo\", \"bar\" and \"baz\""));
         let simple = call("ask_followup_question", json!({ "question": "Which?" }));
         assert!(matches!(Act::of(&simple), Act::Questions(_)));
     }

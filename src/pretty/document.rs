@@ -240,8 +240,10 @@ impl<'a> Document<'a> {
         if let Some(Act::Questions(questions)) = &act
             && !result.is_error
         {
-            let given: Vec<_> =
-                questions.iter().filter_map(|question| Some((question, question.answer(&result.text)?))).collect();
+            let given: Vec<_> = questions
+                .iter()
+                .filter_map(|question| Some((question, question.answer(&result.text, questions)?)))
+                .collect();
             if !given.is_empty() {
                 return given.iter().try_for_each(|(question, answer)| {
                     let asked = if questions.len() > 1 { format!("{} ", prose(question.text)) } else { String::new() };

@@ -280,8 +280,9 @@ impl<'a> Printer<'a> {
                         let about = description.map(|about| format!(": {}", outside::line(about))).unwrap_or_default();
                         lines.push(format!("    - {}{about}", outside::line(label)));
                     }
-                    let answer =
-                        result.filter(|result| !result.is_error).and_then(|result| question.answer(&result.text));
+                    let answer = result
+                        .filter(|result| !result.is_error)
+                        .and_then(|result| question.answer(&result.text, questions));
                     lines.extend(answer.into_iter().flat_map(str::lines).map(|line| self.said(line)));
                 }
                 lines
@@ -321,8 +322,8 @@ impl<'a> Printer<'a> {
     fn result(&self, act: Option<&Act<'_>>, result: &ToolResult) -> Vec<String> {
         let mut lines = match act {
             Some(Act::Questions(questions)) if !result.is_error => {
-                let is_shown = questions.iter().any(|question| question.answer(&result.text).is_some());
-                let rest = if is_shown { "" } else { result.text.trim_end() };
+                let is_shown = questions.iter().any(|question| question.answer(&result.text, questions).is_some());
+                let rest = if is_shown && self.is_short() { "" } else { result.text.trim_end() };
                 rest.lines().map(|line| self.said(line)).collect()
             }
             _ => self.output(act, result),

@@ -126,7 +126,7 @@ const BAD_VALUES: &[(&str, &str, bool)] = &[
     ("shiftlog.redact.personal", "perhaps", false),
     ("shiftlog.rules", "perhaps", true),
     ("shiftlog.rulesIncludeHome", "perhaps", true),
-    ("shiftlog.sessionsRemote", "nowhere", true),
+    ("shiftlog.sessionsRemote", "nowhere", false),
     ("shiftlog.sign", "perhaps", true),
     ("shiftlog.summariseAgent", "nobody", true),
     ("shiftlog.trustPurges", "some", true),

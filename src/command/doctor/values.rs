@@ -1,7 +1,7 @@
 //! Values of the config that mean nothing: whoever wrote them wanted something else than the default.
 
 use crate::cli;
-use crate::git::{self, Repository, date};
+use crate::git::{self, REMOTES_PREFIX, Repository, date};
 use crate::mcp::{EARLIER_NAME, LOGS_NAME, NAME, RULES_NAME, Toolset};
 use crate::setup::Finding;
 use crate::share::sync::Level;
@@ -146,13 +146,18 @@ fn left_behind(repo: &Repository, name: &str) -> Finding {
     Finding::problem(outside::line(&key), &what, &fix)
 }
 
-/// Transcripts go to a remote of this repository.
+/// Transcripts go to a remote of this repository. No fix sends them to another one than before: which remote it was is known
+/// if that has the refspecs that we gave it.
 fn sessions_remote(repo: &Repository) -> Option<Finding> {
     let (key, remotes) = ("shiftlog.sessionsRemote", repo.remotes());
     let value = repo.config_string(key).filter(|value| !remotes.contains(value))?;
-    let fix = match repo.default_remote() {
-        Ok(remote) if remotes.contains(&remote) => format!("git config {key} {}", outside::shell(&remote)),
-        _ => format!("git config --unset {key}"),
+    let copies = format!(":{REMOTES_PREFIX}{value}/");
+    let was_it = |remote: &&String| {
+        repo.config_strings(&format!("remote.{remote}.fetch")).iter().any(|refspec| refspec.contains(&copies))
+    };
+    let fix = match remotes.iter().find(was_it) {
+        Some(remote) => format!("git config {key} {}", outside::shell(remote)),
+        None => format!("git config {key} <remote>    # transcripts go there, and nowhere else"),
     };
     Some(Finding::problem(key, &format!("there is no remote '{}'", outside::line(&value)), &fix))
 }

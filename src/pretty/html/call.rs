@@ -171,8 +171,10 @@ impl Calls {
         if let Some(Act::Questions(questions)) = act
             && !result.is_error
         {
-            let given: Vec<_> =
-                questions.iter().filter_map(|question| Some((question, question.answer(&result.text)?))).collect();
+            let given: Vec<_> = questions
+                .iter()
+                .filter_map(|question| Some((question, question.answer(&result.text, questions)?)))
+                .collect();
             if !given.is_empty() {
                 return html! { @for (question, answer) in given {
                     @if questions.len() > 1 { p { (outside::text(question.text)) } }

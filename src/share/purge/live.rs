@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::agent::{self, Agent, FoundTranscript};
 use crate::archive::{Archive, hex};
+use crate::capture::pending::{self, Pending};
 use crate::capture::progress::Progress;
 use crate::capture::segment_end::SegmentEnd;
 use crate::capture::sessions::recent_unreported;
@@ -127,7 +128,7 @@ pub(super) fn update(
     marks: &Tombstones,
     sessions: &BTreeSet<SessionKey>,
     beginnings: &BTreeMap<String, FirstMessage>,
-    pending: &[PathBuf],
+    gone: &[PathBuf],
 ) -> Result<Vec<PathBuf>> {
     let state = State::new(&repo.common_dir());
     // These documents repeat conversations.
@@ -187,6 +188,20 @@ pub(super) fn update(
             private::remove(&entry.path())?;
         }
     }
-    pending.iter().try_for_each(|path| private::remove(path))?;
+    gone.iter().try_for_each(|path| private::remove(path))?;
+    // What waits follows what was replaced.
+    for path in pending::list(&state) {
+        let Ok((Pending::Capture(mut capture), bytes)) = pending::read(&path) else { continue };
+        let (from, since) = (changed(&capture.from), capture.since.as_ref().map(changed));
+        let record = capture.record.as_deref().and_then(|record| marks.changed(repo, record.clone()));
+        if from == capture.from && since == capture.since && record.as_ref() == capture.record.as_deref() {
+            continue;
+        }
+        (capture.from, capture.since) = (from, since);
+        if let Some(record) = record {
+            capture.record = Some(Box::new(record));
+        }
+        pending::write(&path, &Pending::Capture(capture), &bytes)?;
+    }
     Ok(files.into_iter().collect())
 }

@@ -415,6 +415,8 @@ impl Removal<'_> {
                     record.edits.clone_from(&before.edits);
                 } else {
                     record = Reader::new(repo, None).counted_anew(commit_id, record);
+                    let prompt = Reader::new(repo, None).prompt_anew(&record);
+                    record.prompt = prompt.filter(|_| before.prompt.is_some());
                 }
                 if self.redactor.is_some() {
                     if !self.keeps_words(repo, before) {

@@ -19,8 +19,8 @@ pub enum Level {
 }
 
 impl Level {
-    /// Returns the level for a remote, or for a URL: `shiftlog.<remote>.push`, or the least that the remotes with this URL have,
-    /// then `shiftlog.push`, then none.
+    /// Returns the level for a remote, or for a URL: `shiftlog.<remote>.push`, then `shiftlog.push`, then none, but no more than
+    /// another remote with the same URL has.
     ///
     /// `git remote rename` leaves the entry of a remote at its old name. Until that is removed, it holds for each remote that has
     /// none of its own: nobody knows which of them it was.
@@ -42,18 +42,23 @@ impl Level {
         if let Some(level) = Level::configured(repo, &own)? {
             return Ok((level, own));
         }
-        let is_name = repo.remotes().iter().any(|name| name == remote);
-        let named = if is_name { Vec::new() } else { repo.remotes_at(remote) };
-        if !named.is_empty() {
-            let levels = named.iter().map(|name| Level::decided(repo, name)).collect::<Result<Vec<_>>>()?;
-            return Ok(levels.into_iter().min().unwrap_or_default());
-        }
         let general = "shiftlog.push".to_owned();
         let mut least = (Level::configured(repo, &general)?.unwrap_or_default(), general);
         for name in Level::left_behind(repo) {
             let level = Level::configured(repo, &key(&name))?;
             least = level.map(|level| (level, key(&name))).filter(|left| left.0 < least.0).unwrap_or(least);
         }
+        let named = repo.remotes_at(remote);
+        let mut own_levels = Vec::new();
+        for name in &named {
+            own_levels.extend(Level::configured(repo, &key(name))?.map(|level| (level, key(name))));
+        }
+        let is_name = named.iter().any(|name| name == remote);
+        // A URL is as good as the name of its remote; a second name of it allows no more.
+        if !is_name && !named.is_empty() && own_levels.len() == named.len() {
+            return Ok(own_levels.into_iter().min().unwrap_or_default());
+        }
+        least = own_levels.into_iter().filter(|own| own.0 < least.0).min().unwrap_or(least);
         Ok(least)
     }
 

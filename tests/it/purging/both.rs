@@ -241,3 +241,31 @@ fn a_second_purge_of_one_of_two_brings_no_purged_words_back() {
         }
     }
 }
+
+/// Words that wait for a lock are stored behind what a purge has put in the place of the words before them.
+#[test]
+fn what_waits_while_a_purge_is_interrupted_is_stored_after_it() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt(&format!("first {SECRET}"));
+    session.edits("x", "1\n");
+    session.commits("one");
+    let lock = scratch.top.join(".git/refs/shiftlog/sessions.lock");
+    std::fs::write(&lock, "").unwrap();
+    session.prompt("precious words");
+    session.edits("x", "2\n");
+    session.commits("two");
+    let ran = purge(&scratch, &[&format!("--match={SECRET}")]);
+    assert_ne!(ran.code, 0, "{ran:?}");
+    std::fs::remove_file(&lock).unwrap();
+    scratch.shiftlog("fsck", [""; 0]);
+    assert!(scratch.shiftlog("show", ["HEAD"]).ok().contains("precious words"), "{}", scratch.log());
+    // The session goes on as if nothing had been.
+    session.prompt("more words");
+    session.edits("x", "3\n");
+    session.commits("three");
+    let shown = scratch.shiftlog("show", ["HEAD"]).ok();
+    assert!(shown.contains("more words") && !shown.contains("precious"), "{shown}{}", scratch.log());
+    assert_eq!(places(&scratch, &scratch.top, SECRET), [""; 0]);
+    scratch.shiftlog("fsck", ["-q"]).ok();
+}

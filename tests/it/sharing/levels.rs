@@ -19,7 +19,8 @@ fn what_goes_to_no_remote_by_its_name_does_not_go_to_it_by_a_url() {
     let (url, bare) = (format!("file://{path}"), path.trim_end_matches(".git").to_owned());
     team.git(&clone, &["config", "url.file:///.insteadOf", "ours:"]).ok();
     let short = format!("ours:{}", path.trim_start_matches('/'));
-    for to in ["origin", &url, path, &format!("{path}/"), &bare, "../server.git", &short] {
+    let with_host = format!("file://localhost{path}");
+    for to in ["origin", &url, &with_host, path, &format!("{path}/"), &bare, "../server.git", &short] {
         assert_eq!(pushed(&team, &clone, to), "", "{to}");
         let ran = team.shiftlog(&clone, "sync", &["push", to]);
         let told = format!(
@@ -28,6 +29,10 @@ fn what_goes_to_no_remote_by_its_name_does_not_go_to_it_by_a_url() {
         );
         assert_eq!((ran.code, ran.stderr.as_str()), (128, told.as_str()), "{to}");
     }
+    // Nor by a second name of it.
+    team.git(&clone, &["remote", "add", "second", &url]).ok();
+    assert_eq!(pushed(&team, &clone, "second"), "");
+    team.git(&clone, &["remote", "remove", "second"]).ok();
     // Elsewhere it goes.
     let other = team.scratch.root().join("other.git");
     team.git(&clone, &["init", "-q", "--bare", other.to_str().unwrap()]).ok();
@@ -64,4 +69,30 @@ fn a_remote_that_was_renamed_gets_no_more_than_before() {
     team.git(&clone, &fix.split(' ').skip(1).collect::<Vec<_>>()).ok();
     assert_eq!(pushed(&team, &clone, "team"), "");
     assert!(!team.shiftlog(&clone, "doctor", &["--no-rehearsal"]).stdout.contains("shiftlog.origin"));
+}
+
+/// The advice for a remote that was renamed sends transcripts to no other one.
+#[test]
+fn advice_about_the_remote_of_transcripts_publishes_nothing() {
+    let team = Team::new();
+    let clone = team.clone_of("a", &[]);
+    let words = team.scratch.root().join("words.git");
+    team.git(&clone, &["init", "-q", "--bare", words.to_str().unwrap()]).ok();
+    team.git(&clone, &["remote", "add", "words", words.to_str().unwrap()]).ok();
+    team.git(&clone, &["config", "shiftlog.sessionsRemote", "words"]).ok();
+    team.shiftlog(&clone, "init", &["--agent=claude", "--share=all", "-q"]).ok();
+    team.commit(&clone, "x", "1\n", "words for few");
+    team.git(&clone, &["remote", "rename", "words", "few"]).ok();
+    let fix = |clone: &std::path::Path| {
+        let found = team.shiftlog(clone, "doctor", &["--no-rehearsal"]).stdout;
+        let mut lines = found.lines().skip_while(|line| !line.starts_with("problem  shiftlog.sessionsRemote: "));
+        lines.nth(1).unwrap_or_else(|| panic!("{found}")).trim().to_owned()
+    };
+    assert_eq!(fix(&clone), "fix: git config shiftlog.sessionsRemote few");
+    let (server, refs) = (&team.server, ["for-each-ref", "--format=%(refname)", "refs/shiftlog/sessions"]);
+    pushed(&team, &clone, "origin");
+    assert_eq!(team.git(server, &refs).ok(), "");
+    team.git(&clone, &["remote", "remove", "few"]).ok();
+    let advice = "fix: git config shiftlog.sessionsRemote <remote>    # transcripts go there, and nowhere else";
+    assert_eq!(fix(&clone), advice);
 }
