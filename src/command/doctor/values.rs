@@ -151,7 +151,7 @@ fn left_behind(repo: &Repository, name: &str) -> Finding {
 fn sessions_remote(repo: &Repository) -> Option<Finding> {
     let (key, remotes) = ("shiftlog.sessionsRemote", repo.remotes());
     let value = repo.config_string(key).filter(|value| !remotes.contains(value))?;
-    let copies = format!(":{REMOTES_PREFIX}{value}/");
+    let copies = [":", REMOTES_PREFIX, &value, "/"].concat();
     let was_it = |remote: &&String| {
         repo.config_strings(&format!("remote.{remote}.fetch")).iter().any(|refspec| refspec.contains(&copies))
     };
