@@ -40,8 +40,10 @@ pub struct Ways<'o> {
     pub is_forced: bool,
     /// Whether links are written through.
     pub follows: bool,
-    /// Whether edits are to be taken into the store, so that none of them may go.
+    /// Whether edits are looked for that are to be taken into the store: then each change is one.
     pub adopts: bool,
+    /// The files with edits that were found so.
+    pub edited: &'o BTreeSet<PathBuf>,
     /// The files whose edits are in the store already.
     pub adopted: &'o BTreeSet<PathBuf>,
     pub now: Time,
@@ -89,6 +91,8 @@ pub struct Planner<'o> {
     saved: Option<BTreeMap<PathBuf, bool>>,
     /// The commit that is checked out in the repository whose store this is, once it was looked for.
     head: OnceCell<Option<(Repository, ObjectId)>>,
+    /// The digest of the text that each path would get, once it was looked for; `None` if that cannot be told.
+    digests: OnceCell<Option<HashMap<PathBuf, String>>>,
     /// Paths that are not ours any more: what was there before is back, or the user has put something else there.
     pub settled: BTreeSet<PathBuf>,
 }
@@ -124,6 +128,7 @@ impl<'o> Planner<'o> {
             others: HashMap::new(),
             saved: None,
             head: OnceCell::new(),
+            digests: OnceCell::new(),
             settled: BTreeSet::new(),
         }
     }
@@ -353,7 +358,7 @@ impl<'o> Planner<'o> {
         };
         // Where the rules are those of then, this is an edit of one who has committed it, and can be adopted.
         let is_committed = is_disturbed
-            && !self.ways.adopts
+            && !self.is_to_be_adopted(&path)
             && !is_open
             && (has_block || is_generated)
             && owned.as_ref().is_some_and(|entry| entry.digest != new)
@@ -415,6 +420,11 @@ impl<'o> Planner<'o> {
         let entry = Entry { owned: whole_or_block, target: wanted.target.to_owned(), digest: new, original };
         self.know(path, owned.as_ref(), entry);
         Ok(())
+    }
+
+    /// Says whether a change of a file is an edit that is to be taken into the store, so that it may not go.
+    fn is_to_be_adopted(&self, path: &Path) -> bool {
+        self.ways.adopts || self.ways.edited.contains(path)
     }
 
     /// Has the registry know what is at a path from now on.

@@ -341,10 +341,10 @@ impl Work {
         }
         let before = Registry::read(&self.place)?;
         let only = options.only.as_deref();
-        let (nothing, mut adopted) = (BTreeSet::new(), BTreeSet::new());
-        let ways = |adopted| {
-            let Options { is_forced, follows, adopts, now, .. } = *options;
-            Ways { only, is_forced, follows, adopts, adopted, now }
+        let (nothing, mut adopted, mut edited) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let ways = |adopts, edited, adopted| {
+            let Options { is_forced, follows, now, .. } = *options;
+            Ways { only, is_forced, follows, adopts, edited, adopted, now }
         };
         // Paths that were dropped are a change, so that the registry is written without them.
         let mut registry = before.clone();
@@ -358,15 +358,16 @@ impl Work {
         };
         let mut wished = wishes(&store)?;
         if options.adopts && goal == Goal::Synced {
-            let mut planner = Planner::new(&store, registry.clone(), command, ways(&nothing));
+            let mut planner = Planner::new(&store, registry.clone(), command, ways(true, &nothing, &nothing));
             planner.plan(&wished)?;
             let drift = planner.drift;
             if !drift.is_empty() {
+                edited = drift.iter().map(|drift| drift.path.clone()).collect();
                 adopted = adopt::adopt(&mut store, &registry, &wished, &drift)?;
                 wished = wishes(&store)?;
             }
         }
-        let mut planner = Planner::new(&store, registry, command, ways(&adopted));
+        let mut planner = Planner::new(&store, registry, command, ways(false, &edited, &adopted));
         if goal == Goal::Kept {
             planner.keep_unnamed()?;
         } else {

@@ -16,7 +16,7 @@ pub fn init(options: &Options, work: &Work) -> Result<Outcome> {
         // What it would do is shown first: folders of skills are moved.
         let (planned, _) =
             options.work(true)?.init(&targets, options.profile(), &mut |found, there| choices.ask(found, there))?;
-        if !may_move(options, work, &planned)? {
+        if choices.is_ended || !may_move(options, work, &planned)? {
             return Ok(Outcome::No);
         }
     }
@@ -30,7 +30,7 @@ pub fn import(options: &Options, work: &Work) -> Result<Outcome> {
     let mut choices = Choices::new(options);
     if !options.dry_run {
         let (planned, _) = options.work(true)?.import(&mut |found, there| choices.ask(found, there))?;
-        if !may_move(options, work, &planned)? {
+        if choices.is_ended || !may_move(options, work, &planned)? {
             return Ok(Outcome::No);
         }
     }
@@ -52,6 +52,11 @@ pub fn reconfigure(options: &Options, work: &Work) -> Result<Outcome> {
     options.done(work, &work.reconfigure(&targets)?, true)
 }
 
+/// Says whether questions are asked: a plan needs no answers where nobody can give them.
+fn is_asked(options: &Options) -> bool {
+    !options.yes && (!options.dry_run || std::io::stdin().is_terminal())
+}
+
 /// Asks which agents get what; those that are there are proposed.
 fn targets(options: &Options, there: &[Vec<&str>; 3]) -> Result<Option<Targets>> {
     let questions = [
@@ -61,8 +66,7 @@ fn targets(options: &Options, there: &[Vec<&str>; 3]) -> Result<Option<Targets>>
     ];
     let mut chosen: [Vec<String>; 3] = Default::default();
     for (at, (question, items)) in questions.into_iter().enumerate() {
-        let is_asked = !options.yes && (!options.dry_run || std::io::stdin().is_terminal());
-        let answer = match is_asked {
+        let answer = match is_asked(options) {
             false => Some(there[at].iter().map(|name| (*name).to_owned()).collect()),
             true => ask::which(question, items, &there[at])?,
         };
@@ -102,6 +106,8 @@ fn took_in(options: &Options, work: &Work, report: &Report, told: &[String]) -> 
 /// The answers about rules of one name, each of which is asked for once.
 struct Choices {
     is_asked: bool,
+    /// Whether the input has ended at a question.
+    is_ended: bool,
     made: Vec<Answer>,
     given: Vec<Answer>,
 }
@@ -115,19 +121,23 @@ struct Answer {
 
 impl Choices {
     fn new(options: &Options) -> Self {
-        Choices { is_asked: !options.yes, made: Vec::new(), given: Vec::new() }
+        let is_asked = is_asked(options);
+        Choices { is_asked, is_ended: false, made: Vec::new(), given: Vec::new() }
     }
 
     /// Returns the same answers once more. What has appeared or was changed since is asked about.
     fn again(self) -> Self {
-        Choices { is_asked: self.is_asked, made: Vec::new(), given: self.made }
+        Choices { made: Vec::new(), given: self.made, ..self }
     }
 
     fn ask(&mut self, found: &FoundRule, there: &str) -> Choice {
         let given = self.given.iter().find(|given| given.found == *found && given.there == there);
         let choice = match given {
             Some(given) => given.choice,
-            None if self.is_asked => asked(found, there),
+            None if self.is_asked && !self.is_ended => asked(found, there).unwrap_or_else(|| {
+                self.is_ended = true;
+                Choice::First
+            }),
             None => Choice::First,
         };
         self.made.push(Answer { found: found.clone(), there: there.to_owned(), choice });
@@ -135,7 +145,8 @@ impl Choices {
     }
 }
 
-fn asked(found: &FoundRule, there: &str) -> Choice {
+/// Asks which of two rules stays; `None` at the end of input.
+fn asked(found: &FoundRule, there: &str) -> Option<Choice> {
     let first = |text: &str| text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
     let question = format!(
         "There are two rules '{}', and they differ. Which stays?\n   the first: {}\n   of {}: {}",
@@ -145,11 +156,11 @@ fn asked(found: &FoundRule, there: &str) -> Choice {
         first(&found.text)
     );
     let items = ["the first", "the second", "both"];
-    let answer = ask::which(&question, &items, &["the first"]).ok().flatten().unwrap_or_default();
-    match answer.first().map(String::as_str) {
+    let answer = ask::which(&question, &items, &["the first"]).ok().flatten()?;
+    Some(match answer.first().map(String::as_str) {
         Some("the second") if answer.len() == 1 => Choice::Second,
         Some("both") => Choice::Both,
         Some(_) if answer.len() > 1 => Choice::Both,
         _ => Choice::First,
-    }
+    })
 }

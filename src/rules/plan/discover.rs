@@ -45,7 +45,9 @@ impl Planner<'_> {
             // Nothing stays, also where the manifest names a file no longer that an earlier tool has replaced.
             let saved = self.saved().keys().cloned().collect();
             let saved = backup::paths(&place).union(&saved).cloned().collect::<Vec<_>>();
-            files.extend(saved.into_iter().map(|path| ("agents-md", path)));
+            files.extend(
+                saved.into_iter().filter(|path| !self.is_of_store_or_skill(path)).map(|path| ("agents-md", path)),
+            );
         }
         for (target, path) in files {
             self.discover_file(target, &path)?;
@@ -119,6 +121,19 @@ impl Planner<'_> {
             by_path.entry(path).or_insert(target);
         }
         Rc::clone(self.named.insert(Rc::new(by_path)))
+    }
+
+    /// Says whether a path is in the store, or in a skill: nothing is generated there, however its text begins.
+    fn is_of_store_or_skill(&self, path: &Path) -> bool {
+        let place = &self.store.place;
+        let is_skill = |above: &Path| {
+            let is_place = above.strip_prefix(&place.base).is_ok_and(places::is_skill);
+            let is_ours =
+                || matches!(self.registry.get(above), Some(entry) if matches!(entry.owned, Owned::Link | Owned::Tree));
+            is_place || is_ours() || disk::is_there(&above.join("SKILL.md"))
+        };
+        path.starts_with(place.store())
+            || path.ancestors().skip(1).take_while(|above| *above != place.base).any(is_skill)
     }
 
     fn is_known(&self, path: &Path) -> bool {

@@ -316,7 +316,7 @@ impl Planner<'_> {
         let is_as_copied =
             || skill_tree(&self.store.place, &source).is_ok_and(|tree| tree_digest(&tree) == entry.digest);
         let is_ours = self.store.place.scope == Scope::Repository && self.is_copy(path);
-        !self.ways.adopts && is_ours && !is_as_copied() && self.is_copy_committed(path)
+        !self.is_to_be_adopted(path) && is_ours && !is_as_copied() && self.is_copy_committed(path)
     }
 
     /// Says whether a directory has nothing but files of a skill of this store, as they are there: the rest of a copy of which

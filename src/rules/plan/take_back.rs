@@ -54,6 +54,15 @@ impl Planner<'_> {
             if entry.original != Original::Absent && self.has_no_room(&path) {
                 continue;
             }
+            let is_above_there = path.parent().is_some_and(disk::is_there);
+            if !is_above_there
+                && matches!(entry.owned, Owned::Link | Owned::Tree)
+                && self.is_gone(&path, &entry)
+                && !self.is_expected(&path, &entry)
+            {
+                self.leave(&path, "was in a directory that is away, and comes back when that is there", None);
+                continue;
+            }
             let is_ours = self.has_ours(&path) || entry.is_at(&path);
             if !is_ours && !self.is_expected(&path, &entry) && !self.is_gone(&path, &entry) {
                 // A registry that somebody else has written could name any file.
@@ -102,22 +111,34 @@ impl Planner<'_> {
         }
     }
 
-    /// Says whether a text is gone that can have been ours: below the base, or where a backup has what was there before.
+    /// Says whether a text or a skill is gone that can have been ours: below the base, or where a backup has what was there before.
     fn is_gone(&self, path: &Path, entry: &Entry) -> bool {
         let place = &self.store.place;
-        let is_kept = matches!(&entry.original, Original::File { kept, .. } if backup::is_from(place, kept, path));
-        is_text(path) && !disk::is_there(path) && (path.starts_with(&place.base) || is_kept)
+        let kept = match &entry.original {
+            Original::File { kept, .. } | Original::Directory { kept } => Some(kept),
+            Original::Absent | Original::Link { .. } => None,
+        };
+        let is_kept = kept.is_some_and(|kept| backup::is_from(place, kept, path));
+        let is_skill = matches!(entry.owned, Owned::Link | Owned::Tree);
+        let can_be_ours = if is_skill { is_kept } else { is_text(path) && (path.starts_with(&place.base) || is_kept) };
+        can_be_ours && !disk::is_there(path)
     }
 
-    /// Says whether the rules would be written to a path as they were.
+    /// Says whether the rules would be written to a path as they were. What cannot be told counts as yes: then a change is an edit.
     fn is_store_as_then(&self, path: &Path, entry: &Entry) -> bool {
-        let Ok(mut wishes) = want::wishes(self.store, None, self.ways.now) else { return false };
-        want::without_repetition(self.store, &self.registry, &mut wishes, self.ways.now);
-        let is_as_then = |wanted: &Wanted| match &wanted.what {
-            What::Text { pieces, .. } => stable_digest(generate::whole(pieces).as_bytes()) == entry.digest,
-            What::Copy { .. } | What::Link { .. } => false,
-        };
-        wishes.wanted.iter().any(|wanted| wanted.path == path && is_as_then(wanted))
+        let digests = self.digests.get_or_init(|| {
+            let mut wishes = want::wishes(self.store, None, self.ways.now).ok()?;
+            want::without_repetition(self.store, &self.registry, &mut wishes, self.ways.now);
+            let digest = |wanted: &Wanted| match &wanted.what {
+                What::Text { pieces, .. } => {
+                    let end = self.registry.followed.get(&wanted.path).unwrap_or(&wanted.path);
+                    Some((end.clone(), stable_digest(generate::whole(pieces).as_bytes())))
+                }
+                What::Copy { .. } | What::Link { .. } => None,
+            };
+            Some(wishes.wanted.iter().filter_map(digest).collect())
+        });
+        digests.as_ref().is_none_or(|digests| digests.get(path).is_some_and(|digest| *digest == entry.digest))
     }
 
     /// Says whether something generated is at a path.

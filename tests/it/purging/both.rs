@@ -269,3 +269,35 @@ fn what_waits_while_a_purge_is_interrupted_is_stored_after_it() {
     assert_eq!(places(&scratch, &scratch.top, SECRET), [""; 0]);
     scratch.shiftlog("fsck", ["-q"]).ok();
 }
+
+/// A commit keeps the prompt of its own words, though the words before it went with what others have purged.
+#[test]
+fn a_commit_after_a_purge_of_others_keeps_its_prompt() {
+    let team = Team::new();
+    let scratch = &team.scratch;
+    scratch.git(["remote", "add", "origin", team.server.to_str().unwrap()]).ok();
+    scratch.shiftlog("init", ["--agent=claude", "--share=all", "-q"]).ok();
+    let session = scratch.session("s1");
+    session.prompt(SECRET);
+    session.edits("x", "1\n");
+    session.commits("one");
+    session.says("the tail");
+    session.hook("SessionEnd");
+    scratch.git(["push", "-q", "--no-verify", "origin", "HEAD"]).ok();
+    scratch.shiftlog("sync", ["-q"]).ok();
+    let b = team.clone_of("b", &[]);
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    team.shiftlog(&b, "purge", &["--yes", &format!("--match={SECRET}")]).ok();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    session.prompt("goes on");
+    session.edits("x", "2\n");
+    let commit = session.commits("two");
+    scratch.shiftlog("sync", ["-q"]);
+    scratch.shiftlog("purge", ["--received", "--yes", "--all"]).ok();
+    let record = scratch.record(&commit);
+    assert_eq!(
+        (&record["prompt"], &record["turns"]),
+        (&serde_json::json!("goes on"), &serde_json::json!(1)),
+        "{record}"
+    );
+}

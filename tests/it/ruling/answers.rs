@@ -151,3 +151,18 @@ fn where_nobody_answers_the_proposals_are_shown_and_nothing_is_done() {
     let told = "[Y/n] \nerror: nobody has answered\nhint: '--yes' does it without a question\n";
     assert!(ran.code == 1 && ran.stderr.ends_with(told), "{ran:?}");
 }
+
+#[test]
+fn of_two_rules_none_is_replaced_where_nobody_answers() {
+    let home = Home::empty();
+    home.write(".ai-agent/rules/a.md", "about apples and pears\n");
+    let targets = json!({ "instructions": [], "rules": ["kiro"], "skills": [] });
+    let manifest =
+        json!({ "version": "1.0", "profile": "current", "rules": [{ "id": "a" }], "active_targets": targets });
+    home.write(".ai-agent/manifest.json", &manifest.to_string());
+    home.write(".kiro/steering/a.md", "# Other\nsomething quite different 12345\n");
+    let mut command = home.scratch.command("git", &home.scratch.top);
+    let ran = feed(command.args(["shiftlog", "rules", "import"]), b"");
+    assert!(ran.code == 1 && ran.stderr.contains("error: nobody has answered"), "{ran:?}");
+    assert_eq!(home.read(".kiro/steering/a.md"), "# Other\nsomething quite different 12345\n");
+}

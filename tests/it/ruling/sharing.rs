@@ -254,3 +254,35 @@ fn an_edit_that_is_committed_is_still_an_edit() {
     rules(&["sync"]).ok();
     assert!(fs::read_to_string(repo.join("CLAUDE.md")).unwrap().contains("# Another rule"));
 }
+
+/// An edit is adopted though a pull has brought other files since.
+#[test]
+fn an_edit_is_adopted_after_a_pull() {
+    let home = Home::new();
+    let repo = home.path("repo");
+    fs::create_dir(&repo).unwrap();
+    let git = |dir: &Path, words: &[&str]| home.scratch.git_in(dir, words).ok();
+    git(&repo, &["init", "-q", "-b", "main"]);
+    let rules = json!([{ "id": "a", "file": "a.md" }, { "id": "b", "file": "b.md" }]);
+    let targets = json!({ "instructions": ["claude"], "rules": ["cursor"], "skills": [] });
+    let manifest = json!({ "version": "1.0", "rules": rules, "active_targets": targets });
+    home.write("repo/.ai-agent/manifest.json", &manifest.to_string());
+    home.write("repo/.ai-agent/rules/a.md", "# Rule a\n");
+    home.write("repo/.ai-agent/rules/b.md", "# Rule b\n");
+    let sync = |dir: &Path, words: &[&str]| home.scratch.shiftlog_in(dir, "rules", [words, &["--scope=repo"]].concat());
+    sync(&repo, &["sync"]).ok();
+    git(&repo, &["add", "-A"]);
+    git(&repo, &["commit", "-q", "-m", "one"]);
+    let mate = home.path("mate");
+    git(&repo, &["clone", "-q", ".", mate.to_str().unwrap()]);
+    fs::write(mate.join(".ai-agent/rules/a.md"), "# Rule a of a mate\n").unwrap();
+    sync(&mate, &["sync"]).ok();
+    git(&mate, &["commit", "-q", "-a", "-m", "two"]);
+    let edited = repo.join(".cursor/rules/b.mdc");
+    fs::write(&edited, fs::read_to_string(&edited).unwrap() + "an edit\n").unwrap();
+    git(&repo, &["pull", "-q", mate.to_str().unwrap(), "main"]);
+    assert_eq!(sync(&repo, &["sync"]).code, 3);
+    sync(&repo, &["sync", "--adopt"]).ok();
+    assert_eq!(home.read("repo/.ai-agent/rules/b.md"), "# Rule b\nan edit\n");
+    assert!(home.read("repo/CLAUDE.md").contains("an edit"));
+}

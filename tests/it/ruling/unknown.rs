@@ -312,3 +312,61 @@ fn a_text_of_the_earlier_tool_for_another_agent_is_no_edit() {
         assert_eq!(home.read("shared.md"), "mine\n", "{args:?}");
     }
 }
+
+/// What is in the store or in a skill is not generated, however its text begins and whatever backups there are.
+#[test]
+fn a_text_of_the_store_or_of_a_skill_that_looks_generated_is_not() {
+    let home = Home::new();
+    let targets = json!({ "instructions": ["claude"], "rules": ["cursor"],
+        "skills": [{ "name": "claude", "sync_mode": "copy", "conflict_strategy": "overwrite" }] });
+    home.write(
+        ".ai-agent/manifest.json",
+        &json!({ "version": "1.0", "rules": [], "active_targets": targets }).to_string(),
+    );
+    home.rules(&["sync"]).ok();
+    let generated = "# Generated from ~/.ai-agent/ -- do not edit directly\nwords of a rule\n";
+    home.write("generated.md", generated);
+    home.rules(&["add-rule", "x", &format!("--file={}", home.path("generated.md").display())]).ok();
+    home.write(".ai-agent/skills/review/SKILL.md", generated);
+    home.rules(&["sync"]).ok();
+    // Both are adopted, which puts what they were into a backup.
+    for path in [".cursor/rules/x.mdc", ".claude/skills/review/SKILL.md"] {
+        home.write(path, &(home.read(path) + "more words\n"));
+    }
+    home.rules(&["sync", "--adopt"]).ok();
+    let store = [".ai-agent/rules/x.md", ".ai-agent/skills/review/SKILL.md"].map(|path| (path, home.read(path)));
+    assert!(store.iter().all(|(_, text)| text.contains("more words")), "{store:?}");
+    for command in [&["clean", "--yes"][..], &["clean", "--yes"], &["sync"]] {
+        home.rules(command).ok();
+        for (path, text) in &store {
+            assert_eq!(home.read(path), *text, "{command:?}: {path}");
+        }
+    }
+}
+
+/// A skill behind a link that is followed comes back though ours was removed, or its folder was away.
+#[test]
+fn a_skill_of_a_followed_folder_comes_back() {
+    for (mode, is_away) in [("symlink", false), ("copy", false), ("symlink", true)] {
+        let home = Home::new();
+        let targets = json!({ "instructions": [], "rules": [],
+            "skills": [{ "name": "claude", "sync_mode": mode, "conflict_strategy": "overwrite" }] });
+        home.write(".ai-agent/manifest.json", &json!({ "version": "1.0", "active_targets": targets }).to_string());
+        home.write("ext/review/SKILL.md", "my own\n");
+        let _ = fs::remove_dir_all(home.path(".claude/skills"));
+        fs::create_dir_all(home.path(".claude")).unwrap();
+        std::os::unix::fs::symlink("../ext", home.path(".claude/skills")).unwrap();
+        home.rules(&["sync", "--follow"]).ok();
+        if is_away {
+            fs::rename(home.path("ext"), home.path("away")).unwrap();
+            home.rules(&["clean", "--yes"]);
+            fs::rename(home.path("away"), home.path("ext")).unwrap();
+        } else if mode == "copy" {
+            fs::remove_dir_all(home.path("ext/review")).unwrap();
+        } else {
+            fs::remove_file(home.path("ext/review")).unwrap();
+        }
+        home.rules(&["clean", "--yes", "--follow"]).ok();
+        assert_eq!(home.read("ext/review/SKILL.md"), "my own\n", "{mode} {is_away}");
+    }
+}
