@@ -75,7 +75,15 @@ pub fn adopt(store: &mut Store, registry: &Registry, wishes: &Wishes, drift: &[D
                 }
                 let current = split.map_or(&bytes[..], |split| split.block);
                 let Some(found) = edits_in(pieces, current, store.manifest.agents_md_header()) else { continue };
-                let fits = |(part, value): (&Part, &Value)| edits.get(part).is_none_or(|known| known == value);
+                let file_of = |id: &String| rules.iter().find(|rule| rule.id == *id).map(|rule| &rule.file);
+                // Two rules can have one file.
+                let is_same = |one: &Part, other: &Part| match (one, other) {
+                    (Part::Text(one), Part::Text(other)) => file_of(one) == file_of(other),
+                    (one, other) => one == other,
+                };
+                let fits = |(part, value): (&Part, &Value)| {
+                    edits.iter().chain(&found).all(|(other, known)| !is_same(part, other) || known == value)
+                };
                 if found.keys().all(is_known) && found.iter().all(fits) {
                     edits.extend(found);
                     adopted.insert(wanted.path.clone());

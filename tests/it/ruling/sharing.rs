@@ -286,3 +286,28 @@ fn an_edit_is_adopted_after_a_pull() {
     assert_eq!(home.read("repo/.ai-agent/rules/b.md"), "# Rule b\nan edit\n");
     assert!(home.read("repo/CLAUDE.md").contains("an edit"));
 }
+
+/// Of two rules with one file, different edits are not both adopted.
+#[test]
+fn two_edits_of_one_file_are_not_adopted() {
+    let home = Home::new();
+    let targets = json!({ "instructions": [], "rules": ["cursor"], "skills": [] });
+    let rules = json!([{ "id": "a", "file": "a.md" }, { "id": "b", "file": "a.md" }]);
+    let manifest = json!({ "version": "1.0", "rules": rules, "active_targets": targets });
+    home.write(".ai-agent/manifest.json", &manifest.to_string());
+    home.write(".ai-agent/rules/a.md", "# Rule\n");
+    home.rules(&["sync"]).ok();
+    let edit = |id: &str, words: &str| {
+        let path = format!(".cursor/rules/{id}.mdc");
+        home.write(&path, &(home.read(&path) + words));
+    };
+    edit("a", "one\n");
+    edit("b", "another\n");
+    assert_eq!(home.rules(&["sync", "--adopt"]).code, 3);
+    assert!(
+        home.read(".cursor/rules/a.mdc").ends_with("one\n") && home.read(".cursor/rules/b.mdc").ends_with("another\n")
+    );
+    home.write(".cursor/rules/b.mdc", &home.read(".cursor/rules/b.mdc").replace("another", "one"));
+    home.rules(&["sync", "--adopt"]).ok();
+    assert_eq!(home.read(".ai-agent/rules/a.md"), "# Rule\none\n");
+}
