@@ -475,8 +475,8 @@ complete -c git-shiftlog-stats -l tags -d 'Start from all tags, or those that ma
 complete -c git-shiftlog-stats -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_remote_names)'
 complete -c git-shiftlog-stats -l exclude -d 'With --lines, leave out files that this pathspec matches (may be repeated)' -r
 complete -c git-shiftlog-stats -l prices -d 'Take prices from this file first' -r -F
-complete -c git-shiftlog-stats -l chart -d 'Draw a bar for each group, or one for each day from the first to the last' -r -f -a "bars\t'Each group'
-days\t'Each day from the first to the last'"
+complete -c git-shiftlog-stats -l chart -d 'Draw a bar for each group, or one for each day from the first to the last' -r -f -a "bars\t'One bar for each group'
+days\t'One bar for each day from the first to the last'"
 complete -c git-shiftlog-stats -l format -d 'Print each group in this format' -r
 complete -c git-shiftlog-stats -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-stats -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'

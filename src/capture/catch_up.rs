@@ -306,8 +306,8 @@ fn store_capture(
     live.map_or(Ok(()), |live| recorder.state.save(&live))
 }
 
-/// Sets how far the agent's own file is stored, after so many of its lines behind `from` were stored from a pending file. Where
-/// words were purged, the archive cannot tell: its lines have other lengths, and the file still has these words.
+/// Sets how far the agent's own file is stored, after `line_count` of its lines behind `from` were stored from a pending file. After
+/// a purge the archive does not tell it: its lines have other lengths than those of the file.
 fn set_position(live: &mut TrackedSession, from: &SegmentEnd, line_count: usize) {
     let Some((file, start)) = private::read(&live.transcript, MAX_COUNTED_BYTES).ok().zip(from.raw) else { return };
     let Some(behind) = usize::try_from(start).ok().and_then(|start| file.get(start..)) else { return };

@@ -93,15 +93,15 @@ pub struct Options {
     operands: Vec<OsString>,
 }
 
-/// What groups are made of if nothing is said.
+/// The keys to group by without `--by`.
 const DEFAULT_KEYS: [Key; 2] = [Key::Agent, Key::Model];
 
-/// What has a bar.
+/// The forms of a chart.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]
 enum Chart {
-    /// Each group.
+    /// One bar for each group.
     Bars,
-    /// Each day from the first to the last.
+    /// One bar for each day from the first to the last.
     Days,
 }
 

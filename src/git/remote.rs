@@ -43,7 +43,7 @@ fn was_overtaken(error: &Error) -> bool {
     told.contains("cannot lock ref") && told.contains("but expected")
 }
 
-/// Where a URL leads.
+/// The repository that a URL names.
 #[derive(PartialEq)]
 struct Place {
     host: Option<String>,
@@ -53,7 +53,7 @@ struct Place {
 impl Place {
     fn of(url: &str) -> Self {
         let parsed = gix::url::parse(url).ok();
-        // The host in the URL of a file says nothing.
+        // Git ignores the host in a `file` URL.
         let with_host = parsed.as_ref().filter(|url| url.scheme != gix::url::Scheme::File);
         let host = with_host.and_then(|url| url.host.clone()).map(|host| host.to_lowercase());
         let path = parsed.map_or_else(|| url.to_owned(), |url| url.path.to_string());

@@ -97,17 +97,18 @@ impl<'r> Parents<'r> {
     }
 }
 
-/// What became of a segment, step by step: what replaced it can have been purged in turn.
+/// The replacements of a segment, one after the other: a replacement can have been purged in turn.
 struct Course {
+    /// The segments that replaced it, oldest first.
     steps: Vec<ObjectId>,
-    /// What is left at the end.
+    /// The last replacement; `None` if nothing of the transcript is left.
     last: Option<ObjectId>,
-    /// Whether one of the purges was on purpose, and not because of a mark of others.
+    /// Whether one of the purges was typed by a user, and was not because of a mark of others.
     is_own: bool,
 }
 
 impl Course {
-    /// Follows a replacement.
+    /// Follows a replacement. `next` returns the mark of a segment.
     fn follow(repo: &Repository, first: Replacement, next: impl Fn(ObjectId) -> Option<Replacement>) -> Self {
         let mut course = Course { steps: Vec::new(), last: None, is_own: false };
         let mut mark = Some(first);
@@ -121,7 +122,7 @@ impl Course {
         course
     }
 
-    /// Returns what others have made of a segment, as a mark tells.
+    /// Returns the courses that begin with the replacements in `others` of a mark.
     fn of_others(repo: &Repository, mark: &Replacement, next: impl Fn(ObjectId) -> Option<Replacement>) -> Vec<Self> {
         let replacement = |hex: &String| Replacement { became: Some(hex.clone()), own: true, ..Replacement::nothing() };
         mark.others.iter().map(|hex| Course::follow(repo, replacement(hex), &next)).collect()
@@ -150,8 +151,8 @@ pub(super) fn contested(repo: &Repository, ours: &Tombstones, theirs: Tip, paren
     let mut found = Vec::new();
     for (purged, mark) in differing.take(MAX_COMPARED) {
         let (Some(of_ours), Some(of_theirs)) = (ours.segments.get(&purged), replacement(purged)) else { continue };
-        // Where nothing was purged on purpose, nothing is left that others have not purged. What others had in the place of the
-        // segment is here, or was taken away because of their marks.
+        // If all our purges were because of marks of others, our replacement has no words that we purged. A replacement of others
+        // that our own mark names counts as ours while it is in our archive.
         let mut all_ours = Course::of_others(repo, of_ours, |_| None);
         all_ours.retain(|ours| ours.last.is_some_and(|id| !known.contains_key(&id)));
         let ours = Course::follow(repo, of_ours.clone(), |id| ours.segments.get(&id).cloned());

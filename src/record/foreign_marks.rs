@@ -90,7 +90,7 @@ impl ForeignMarks {
         self.contested.iter()
     }
 
-    /// Returns what others have put in the place of a segment, as far as their marks tell, in hex.
+    /// Returns the segments by which others replaced a segment, according to their marks, as hex blob ids.
     pub fn replacements(&self, repo: &Repository, segment_id: ObjectId) -> Vec<String> {
         let marks = self.marks.get(&Mark::Segment(segment_id)).into_iter().flatten();
         let replacements = marks.filter_map(|(_, blob_id)| {

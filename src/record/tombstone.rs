@@ -37,7 +37,7 @@ pub struct Replacement {
     /// Whether words of the segment were purged here, and not because of a mark of others. Marks of earlier versions do not tell.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own: bool,
-    /// What others have put in the place of the segment, as hex blob ids, by their marks that this repository knew of.
+    /// The segments by which others replaced it, as hex blob ids, according to their marks that were here when it was purged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<String>,
 }

@@ -21,7 +21,7 @@ const MAX_META_BYTES: usize = 64 << 10;
 /// The members of that file.
 const META_KEYS: &[&str] = &["source", "synced_at", "sync_mode"];
 
-/// What `.sync-meta` is in a directory.
+/// The state of `.sync-meta` in a directory.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Meta {
     Absent,

@@ -84,7 +84,7 @@ pub(super) fn unrecorded_matches(repo: &Repository, redactor: &Redactor) -> BTre
     };
     let mut sessions = BTreeSet::new();
     let marks = Tombstones::read(repo).unwrap_or_default();
-    // Of a session that is in the archive and of which our state knows nothing, nothing tells how much is stored.
+    // If the archive has a session and our state does not know it, how much of its file is stored is unknown.
     let progress_of = |key: &SessionKey, known: Option<&Progress>| {
         let is_stored = || Archive::new(repo).segments_of(key).is_ok_and(|segments| !segments.is_empty());
         known.cloned().or_else(|| (!is_stored()).then(Progress::default))
@@ -189,7 +189,7 @@ pub(super) fn update(
         }
     }
     gone.iter().try_for_each(|path| private::remove(path))?;
-    // What waits follows what was replaced.
+    // Pending captures name segments that were replaced.
     for path in pending::list(&state) {
         let Ok((Pending::Capture(mut capture), bytes)) = pending::read(&path) else { continue };
         let (from, since) = (changed(&capture.from), capture.since.as_ref().map(changed));

@@ -91,7 +91,7 @@ impl Removal<'_> {
         Ok(wanted)
     }
 
-    /// Keeps what others have put in the place of the segments: who gets our marks, and not theirs, knows it by ours.
+    /// Writes the replacements of others into our marks, for a clone that gets our marks and not theirs.
     pub(super) fn remember_replacements(&mut self, repo: &Repository) -> Result<()> {
         let bars = ForeignMarks::read(repo, &Tombstones::read(repo)?);
         for (segment_id, mark) in &mut self.marks.segments {

@@ -48,7 +48,9 @@ impl Level {
             let level = Level::configured(repo, &key(&name))?;
             least = level.map(|level| (level, key(&name))).filter(|left| left.0 < least.0).unwrap_or(least);
         }
-        let named = repo.remotes_at(remote);
+        // Most repositories have no entry for a remote: then no URL is looked at.
+        let has_entries = repo.remotes().iter().any(|name| repo.config_string(&key(name)).is_some());
+        let named = if has_entries { repo.remotes_at(remote) } else { Vec::new() };
         let mut own_levels = Vec::new();
         for name in &named {
             own_levels.extend(Level::configured(repo, &key(name))?.map(|level| (level, key(name))));

@@ -193,13 +193,19 @@ fn what_a_pull_has_brought_is_no_edit_though_a_rule_was_changed_since() {
     }
 }
 
-/// A text and a folder of a user's that are committed are no work of a pull, though a rule and the skill have changed.
-#[test]
-fn what_a_user_has_committed_in_the_place_of_ours_is_not_taken_for_ours() {
+/// Makes a home with a repository in it.
+fn with_repository() -> (Home, PathBuf) {
     let home = Home::new();
     let repo = home.path("repo");
     fs::create_dir(&repo).unwrap();
     home.scratch.git_in(&repo, ["init", "-q", "-b", "main"]).ok();
+    (home, repo)
+}
+
+/// A text and a folder of a user's that are committed are no work of a pull, though a rule and the skill have changed.
+#[test]
+fn what_a_user_has_committed_in_the_place_of_ours_is_not_taken_for_ours() {
+    let (home, repo) = with_repository();
     let targets = json!({ "instructions": [{ "name": "claude", "mode": "whole" }], "rules": [], "skills": ["claude"] });
     let manifest = json!({ "version": "1.0", "rules": [{ "id": "a", "file": "a.md" }], "active_targets": targets });
     home.write("repo/.ai-agent/manifest.json", &manifest.to_string());
@@ -224,10 +230,7 @@ fn what_a_user_has_committed_in_the_place_of_ours_is_not_taken_for_ours() {
 /// An edit is one though it is committed: where the rules are as they were, and where edits are to be taken into the store.
 #[test]
 fn an_edit_that_is_committed_is_still_an_edit() {
-    let home = Home::new();
-    let repo = home.path("repo");
-    fs::create_dir(&repo).unwrap();
-    home.scratch.git_in(&repo, ["init", "-q", "-b", "main"]).ok();
+    let (home, repo) = with_repository();
     let targets = json!({ "instructions": ["claude"], "rules": [], "skills": ["claude"] });
     let manifest = json!({ "version": "1.0", "rules": [{ "id": "a", "file": "a.md" }], "active_targets": targets });
     home.write("repo/.ai-agent/manifest.json", &manifest.to_string());
@@ -258,11 +261,8 @@ fn an_edit_that_is_committed_is_still_an_edit() {
 /// An edit is adopted though a pull has brought other files since.
 #[test]
 fn an_edit_is_adopted_after_a_pull() {
-    let home = Home::new();
-    let repo = home.path("repo");
-    fs::create_dir(&repo).unwrap();
+    let (home, repo) = with_repository();
     let git = |dir: &Path, words: &[&str]| home.scratch.git_in(dir, words).ok();
-    git(&repo, &["init", "-q", "-b", "main"]);
     let rules = json!([{ "id": "a", "file": "a.md" }, { "id": "b", "file": "b.md" }]);
     let targets = json!({ "instructions": ["claude"], "rules": ["cursor"], "skills": [] });
     let manifest = json!({ "version": "1.0", "rules": rules, "active_targets": targets });
