@@ -189,9 +189,16 @@ pub fn occupied(target: &Path) -> impl Iterator<Item = PathBuf> {
 
 /// Removes what a process that was killed had made of a file, or had not removed yet of what it has moved. That has the first
 /// name that was not [`occupied`].
-pub fn sweep(target: &Path, is_occupied: impl Fn(&Path) -> bool) {
-    let Some(unfinished) = unfinished_names(target).find(|name| !is_occupied(name)) else { return };
-    let _ = disk::remove(&unfinished);
+///
+/// # Errors
+///
+/// If it is there, and cannot be removed.
+pub fn sweep(target: &Path, is_occupied: impl Fn(&Path) -> bool) -> Result<()> {
+    let Some(unfinished) = unfinished_names(target).find(|name| !is_occupied(name)) else { return Ok(()) };
+    match disk::remove(&unfinished) {
+        Err(error) if disk::is_there(&unfinished) => Err(Error::io("remove", &unfinished, error)),
+        _ => Ok(()),
+    }
 }
 
 /// Returns the mode of a new file that is run: what the umask leaves.

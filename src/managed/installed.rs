@@ -146,9 +146,10 @@ impl Installed {
     /// Removes what a process that was killed has left of files that it was writing.
     pub fn sweep(&mut self) {
         for file in &mut self.files {
-            if let Some(name) = file.unfinished.take() {
-                file::sweep(&file::target(&file.path), |other| other.file_name() != Some(name.as_ref()));
-            }
+            // What cannot be removed now is removed by a later command.
+            file.unfinished.take_if(|name| {
+                file::sweep(&file::target(&file.path), |other| other.file_name() != Some(name.as_ref())).is_ok()
+            });
         }
     }
 

@@ -426,7 +426,7 @@ mod tests {
         fs::write(aside.join("sub/a"), "a").unwrap();
         disk::set_mode(&aside.join("sub"), 0o500).unwrap();
         fs::write(to.join("sub/a"), "the user goes on").unwrap();
-        file::sweep(&from, |_| false);
+        file::sweep(&from, |_| false).unwrap();
         assert!(!Step::Move { from: from.clone(), to: to.clone() }.take(false).unwrap(), "it is done");
         assert!(!from.exists() && !aside.exists());
         assert_eq!(fs::read(to.join("sub/a")).unwrap(), b"the user goes on");

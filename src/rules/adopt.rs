@@ -43,6 +43,7 @@ enum Part {
 type Edits = BTreeMap<Part, Value>;
 
 /// Takes the edits in files that have drifted into the store, as far as possible. Returns the files whose edits were taken.
+/// `registry` has what is known of them where they are now that links are followed.
 ///
 /// # Errors
 ///
@@ -59,16 +60,20 @@ pub fn adopt(store: &mut Store, registry: &Registry, wishes: &Wishes, drift: &[D
         Part::Text(id) | Part::Field(id, _) | Part::Unlisted(id) => rules.iter().any(|rule| rule.id == *id),
         Part::Header | Part::Preamble => true,
     };
-    for wanted in wishes.wanted.iter().filter(|wanted| drift.iter().any(|drift| drift.path == wanted.path)) {
+    for wanted in &wishes.wanted {
+        let path = registry.followed.get(&wanted.path).unwrap_or(&wanted.path);
+        if !drift.iter().any(|drift| drift.path == *path) {
+            continue;
+        }
         match &wanted.what {
             What::Text { pieces, .. } => {
-                let Ok(Node::File { bytes, .. }) = disk::observe(&wanted.path) else { continue };
+                let Ok(Node::File { bytes, .. }) = disk::observe(path) else { continue };
                 // If the store has changed too, nobody can tell which words are whose.
                 let was_written = stable_digest(whole(pieces).as_bytes());
-                if registry.get(&wanted.path).is_none_or(|entry| entry.digest != was_written) {
+                if registry.get(path).is_none_or(|entry| entry.digest != was_written) {
                     continue;
                 }
-                let is_block = registry.get(&wanted.path).is_some_and(|entry| entry.owned == Owned::Block);
+                let is_block = registry.get(path).is_some_and(|entry| entry.owned == Owned::Block);
                 let split = block::split(&bytes);
                 if block::open(&bytes).is_some() || is_block && split.is_none() {
                     continue;
@@ -86,27 +91,27 @@ pub fn adopt(store: &mut Store, registry: &Registry, wishes: &Wishes, drift: &[D
                 };
                 if found.keys().all(is_known) && found.iter().all(fits) {
                     edits.extend(found);
-                    adopted.insert(wanted.path.clone());
+                    adopted.insert(path.clone());
                 }
             }
             What::Copy { source, .. } | What::Link { target: source, .. }
                 if is_as_kept(&wanted.what) && disk::is_directory(source) =>
             {
-                let entry = registry.get(&wanted.path).filter(|entry| entry.owned == Owned::Tree);
+                let entry = registry.get(path).filter(|entry| entry.owned == Owned::Tree);
                 let is_as_written =
                     |digest: &String| skill_tree(&place, source).is_ok_and(|tree| tree_digest(&tree) == *digest);
                 // Without the file that makes it a copy, it can be a folder of the user's; words in its place have none in the store.
-                let is_copy = matches!(Meta::at(&wanted.path), Meta::Of { .. });
+                let is_copy = matches!(Meta::at(path), Meta::Of { .. });
                 if !is_copy || !entry.is_some_and(|entry| is_as_written(&entry.digest)) {
                     continue;
                 }
                 let name = source.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                let Ok(digest) = disk::tree(&wanted.path).map(|tree| tree_digest(&tree)) else { continue };
+                let Ok(digest) = disk::tree(path).map(|tree| tree_digest(&tree)) else { continue };
                 if skills.get(&name).is_none_or(|known| *known == digest) {
                     if skills.insert(name.clone(), digest).is_none() {
-                        store.replace_skill(&name, &wanted.path)?;
+                        store.replace_skill(&name, path)?;
                     }
-                    adopted.insert(wanted.path.clone());
+                    adopted.insert(path.clone());
                 }
             }
             What::Copy { .. } | What::Link { .. } => {}

@@ -235,10 +235,12 @@ pub fn lock_and_finish(place: &Place) -> Result<(private::Lock, bool)> {
         let journal = Journal { base, identity, ..journal };
         // Unfinished files of the killed process.
         for path in journal.steps.iter().flat_map(written) {
-            file::sweep(path, |name| journal.taken.contains(name) || journal.writes(name));
+            file::sweep(path, |name| journal.taken.contains(name) || journal.writes(name)).map_err(|error| {
+                error.hint("a command was interrupted; the next one finishes it once this can be removed")
+            })?;
         }
         if !journal.settled.is_empty() {
-            backup::lists(place).iter().for_each(|list| file::sweep(list, |_| false));
+            backup::lists(place).iter().for_each(|list| drop(file::sweep(list, |_| false)));
         }
         return match finish(place, &journal, true)?.in_store {
             None => Ok((lock, true)),
@@ -325,7 +327,7 @@ fn known_outside(place: &Place, planned: &Registry) -> Result<BTreeSet<PathBuf>>
 /// `is_own` says that this place has written it.
 fn set_aside(place: &Place, path: &Path, journal: &Journal, is_own: bool, why: String) -> Error {
     for path in journal.steps.iter().flat_map(written).filter(|path| place.own(path, is_own).is_some()) {
-        file::sweep(path, |name| journal.taken.contains(name) || journal.writes(name));
+        let _ = file::sweep(path, |name| journal.taken.contains(name) || journal.writes(name));
     }
     if let Err(error) = interrupted::write_down(place, &journal.base, is_own, &journal.steps, &journal.registry) {
         return error;

@@ -140,6 +140,7 @@ impl<'o> Planner<'o> {
     /// If something cannot be read, or if it cannot be done: nothing has been written then.
     pub fn plan(&mut self, wishes: &Wishes) -> Result<()> {
         self.return_entries();
+        self.follow_moved();
         self.follow_entries();
         self.forget_what_is_back();
         self.registry.entries.keys().for_each(|path| add_above(&mut self.above, path));

@@ -360,10 +360,10 @@ impl Work {
         if options.adopts && goal == Goal::Synced {
             let mut planner = Planner::new(&store, registry.clone(), command, ways(true, &nothing, &nothing));
             planner.plan(&wished)?;
-            let drift = planner.drift;
+            let Planner { drift, registry: planned, .. } = planner;
             if !drift.is_empty() {
                 edited = drift.iter().map(|drift| drift.path.clone()).collect();
-                adopted = adopt::adopt(&mut store, &registry, &wished, &drift)?;
+                adopted = adopt::adopt(&mut store, &planned, &wished, &drift)?;
                 wished = wishes(&store)?;
             }
         }

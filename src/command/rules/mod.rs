@@ -224,6 +224,9 @@ impl Options {
                     if bytes.len() as u64 > most {
                         return Err(fail(std::io::ErrorKind::FileTooLarge.into()));
                     }
+                    if bytes.is_empty() {
+                        return Err(Error::other("standard input is empty").hint("without --file, the rule is a draft"));
+                    }
                     bytes
                 }
                 false => private::read(path, disk::MAX_FILE_BYTES).map_err(fail)?,

@@ -137,6 +137,45 @@ impl Planner<'_> {
         }
     }
 
+    /// Has the registry know what was written where a followed link has led by where it leads now, if the user has moved it there:
+    /// the directory has another name, and the link was made anew.
+    pub(super) fn follow_moved(&mut self) {
+        let mut folders: Vec<(PathBuf, PathBuf)> = Vec::new();
+        for (path, end) in self.registry.followed.clone() {
+            if disk::is_there(&end) || self.registry.get(&end).is_none() {
+                continue;
+            }
+            // A skill can be a link of ours.
+            let is_text =
+                self.registry.get(&end).is_some_and(|entry| matches!(entry.owned, Owned::Whole | Owned::Block));
+            let now = if is_text && path.is_symlink() { path.canonicalize().ok() } else { self.end_of(&path) };
+            let may_be_written = |now: &PathBuf| self.store.place.allows(now) && !self.store.has(now);
+            let Some(now) = now.filter(may_be_written).filter(|now| !self.registry.entries.contains_key(now)) else {
+                continue;
+            };
+            let is_ours = self.has_ours(&now) || self.registry.get(&end).is_some_and(|entry| entry.is_at(&now));
+            if !is_ours || self.is_in_gits(&now) {
+                continue;
+            }
+            let Some(entry) = self.registry.entries.remove(&end) else { continue };
+            self.registry.entries.insert(now.clone(), entry);
+            self.registry.followed.insert(path, now.clone());
+            folders.extend(folders_that_differ(&end, &now));
+            self.moved.push((end, now));
+        }
+        self.move_directories(&folders);
+    }
+
+    /// Has the registry know the directories of ours in these folders by where the folders are now.
+    fn move_directories(&mut self, folders: &[(PathBuf, PathBuf)]) {
+        for directory in &mut self.registry.directories {
+            let now = folders.iter().find_map(|(from, to)| Some(to.join(directory.strip_prefix(from).ok()?)));
+            if let Some(now) = now.filter(|now| disk::is_directory(now) && !disk::is_there(directory)) {
+                *directory = now;
+            }
+        }
+    }
+
     /// Has the registry know what was written where a link has led by the path of that link, if the user has put it back there.
     pub(super) fn return_entries(&mut self) {
         let mut folders: Vec<(PathBuf, PathBuf)> = Vec::new();
@@ -158,12 +197,7 @@ impl Planner<'_> {
             folders.extend(folders_that_differ(&end, &path));
             self.moved.push((end, path));
         }
-        for directory in &mut self.registry.directories {
-            let back = folders.iter().find_map(|(from, to)| Some(to.join(directory.strip_prefix(from).ok()?)));
-            if let Some(back) = back.filter(|back| disk::is_directory(back) && !disk::is_there(directory)) {
-                *directory = back;
-            }
-        }
+        self.move_directories(&folders);
     }
 
     /// Returns where a text of ours is that the user has moved, with a link in its place; `None` if that is not so, or if nothing may

@@ -102,8 +102,7 @@ impl Planner<'_> {
             _ => false,
         };
         // A file that had a block of ours when the earlier tool replaced it is a user's text only where nothing else is.
-        let original =
-            |can_have_block| backup::original(&self.store.place, path, |kept| is_original(kept, can_have_block));
+        let original = |can_have_block| self.earlier_kept(path, |kept| is_original(kept, can_have_block));
         match original(false).or_else(|| original(true)) {
             Some(kept) => {
                 let original = as_original(kept.clone())?;
@@ -112,6 +111,16 @@ impl Planner<'_> {
             }
             None => Ok(Original::Absent),
         }
+    }
+
+    /// Returns where a backup keeps what was at a path before an earlier tool wrote there, among the things that `is_original`
+    /// takes. The earlier tool writes through links, and keeps what was there under the path of the link.
+    pub(super) fn earlier_kept(&self, path: &Path, is_original: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+        let place = &self.store.place;
+        let through =
+            |link: &Path| backup::oldest_of_earlier_tool(place, link, |kept| !kept.is_symlink() && is_original(kept));
+        let links = || self.registry.followed.iter().filter(|(_, end)| *end == path).map(|(link, _)| link);
+        backup::original(place, path, &is_original).or_else(|| links().find_map(|link| through(link)))
     }
 
     /// Returns the user's text beside a block of ours, with the mode of the file, where the earlier tool has replaced the whole

@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use serde_json::json;
 
-use super::super::backup;
 use super::super::block;
 use super::super::generate::{self, stable_digest};
 use super::super::manifest::Conflict;
@@ -360,7 +359,7 @@ impl Planner<'_> {
             Ok(Node::File { bytes, .. }) => !generate::is_generated(&bytes),
             _ => false,
         };
-        backup::original(&self.store.place, path, is_original).map_or(Ok(Original::Absent), as_original)
+        self.earlier_kept(path, is_original).map_or(Ok(Original::Absent), as_original)
     }
 }
 

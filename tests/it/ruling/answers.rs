@@ -145,6 +145,8 @@ fn where_nobody_answers_the_proposals_are_shown_and_nothing_is_done() {
     assert!(ran.code == 1 && ran.stderr.ends_with(told), "{ran:?}");
     run(&["init", "--yes"], "").ok();
     run(&["add-rule", "kind", "--file=-"], "be kind\n").ok();
+    let ran = run(&["add-rule", "empty", "--file=-"], "");
+    assert!(ran.code != 0 && ran.stderr.starts_with("error: standard input is empty\n"), "{ran:?}");
     assert_eq!(home.read(".ai-agent/rules/kind.md"), "be kind\n");
     run(&["sync"], "").ok();
     let ran = run(&["clean", "--force"], "");

@@ -1,11 +1,11 @@
 //! Files that are being written, folders that cannot go yet, and commands that were interrupted.
 
 use std::fs;
-use std::os::unix::fs::{chown, symlink};
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::process::Stdio;
 
 use super::Home;
-use crate::support::Ran;
+use crate::support::{Ran, bin_dir, copy_program};
 
 impl Home {
     /// Runs a command that ends at a point. Returns whether it was met.
@@ -174,6 +174,44 @@ fn a_link_that_was_followed_is_followed_after_the_home_was_moved() {
     assert_eq!(home.rules_of(&moved, &["check"]).ok(), "");
     home.rules_of(&moved, &["clean", "--yes"]).ok();
     assert_eq!(fs::read_to_string(dotfiles.join("CLAUDE.md")).unwrap(), "mine\n");
+}
+
+/// Only the next command removed it, and forgot it where it could not.
+#[test]
+fn an_unfinished_file_that_cannot_be_removed_goes_when_it_can() {
+    let home = Home::new();
+    home.rules(&["sync"]).ok();
+    home.write(".ai-agent/rules/style.md", "# Style\n\nfive spaces\n");
+    // Root may remove everything, and so another user does it, who can get here.
+    let program = home.scratch.root().join("git-shiftlog-rules");
+    copy_program(bin_dir().join("git-shiftlog-rules"), &program);
+    let is_root = chown(home.path(""), Some(12345), Some(23456)).is_ok();
+    fs::set_permissions(home.scratch.root(), fs::Permissions::from_mode(0o755)).unwrap();
+    let rules = |words: &[&str], point: &str| {
+        let mut command = home.scratch.command(if is_root { "setpriv" } else { "env" }, &home.scratch.root());
+        if is_root {
+            home.scratch.run_in(&home.path(""), "chown", ["-hR", "12345:23456", "."]).ok();
+            command.args(["--reuid=12345", "--regid=23456", "--clear-groups"]);
+        }
+        command.arg(&program).args(words).env("SHIFTLOG_FAULT", point);
+        Ran::of(command.output().unwrap())
+    };
+    let left = || {
+        fs::read_dir(home.path(".cursor/rules"))
+            .unwrap()
+            .flatten()
+            .any(|it| it.path().ends_with(".style.mdc.shiftlog-new"))
+    };
+    fs::remove_file(home.path(".cursor/rules/style.mdc")).unwrap();
+    assert_ne!(rules(&["sync", "--only=cursor"], "half-written").code, 0);
+    assert!(left());
+    let mode = |mode| fs::set_permissions(home.path(".cursor/rules"), fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o500);
+    let ran = rules(&["sync"], "");
+    assert!(ran.code != 0 && ran.stderr.contains(".style.mdc.shiftlog-new': "), "{ran:?}");
+    mode(0o700);
+    rules(&["sync"], "").ok();
+    assert!(!left());
 }
 
 #[test]

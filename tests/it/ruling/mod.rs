@@ -6,6 +6,7 @@ mod between;
 mod blocks;
 mod bounds;
 mod elsewhere;
+mod followed;
 mod harm;
 mod hostile;
 mod in_the_way;
