@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 
 use crate::archive::{self, Archive};
-use crate::capture::State;
+use crate::capture::{self, State};
 use crate::cli::{self, Outcome, Quiet};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, git};
@@ -52,6 +52,12 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             );
             cli::hint(&repo, "'git shiftlog fsck' finishes it");
         }
+        let waiting = capture::waiting(&repo).len();
+        if waiting > 0 && !options.purge_refs {
+            let waits = if waiting == 1 { "waits" } else { "wait" };
+            cli::warning(&format!("{} {waits} to be recorded", pretty::count(waiting as u64, "capture")));
+            cli::hint(&repo, "'git shiftlog log' records what waits, also when this is done");
+        }
         let refs = if options.purge_refs { our_refs(&repo)? } else { Vec::new() };
         let (others, refs): (Vec<_>, Vec<_>) = refs.into_iter().partition(|name| has_others(&repo, name));
         for name in &others {
@@ -93,9 +99,14 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         // Before a dry run the hook is still there, and stops such a push.
         let is_stopped = |repo: &Repository| Ok::<bool, Error>(!options.dry_run && setup::stops_pushes(repo)?);
         if !options.dry_run {
+            // A lock that somebody has left on one of them ends this before anything else is taken back.
+            delete(&repo, &refs)?;
             plan.carry_out(&repo)?;
             if options.purge_refs {
-                purge(&repo, &refs, has_left)?;
+                // A hook can have run until its removal.
+                let again = our_refs(&repo)?.into_iter().filter(|name| !others.contains(name)).collect::<Vec<_>>();
+                delete(&repo, &again)?;
+                remove_files(&repo, &refs, has_left)?;
             }
             remove_lone_lock(&repo);
         }
@@ -151,8 +162,12 @@ fn amount(repo: &Repository, refs: &[String]) -> Result<String> {
     }
     let segments = Archive::new(repo).listing(archive::REF)?.len();
     let count = |number: usize, noun: &str| pretty::count(number as u64, noun);
+    let pending = match capture::waiting(repo).len() {
+        0 => String::new(),
+        number => format!(", and {}", count(number, "pending capture")),
+    };
     Ok(format!(
-        "{} with {} of transcripts and the notes of {}",
+        "{} with {} of transcripts and the notes of {}{pending}",
         count(refs.len(), "ref"),
         count(segments, "segment"),
         count(commits.len(), "commit"),
@@ -195,14 +210,20 @@ fn remove_empty(directory: &Path) {
     }
 }
 
-/// Deletes refs, and our files in the Git directory. `has_left` says that something is still installed, which the next
-/// run must know about.
-fn purge(repo: &Repository, refs: &[String], has_left: bool) -> Result<()> {
-    let directory = repo.common_dir().join("shiftlog");
-    let lock = State::new(&repo.common_dir()).lock(Instant::now() + LOCK_TIMEOUT)?;
+/// Deletes refs, all or none.
+fn delete(repo: &Repository, refs: &[String]) -> Result<()> {
+    if refs.is_empty() {
+        return Ok(());
+    }
+    let _lock = State::new(&repo.common_dir()).lock(Instant::now() + LOCK_TIMEOUT)?;
     let input: String = refs.iter().map(|name| format!("delete {name}\n")).collect();
-    git(["update-ref", "--no-deref", "--stdin"]).repository(repo).input(input.into_bytes()).capture()?;
-    drop(lock);
+    git(["update-ref", "--no-deref", "--stdin"]).repository(repo).input(input.into_bytes()).capture().map(drop)
+}
+
+/// Removes our files in the Git directory, once the refs are deleted. `has_left` says that something is still installed, which
+/// the next run must know about.
+fn remove_files(repo: &Repository, refs: &[String], has_left: bool) -> Result<()> {
+    let directory = repo.common_dir().join("shiftlog");
     // Git leaves the topmost directories of refs that are gone.
     ["refs/shiftlog", "logs/refs/shiftlog"].iter().for_each(|name| remove_empty(&repo.common_dir().join(name)));
     // They are the user's, and nowhere else.

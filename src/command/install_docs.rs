@@ -1,15 +1,20 @@
 //! `git shiftlog install-docs`: manual pages and completions, put where they are looked for.
+//!
+//! A file that this command has not written, or that somebody has changed since, is neither replaced nor removed.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use clap::Parser;
+use serde::{Deserialize, Serialize};
 
 use crate::cli::{self, Outcome, PAGES, Quiet};
 use crate::error::{Error, Result};
 use crate::git::{private, temporary};
+use crate::managed::file::digest;
 use crate::{outside, pretty};
 
 /// Install manual pages and completions
@@ -40,8 +45,17 @@ const COMPLETIONS: &[(&str, &[u8])] = &[
     ("fish/vendor_conf.d/git-shiftlog.fish", cli::packed!("git-shiftlog-conf.fish")),
 ];
 
-/// The list of the directories that were made, below the prefix.
-const DIRECTORIES: &str = "share/git-shiftlog/directories";
+/// Where it is written down what was installed, below the folder of the completions.
+const INSTALLED: &str = "git-shiftlog/installed.json";
+
+/// The files and directories that were made by this command.
+#[derive(Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+struct Installed {
+    /// The SHA-256 of each file as it was written, by its path.
+    files: BTreeMap<PathBuf, String>,
+    /// In the order in which they were made.
+    directories: Vec<PathBuf>,
+}
 
 /// What bash reads when the name of another program of ours is typed.
 const BASH_LOADER: &str = ". \"${BASH_SOURCE[0]%/*}/git-shiftlog\"\n";
@@ -73,27 +87,31 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             Some(_) => prefix.join("share"),
             None => completions_folder(&prefix),
         };
-        let list = prefix.join(DIRECTORIES);
+        let list = share.join(INSTALLED);
         if options.uninstall {
             return uninstall(&files(&prefix, &share), &list, &options);
         }
-        let (mut made, mut written) = (Vec::new(), Vec::new());
+        let (mut installed, mut written) = (Installed::read(&list), Vec::new());
         for (path, text) in files(&prefix, &share) {
-            if std::fs::read(&path).is_ok_and(|there| there == text.as_bytes()) {
-                continue;
+            match std::fs::read(&path) {
+                Ok(there) if there == text.as_bytes() => continue,
+                Ok(there) if !installed.has(&path, &there) => {
+                    warn_of(&path);
+                    continue;
+                }
+                _ => {}
             }
             if !options.dry_run {
-                made.extend(missing_directories(&path));
+                installed.directories.extend(missing_directories(&path));
                 write(&path, &text)?;
+                installed.files.insert(path.clone(), digest(text.as_bytes()));
             }
             written.push(path);
         }
         options.tell("write", &written)?;
-        if !made.is_empty() {
-            made.extend(missing_directories(&list));
-            let known = std::fs::read_to_string(&list).unwrap_or_default();
-            let lines: String = made.iter().map(|directory| format!("{}\n", directory.display())).collect();
-            write(&list, &(known + &lines))?;
+        if !options.dry_run && !written.is_empty() {
+            installed.directories.extend(missing_directories(&list));
+            installed.write(&list)?;
         }
         if options.quiet.is_on && !options.dry_run {
             return Ok(Outcome::Done);
@@ -103,6 +121,33 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         missing_lines(&share).iter().try_for_each(|line| cli::print(&format!("{line}\n")))?;
         Ok(Outcome::Done)
     })
+}
+
+impl Installed {
+    /// Reads the list; an empty one if there is none, or if it cannot be read.
+    fn read(list: &Path) -> Self {
+        std::fs::read(list).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+
+    /// Says whether a file has what this command has written there. Through a link nothing was written.
+    fn has(&self, path: &Path, there: &[u8]) -> bool {
+        !path.is_symlink() && self.files.get(path).is_some_and(|written| *written == digest(there))
+    }
+
+    /// Writes the list, or removes it if it is empty.
+    fn write(&self, list: &Path) -> Result<()> {
+        if *self == Installed::default() {
+            return private::remove(list);
+        }
+        let text = serde_json::to_string(self).map_err(|error| Error::other("cannot write a list").because(error))?;
+        write(list, &(text + "\n"))
+    }
+}
+
+/// Says that a file stays as it is.
+fn warn_of(path: &Path) {
+    let path = outside::line(&path.display().to_string());
+    cli::warning(&format!("'{path}' is not as this command has written it, and stays"));
 }
 
 /// Returns an absolute path without `..`. Above a link is what is above the place that it leads to.
@@ -143,25 +188,34 @@ impl Options {
 
 /// Removes the files that are as they were installed, and the directories that were made for them if nothing is in them.
 fn uninstall(files: &[(PathBuf, Cow<'_, str>)], list: &Path, options: &Options) -> Result<Outcome> {
-    let mut removed = Vec::new();
-    for (path, text) in files {
+    let (mut installed, mut removed) = (Installed::read(list), Vec::new());
+    for (path, _) in files {
         match std::fs::read(path) {
-            Ok(there) if there == text.as_bytes() => {
+            Ok(there) if installed.has(path, &there) => {
                 if !options.dry_run {
                     private::remove(path)?;
                 }
                 removed.push(path.clone());
             }
-            Ok(_) => cli::warning(&format!("'{}' is not as this version installs it, and stays", path.display())),
+            Ok(_) => warn_of(path),
             Err(_) => {}
         }
+        installed.files.remove(path);
     }
     options.tell("remove", &removed)?;
     if !options.dry_run {
-        let made = std::fs::read_to_string(list).unwrap_or_default();
-        private::remove(list)?;
+        // What another prefix has stays.
+        let is_last = installed.files.is_empty();
+        let made = std::mem::take(&mut installed.directories);
+        if is_last {
+            private::remove(list)?;
+        }
         // The innermost come last. What somebody else put into one keeps it.
-        made.lines().rev().for_each(|directory| drop(std::fs::remove_dir(directory)));
+        made.iter().rev().for_each(|directory| drop(std::fs::remove_dir(directory)));
+        if !is_last {
+            installed.directories = made.into_iter().filter(|directory| directory.is_dir()).collect();
+            installed.write(list)?;
+        }
     }
     Ok(Outcome::Done)
 }

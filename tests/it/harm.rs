@@ -468,6 +468,32 @@ fn deinit_with_purge_refs_leaves_nothing_of_ours() {
     assert_eq!(after, before);
 }
 
+/// The hooks were gone, and the refs were still there.
+#[test]
+fn deinit_with_purge_refs_takes_nothing_back_while_a_ref_is_locked() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("words of ours");
+    session.edits("x", "1");
+    session.commits("one");
+    session.hook("Stop");
+    let lock = scratch.top.join(".git/refs/notes/shiftlog.lock");
+    fs::write(&lock, "").unwrap();
+    let before = tree(&scratch.top);
+    let ran = scratch.shiftlog("deinit", ["--purge-refs", "--yes"]);
+    assert!(ran.code == 128 && ran.stderr.contains("shiftlog.lock'"), "{ran:?}");
+    assert_eq!(tree(&scratch.top), before);
+    // What waits is counted, and named where it stays.
+    session.prompt("a second question");
+    session.edits("x", "2");
+    session.commits("two");
+    session.hook("Stop");
+    fs::remove_file(&lock).unwrap();
+    assert!(scratch.shiftlog("deinit", ["-n", "--purge-refs"]).ok().contains("1 commit, and 1 pending capture\n"));
+    assert!(scratch.shiftlog("deinit", ["-q"]).stderr.contains("warning: 1 capture waits to be recorded\n"));
+    assert!(scratch.shiftlog("log", [""; 0]).ok().contains("a second question"));
+}
+
 #[test]
 fn notes_of_others_are_never_deleted_with_ours() {
     let scratch = Scratch::set_up();

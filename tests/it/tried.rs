@@ -48,10 +48,38 @@ fn only_what_install_docs_made_is_removed_by_it() {
     fs::write(&foreign, "theirs\n").unwrap();
     let ran = scratch.shiftlog("install-docs", ["--uninstall", &option]);
     assert_eq!(ran.stdout, "nothing to do\n");
-    assert_eq!(ran.stderr, format!("warning: '{}' is not as this version installs it, and stays\n", foreign.display()));
-    fs::remove_file(&foreign).unwrap();
+    let stays =
+        |path: &Path| format!("warning: '{}' is not as this command has written it, and stays\n", path.display());
+    assert_eq!(ran.stderr, stays(&foreign));
+    // Neither it nor where a link leads is overwritten.
+    let (link, end) = (prefix.join("share/man/man1/git-shiftlog-show.1"), prefix.join("share/fish/mine"));
+    fs::write(&end, "mine\n").unwrap();
+    std::os::unix::fs::symlink(&end, &link).unwrap();
+    let ran = scratch.shiftlog("install-docs", [&option]);
+    assert_eq!((ran.code, ran.stderr), (0, stays(&foreign) + &stays(&link)));
+    let ran = scratch.shiftlog("install-docs", ["--uninstall", &option]);
+    assert_eq!((ran.code, ran.stderr), (0, stays(&foreign) + &stays(&link)));
+    assert_eq!(
+        [&foreign, &end].map(|path| fs::read_to_string(path).unwrap()),
+        ["theirs\n".to_owned(), "mine\n".to_owned()]
+    );
+    // What is as we would write it can be that of a package.
+    let of_package = prefix.join("share/man/man1/git-shiftlog.1");
+    fs::write(&of_package, fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("man/git-shiftlog.1")).unwrap()).unwrap();
+    scratch.shiftlog("install-docs", [&option]);
+    scratch.shiftlog("install-docs", ["--uninstall", &option]);
+    assert!(of_package.exists());
+    [&foreign, &end, &link, &of_package].map(|path| fs::remove_file(path).unwrap());
     scratch.shiftlog("install-docs", [&option]).ok();
-    scratch.shiftlog("install-docs", [&option]).ok();
+    // What another version has written is replaced.
+    let (page, list) = (prefix.join("share/man/man1/git-shiftlog.1"), prefix.join("share/git-shiftlog/installed.json"));
+    let digest =
+        |path: &Path| scratch.run_in(&scratch.top, "sha256sum", [path]).ok().split(' ').next().unwrap().to_owned();
+    let now = (digest(&page), fs::read(&page).unwrap());
+    fs::write(&page, "of another version\n").unwrap();
+    fs::write(&list, fs::read_to_string(&list).unwrap().replace(&now.0, &digest(&page))).unwrap();
+    assert_eq!(scratch.shiftlog("install-docs", [&option]).stderr, "");
+    assert_eq!(fs::read(&page).unwrap(), now.1);
     let changed = prefix.join("share/man/man5/gitshiftlog-format.5");
     fs::write(&changed, "mine\n").unwrap();
     let dry = scratch.shiftlog("install-docs", ["--uninstall", "-n", &option]);
@@ -437,7 +465,7 @@ fn install_docs_tells_only_of_what_it_changes() {
     assert_eq!(writes(&[&option]), dry);
     assert_eq!(writes(&[&option]), ["nothing to do"]);
     let page = prefix.join("share/man/man1/git-shiftlog-log.1");
-    fs::write(&page, "of an older version\n").unwrap();
+    fs::remove_file(&page).unwrap();
     let expected = [format!("write {}", page.display())];
     assert_eq!(writes(&[&option, "-n"]), expected);
     assert_eq!(writes(&[&option]), expected);
