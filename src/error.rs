@@ -1,13 +1,13 @@
-//! The one error type of the crate: what kind of failure, what to tell the user, what to type next.
+//! The error type of the crate: the kind of failure, a message for the user, and hints.
 //!
 //! Read [`Kind`] first; callers decide by it. Nothing here knows about exit codes or the word `fatal:`.
 
 use std::fmt;
 
-/// What a caller may want to do about an error.
+/// The kind of a failure, by which callers decide what to do.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
-    /// What was asked for does not exist.
+    /// A named thing does not exist.
     Missing,
     /// The command line was wrong.
     Usage,
@@ -15,17 +15,17 @@ pub enum Kind {
     Busy,
     /// The disk is full or cannot be written to; trying again at once is of no use.
     Storage,
-    /// Stored data does not say what it should.
+    /// Stored data is damaged, or contradicts its own checksums.
     Corrupt,
     /// The repository uses a feature that this program does not know.
     Unsupported,
-    /// Whoever read our output has gone; there is nobody to tell.
+    /// The reader of our output has closed it; no message can reach the user.
     ReaderGone,
     /// Anything else; the message says what.
     Other,
 }
 
-/// An error: a message that says what is the case, and hints, which are commands to type or places to look at.
+/// An error: a message that says what has happened, and hints, which are commands to type or places to look at.
 #[derive(Debug)]
 pub struct Error {
     kind: Kind,

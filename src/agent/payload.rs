@@ -1,4 +1,5 @@
-//! What an agent's hook gets on standard input, read as leniently as agents write it.
+//! The JSON payload that an agent passes to its hooks on standard input. Agents spell keys differently, and some write JSON
+//! that is not strict; both are read.
 
 use std::path::{Path, PathBuf};
 
@@ -32,13 +33,13 @@ pub struct Keys {
     pub call: &'static [&'static str],
     /// The arguments of a tool call.
     pub input: &'static [&'static str],
-    /// In such an input: the directory that the tool runs in.
+    /// Within the arguments of a tool call: the directory that the tool runs in.
     pub directory: &'static [&'static str],
     /// The result of a tool call.
     pub response: &'static [&'static str],
-    /// Lists of directories that are open; the first one counts.
+    /// Lists of the directories that are open in the agent; the first directory counts.
     pub roots: &'static [&'static str],
-    /// Objects that have everything about a tool call in them.
+    /// Objects that hold all members about a tool call.
     pub envelopes: &'static [&'static str],
 }
 
@@ -100,7 +101,7 @@ impl Payload {
         Payload { value: value.filter(Value::is_object).unwrap_or_default() }
     }
 
-    /// Says whether nothing was read.
+    /// Says whether the payload has no member.
     pub fn is_empty(&self) -> bool {
         self.value.is_null()
     }
@@ -110,7 +111,7 @@ impl Payload {
         all(choose).find_map(|key| self.get(key)?.as_str().filter(|text| !text.is_empty()))
     }
 
-    /// Returns a member, also where everything about a tool call is in an object of its own.
+    /// Returns a member of the payload, or of the object that holds all members about the tool call.
     fn get(&self, key: &str) -> Option<&Value> {
         let inside = || all(|keys| keys.envelopes).find_map(|envelope| self.value.get(envelope)?.get(key));
         self.member(key).or_else(inside)
@@ -138,7 +139,7 @@ impl Payload {
 
     /// Returns the id of the sub-agent whose hook this is; `None` if it is the session's own.
     pub fn sub_agent(&self) -> Option<&str> {
-        // One agent names itself always, and says that nobody started it.
+        // An agent that always names itself is no sub-agent if it says that no agent has started it.
         if self.value.get("parent_agent_id").is_some_and(Value::is_null) {
             return None;
         }

@@ -23,11 +23,11 @@ pub const KEPT_PREFIX: &str = "refs/shiftlog/kept/";
 /// When the second ref is updated together with the first.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Keep {
-    /// Unless the first has been replaced: then the kept tree must still be merged back.
+    /// Unless something else has replaced the first ref: then the kept tree must still be merged back.
     IfFollowed,
     /// Always: the kept tree has been merged.
     Always,
-    /// If there is one. The user removed what the kept tree has.
+    /// Only if a second ref exists: the user has removed data on purpose, and the kept tree must lose it, too.
     IfThere,
 }
 

@@ -89,7 +89,7 @@ impl Repository {
     }
 
     /// Limits the waits of this process as [`Repository::limit_lock_waits`] does, to the time that Git would wait for the lock of
-    /// a ref and for that of the packed refs. A command that reads calls it: storing what waits is not what it was asked for.
+    /// a ref and for that of the packed refs. Commands that read call it, since they store pending captures only by the way.
     /// Returns how long Git would wait for the lock of a ref; `None` for as long as the lock is there.
     pub fn limit_lock_waits_as_git(&self) -> Option<Duration> {
         let of_ref = self.lock_timeout("core.filesRefLockTimeout", REF_TIMEOUT_MILLIS);

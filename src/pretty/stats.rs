@@ -1,4 +1,4 @@
-//! What recorded work has used: a table, a chart, JSON, and values separated by commas.
+//! Tokens, turns and costs of recorded work: a table, a chart, JSON, and values separated by commas.
 
 use std::io::{self, Write};
 
@@ -22,7 +22,7 @@ const MIN_BAR: usize = 8;
 /// The columns that are left out on a narrow terminal, in this order. The names and the cost stay.
 const LEFT_OUT: [&str; 6] = ["written", "cache read", "turns", "commits", "input", "output"];
 
-/// What is printed about all groups together.
+/// The statistics that are printed, and how they are grouped and priced.
 #[derive(Clone, Copy, Debug)]
 pub struct Statistics<'a> {
     /// The groups and their sum.

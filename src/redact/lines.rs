@@ -44,6 +44,9 @@ impl Block {
     }
 }
 
+/// The longest spelling of the end mark of a private passage: `\u003c/private\u003e`.
+const MAX_END_MARK_BYTES: usize = 20;
+
 /// The keys whose values say what kind of thing an object is.
 const KIND_KEYS: &[&str] = &["type", "role", "kind", "subtype", "event"];
 
@@ -84,7 +87,8 @@ pub fn settle(line: &[u8], mut findings: Vec<(usize, Finding)>) -> (Vec<Finding>
             put(&rule, char_start(line, span.start)..char_end(line, span.end));
             continue;
         }
-        let may_go_on = rule == "private-key";
+        let is_passage = rule == "private" && has_end_mark(&line[span.clone()]);
+        let may_go_on = rule == "private-key" || is_passage;
         // The part that is replaced already is skipped, except for its last byte, so that the two findings are merged.
         let is_overlapping = span.start < behind;
         if is_overlapping {
@@ -93,8 +97,20 @@ pub fn settle(line: &[u8], mut findings: Vec<(usize, Finding)>) -> (Vec<Finding>
             }
             span.start = behind;
         }
-        // A key can span the strings of a list of lines; every other finding stays in the string where it begins.
+        // A key can span the strings of a list of lines, and a private passage the texts of one message; every other finding
+        // stays in the string where it begins.
+        let mut first_key = None;
         while let Some(clipped) = strings.clip(&span) {
+            if is_passage && first_key.is_some() {
+                if strings.is_key_or_kind() {
+                    span.start = clipped.end;
+                    continue;
+                }
+                if !strings.key.is_empty() && Some(&line[strings.key.clone()]) != first_key {
+                    break;
+                }
+            }
+            first_key = first_key.or(Some(&line[strings.key.clone()]));
             // A pattern of the user's is about words that were said. Without those of the format nobody finds them again.
             if is_users && strings.is_of_format() {
                 break;
@@ -108,6 +124,12 @@ pub fn settle(line: &[u8], mut findings: Vec<(usize, Finding)>) -> (Vec<Finding>
         }
     }
     (settled, is_json)
+}
+
+/// Says whether a private passage ends with its end mark, be that escaped, and not because it is too long.
+fn has_end_mark(passage: &[u8]) -> bool {
+    let end = &passage[passage.len().saturating_sub(MAX_END_MARK_BYTES)..];
+    end.to_ascii_lowercase().contains_str("/private")
 }
 
 /// Returns the start of the character that contains the byte at `at`.
@@ -158,11 +180,16 @@ impl Strings<'_> {
         (from < to).then(|| start..end.min(self.end))
     }
 
+    /// Says whether the last string is a key, or says what kind of thing an object is.
+    fn is_key_or_kind(&self) -> bool {
+        let is_kind = || KIND_KEYS.iter().any(|key| key.as_bytes() == &self.line[self.key.clone()]);
+        self.is_key() || is_kind()
+    }
+
     /// Says whether the last string is a word of the format of transcripts: a key, or what kind of thing an object is.
     fn is_of_format(&self) -> bool {
-        let is_kind = || KIND_KEYS.iter().any(|key| key.as_bytes() == &self.line[self.key.clone()]);
         let word = &self.line[self.start..self.end];
-        (self.is_key() || is_kind()) && FORMAT_WORDS.split(' ').any(|known| known.as_bytes() == word)
+        self.is_key_or_kind() && FORMAT_WORDS.split(' ').any(|known| known.as_bytes() == word)
     }
 
     /// Says whether the last string is a key.

@@ -199,6 +199,22 @@ fn private_passages_nest_have_attributes_and_end_with_their_text() {
         let line = |text: &str| serde_json::json!({ "text": text, "n": "x" }).to_string();
         assert_eq!(redacted(&line(text)), line(expected));
     }
+    // A message can have its text in several blocks.
+    let line = |texts: &[&str]| {
+        let blocks: Vec<_> = texts.iter().map(|text| serde_json::json!({ "type": "text", "text": text })).collect();
+        serde_json::json!({ "role": "user", "content": blocks, "id": "x" }).to_string()
+    };
+    let gone = "[REDACTED:private]";
+    assert_eq!(
+        redacted(&line(&["a <private>b", "c", "d</PRIVATE> e", "f"])),
+        line(&["a [REDACTED:private]", gone, "[REDACTED:private] e", "f"])
+    );
+    assert_eq!(redacted(&line(&["a <private>b", "c"])), line(&["a [REDACTED:private]", "c"]), "it is not closed");
+    let list = |texts: &[&str]| serde_json::json!({ "content": texts, "id": "</private>" }).to_string();
+    assert_eq!(
+        redacted(&list(&["a <private>b", "c</private> d"])),
+        list(&["a [REDACTED:private]", "[REDACTED:private] d"])
+    );
     let html = r#"{"text":"a \u003cprivate\u003eb\u003c/private\u003e c"}"#;
     assert_eq!(redacted(html), r#"{"text":"a [REDACTED:private] c"}"#);
 }

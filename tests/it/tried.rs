@@ -65,7 +65,8 @@ fn only_what_install_docs_made_is_removed_by_it() {
     );
     // What is as we would write it can be that of a package.
     let of_package = prefix.join("share/man/man1/git-shiftlog.1");
-    fs::write(&of_package, fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("man/git-shiftlog.1")).unwrap()).unwrap();
+    fs::write(&of_package, fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("man/git-shiftlog.1")).unwrap())
+        .unwrap();
     scratch.shiftlog("install-docs", [&option]);
     scratch.shiftlog("install-docs", ["--uninstall", &option]);
     assert!(of_package.exists());
