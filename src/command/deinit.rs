@@ -20,6 +20,7 @@ use crate::record::tombstone;
 use crate::record::{self, Note, Unit};
 use crate::rules;
 use crate::setup;
+use crate::share::sync;
 
 /// How long hooks that are running are waited for.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -99,6 +100,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         // Before a dry run the hook is still there, and stops such a push.
         let is_stopped = |repo: &Repository| Ok::<bool, Error>(!options.dry_run && setup::stops_pushes(repo)?);
         if !options.dry_run {
+            let deadline = Instant::now() + LOCK_TIMEOUT;
+            // A push that began before would bring refs of ours back.
+            let _quiet = if options.purge_refs { sync::wait_for_quiet_pushes(&repo, deadline)? } else { Vec::new() };
             // A lock that somebody has left on one of them ends this before anything else is taken back.
             delete(&repo, &refs)?;
             plan.carry_out(&repo)?;

@@ -48,6 +48,11 @@ pub struct EditedFile {
     pub unfinished: Option<String>,
 }
 
+/// Says whether something that was installed is written down.
+pub fn is_written_down(common_dir: &Path) -> bool {
+    Installed::path(common_dir).exists()
+}
+
 /// The config file as Git has made it of the one that was there.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct EditedConfig {

@@ -25,6 +25,7 @@ use std::time::Duration;
 
 pub use self::client::Declared;
 pub(crate) use self::edit::Edit;
+pub use self::installed::is_written_down;
 pub(crate) use self::installed::made_directories;
 pub(crate) use self::kind::FileKind;
 pub use self::plan::{LeftAlone, Plan, open_when_free};

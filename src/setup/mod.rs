@@ -188,6 +188,11 @@ fn known_files(repo: &Repository) -> Result<Vec<(PathBuf, FileKind)>> {
     Ok(files)
 }
 
+/// Says whether `init` has written down in this repository what it set up; `deinit` removes that.
+pub fn is_written_down(repo: &Repository) -> bool {
+    crate::managed::is_written_down(&repo.common_dir())
+}
+
 /// Says whether our hook program is installed beside the program that runs now.
 pub fn has_program() -> bool {
     program().is_ok()

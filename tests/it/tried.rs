@@ -70,7 +70,9 @@ fn only_what_install_docs_made_is_removed_by_it() {
     scratch.shiftlog("install-docs", [&option]);
     scratch.shiftlog("install-docs", ["--uninstall", &option]);
     assert!(of_package.exists());
-    [&foreign, &end, &link, &of_package].map(|path| fs::remove_file(path).unwrap());
+    for path in [&foreign, &end, &link, &of_package] {
+        fs::remove_file(path).unwrap();
+    }
     scratch.shiftlog("install-docs", [&option]).ok();
     // What another version has written is replaced.
     let (page, list) = (prefix.join("share/man/man1/git-shiftlog.1"), prefix.join("share/git-shiftlog/installed.json"));

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::git::{Asking, Repository};
 use crate::outside;
 use crate::record;
+use crate::setup;
 use crate::share::guard::UserPush;
 use crate::share::purge;
 use crate::share::sync::{self, Level};
@@ -123,15 +124,21 @@ fn tell_of_refs(repo: &Repository, refs: &[&str], level: Level, is_allowed: bool
 pub fn push_now(here: &Path, remote: &str, words: &[&str]) -> Result<()> {
     leave_terminal();
     let repo = open(here)?;
+    let was_set_up = setup::is_written_down(&repo);
     let (pushing, arrivals) =
         words.split_first().map_or((None, words), |(word, rest)| (Process::from_word(word), rest));
     let (arrivals, _) = arrivals.as_chunks::<2>();
-    if has_arrived(&repo, remote, pushing, arrivals) {
-        sync::push_quietly(&repo, &record::notes_ref(&repo), remote);
-    } else {
+    if !has_arrived(&repo, remote, pushing, arrivals) {
         State::new(&repo.common_dir())
             .log(&format!("pushed nothing to {remote}: the push before it is not seen to have arrived"));
+        return Ok(());
     }
+    // Meanwhile the user can have run 'deinit', which leaves no log, or changed what is shared.
+    if was_set_up && !setup::is_written_down(&repo) {
+        return Ok(());
+    }
+    let repo = open(here)?;
+    sync::push_quietly(&repo, &record::notes_ref(&repo), remote);
     Ok(())
 }
 

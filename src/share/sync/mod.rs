@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use self::join::resolve;
 pub use self::known::{Known, has_unjoined};
 pub use self::level::Level;
-pub use self::quiet::{has_news, push_quietly};
+pub use self::quiet::{has_news, push_quietly, wait_for_quiet_pushes};
 use super::check::{self, Holds};
 use crate::archive::{self, Archive};
 use crate::capture::State;

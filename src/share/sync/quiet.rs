@@ -1,10 +1,11 @@
 //! The background push after a push of the user's: one at a time, with a time limit.
 
+use std::fs::File;
 use std::time::{Duration, Instant};
 
 use super::{Exchange, Level, Syncer, notes_name};
 use crate::capture::State;
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 use crate::git::private;
 use crate::git::{Asking, Repository};
 use crate::share::purge;
@@ -14,6 +15,10 @@ use crate::{archive, hex};
 const QUIET_TIMEOUT: Duration = Duration::from_secs(600);
 /// How many times a background push starts again because more was recorded meanwhile.
 const MAX_QUIET_PUSHES: u32 = 3;
+/// How the names of the files begin that background pushes lock, one for each remote.
+const LOCK_PREFIX: &str = "pushing-";
+/// The pause between two attempts to take such a lock.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Pushes to a remote in the background, and logs the result.
 ///
@@ -27,7 +32,11 @@ pub fn push_quietly(repo: &Repository, notes_ref: &str, remote: &str) {
         return state.log("warning: pushed nothing: a purge was interrupted; 'git shiftlog sync' finishes it");
     }
     for _ in 0..MAX_QUIET_PUSHES {
-        let pushed = Level::of(repo, remote).and_then(|level| {
+        let level = Level::of(repo, remote);
+        if matches!(level, Ok(Level::None)) {
+            return state.log(&format!("pushed nothing to {remote}: nothing is shared with it now"));
+        }
+        let pushed = level.and_then(|level| {
             let plan = Exchange { pull: Level::None, push: level, is_dry_run: false };
             let synced =
                 Syncer::new(repo, notes_ref, Asking::Until(Instant::now() + QUIET_TIMEOUT)).sync(remote, plan)?;
@@ -52,14 +61,36 @@ pub fn push_quietly(repo: &Repository, notes_ref: &str, remote: &str) {
     }
 }
 
+/// Waits until no background push is under way, and keeps others from beginning as long as the locks are held.
+///
+/// # Errors
+///
+/// [`Kind::Busy`] if one is not over by then.
+pub fn wait_for_quiet_pushes(repo: &Repository, deadline: Instant) -> Result<Vec<File>> {
+    let state = State::new(&repo.common_dir());
+    let entries = std::fs::read_dir(state.root()).into_iter().flatten().flatten();
+    let locks = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(LOCK_PREFIX));
+    let mut held = Vec::new();
+    for file in locks.filter_map(|entry| File::options().write(true).open(entry.path()).ok()) {
+        while file.try_lock().is_err() {
+            if Instant::now() >= deadline {
+                return Err(Error::new(Kind::Busy, "a push of conversations is running in the background")
+                    .hint("try again when it has ended; it takes ten minutes at most"));
+            }
+            std::thread::sleep(PAUSE);
+        }
+        held.push(file);
+    }
+    Ok(held)
+}
+
 /// Takes the lock for a background push to a remote; `None` if another process holds it.
-fn only_one(state: &State, remote: &str) -> Option<std::fs::File> {
-    let name = format!("pushing-{}", hex::xxh3(remote.as_bytes()));
-    let path = state.root().join(name);
+fn only_one(state: &State, remote: &str) -> Option<File> {
+    let path = state.root().join(format!("{LOCK_PREFIX}{}", hex::xxh3(remote.as_bytes())));
     if !path.exists() {
         private::write(&path, b"").ok()?;
     }
-    let file = std::fs::File::options().write(true).open(path).ok()?;
+    let file = File::options().write(true).open(path).ok()?;
     file.try_lock().ok()?;
     Some(file)
 }

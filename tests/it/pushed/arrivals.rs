@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use crate::sharing::Team;
@@ -63,4 +64,86 @@ fn a_push_that_another_hook_or_the_server_refuses_takes_nothing_along() {
     team.commit(&clone, "x", "2\n", "more words of mine");
     push(&["HEAD:refs/for/main"]).ok();
     logged(&clone, "pushed 1 notes, 1 segments to origin");
+}
+
+/// A push whose server waits until a file is there.
+fn push_that_waits(team: &Team, clone: &Path) -> Child {
+    let hook = team.server.join("hooks/pre-receive");
+    fs::write(&hook, "#!/bin/sh\ntouch begun\nwhile test ! -e go; do sleep 0.02; done\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let push = team.scratch.command("git", clone).args(["push", "-q", "origin", "main"]).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    while !team.server.join("begun").exists() {
+        assert!(Instant::now() < until);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    push
+}
+
+#[test]
+fn what_is_no_longer_shared_when_a_push_arrives_stays_here() {
+    let none = ["config", "shiftlog.origin.push", "none"];
+    for (program, args) in [("git-shiftlog-init", &["--no-share", "-q"][..]), ("git", &none)] {
+        let team = Team::new();
+        let clone = team.clone_of("a", &[]);
+        team.commit(&clone, "x", "1\n", "words that are mine");
+        let mut push = push_that_waits(&team, &clone);
+        let ran = team.scratch.command(program, &clone).args(args).status().unwrap();
+        assert!(ran.success(), "{program}");
+        fs::write(team.server.join("go"), "").unwrap();
+        assert!(push.wait().unwrap().success());
+        logged(&clone, "pushed nothing to origin: nothing is shared with it now");
+        assert_eq!(ours(&team), "", "{program}");
+    }
+}
+
+#[test]
+fn after_deinit_nothing_is_pushed_and_nothing_comes_back() {
+    for options in [&["-q"][..], &["-q", "--purge-refs", "--yes"]] {
+        let team = Team::new();
+        let clone = team.clone_of("a", &[]);
+        team.commit(&clone, "x", "1\n", "words that are mine");
+        let mut push = push_that_waits(&team, &clone);
+        team.shiftlog(&clone, "deinit", options).ok();
+        fs::write(team.server.join("go"), "").unwrap();
+        assert!(push.wait().unwrap().success());
+        // The process that was to push has this clone open until it ends.
+        let until = Instant::now() + Duration::from_secs(60);
+        while is_used(&clone) {
+            assert!(Instant::now() < until);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(ours(&team), "", "{options:?}");
+        assert_eq!(clone.join(".git/shiftlog").exists(), options.len() == 1, "{options:?}");
+    }
+}
+
+/// A push of ours is under way when everything is to go.
+#[test]
+fn deinit_waits_for_a_push_in_the_background() {
+    let team = Team::new();
+    let clone = team.clone_of("a", &[]);
+    team.commit(&clone, "x", "1\n", "words that are mine");
+    team.refuse("case $1 in refs/heads/*) false ;; *) sleep 2; false ;; esac");
+    team.git(&clone, &["push", "-q", "origin", "main"]).ok();
+    let until = Instant::now() + Duration::from_secs(60);
+    let is_pushing = || {
+        let entries = fs::read_dir(clone.join(".git/shiftlog")).into_iter().flatten().flatten();
+        entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("pushing-"))
+    };
+    while !is_pushing() {
+        assert!(Instant::now() < until);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    team.shiftlog(&clone, "deinit", &["-q", "--purge-refs", "--yes"]).ok();
+    assert!(!is_used(&clone), "it has waited");
+    assert!(!clone.join(".git/shiftlog").exists());
+    let left = team.git(&clone, &["for-each-ref", "refs/notes", "refs/shiftlog"]).ok();
+    assert_eq!(left, "");
+}
+
+/// Says whether a process works in a directory.
+fn is_used(directory: &Path) -> bool {
+    let mut processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes.any(|process| fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == directory))
 }
