@@ -92,6 +92,15 @@ impl State {
         private::lock(&self.root.join(name), deadline)
     }
 
+    /// Takes such a lock together with others that call this; [`State::lock_file`] waits for all of them.
+    ///
+    /// # Errors
+    ///
+    /// As [`State::lock`].
+    pub fn lock_file_shared(&self, name: &str, deadline: Instant) -> Result<Lock> {
+        private::lock_shared(&self.root.join(name), deadline)
+    }
+
     /// Takes another lock beside the state, under `name`, and waits as long as it takes. Calls `tell` once if that is more
     /// than a second.
     ///

@@ -100,9 +100,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         // Before a dry run the hook is still there, and stops such a push.
         let is_stopped = |repo: &Repository| Ok::<bool, Error>(!options.dry_run && setup::stops_pushes(repo)?);
         if !options.dry_run {
-            let deadline = Instant::now() + LOCK_TIMEOUT;
             // A push that began before would bring refs of ours back.
-            let _quiet = if options.purge_refs { sync::wait_for_quiet_pushes(&repo, deadline)? } else { Vec::new() };
+            let _alone = if options.purge_refs { Some(sync::without_exchange(&repo)?) } else { None };
             // A lock that somebody has left on one of them ends this before anything else is taken back.
             delete(&repo, &refs)?;
             plan.carry_out(&repo)?;

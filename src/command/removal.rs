@@ -153,7 +153,7 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
         return Ok(Outcome::No);
     }
     // While somebody thought about it, a session may have gone on: look again, and let no hook in between.
-    let _lock = lock(repo)?;
+    let (_alone, _lock) = (sync::without_exchange(repo)?, lock(repo)?);
     let unrecorded = planned.unrecorded;
     let mut planned = plan(repo, notes_ref, &wanted.target, &mut silent())?;
     planned.unrecorded = unrecorded;

@@ -34,9 +34,26 @@ impl Lock {
 ///
 /// [`Kind::Busy`] when the deadline passes, another kind if the file cannot be created; the message names the file.
 pub fn lock(path: &Path, deadline: Instant) -> Result<Lock> {
+    lock_with(File::try_lock, path, deadline)
+}
+
+/// Takes the lock file `path` together with others that call this; [`lock`] waits for all of them.
+///
+/// # Errors
+///
+/// As [`lock`].
+pub fn lock_shared(path: &Path, deadline: Instant) -> Result<Lock> {
+    lock_with(File::try_lock_shared, path, deadline)
+}
+
+fn lock_with(
+    try_lock: fn(&File) -> std::result::Result<(), std::fs::TryLockError>,
+    path: &Path,
+    deadline: Instant,
+) -> Result<Lock> {
     loop {
         let file = open_own(path, false)?;
-        match file.try_lock() {
+        match try_lock(&file) {
             Ok(()) if is_at(&file, path) => return Ok(Lock { file }),
             Err(std::fs::TryLockError::Error(error)) => return Err(Error::io("lock", path, error)),
             // Another process holds it, or who held it has removed it and another one may have made it again.

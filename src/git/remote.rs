@@ -182,7 +182,8 @@ impl Repository {
     /// refs may have been pushed all the same: list the refs of the remote again.
     pub fn push_refs(&self, remote: &str, pushes: &[Push], asking: Asking) -> Result<()> {
         // Our own hook must not run, and settings for the user's branches do not apply.
-        let mut args = vec!["push".to_owned(), asking.volume()];
+        let mirror = format!("remote.{remote}.mirror=false");
+        let mut args = vec!["-c".to_owned(), mirror, "push".to_owned(), asking.volume()];
         args.extend(["--no-verify", "--no-follow-tags", "--recurse-submodules=no"].map(str::to_owned));
         for push in pushes {
             let expected = push.expected.map(|id| id.to_string()).unwrap_or_default();

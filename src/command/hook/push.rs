@@ -61,10 +61,7 @@ pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
         }
         let push = tell_of_refs(&repo, &barred, shared, is_allowed());
         if let Push::Goes = push {
-            // A later purge names the remote.
-            if let Err(error) = sync::Known::add(&repo, guarded.sent(&repo, &notes_ref)) {
-                State::new(&repo.common_dir()).log(&format!("warning: {error}"));
-            }
+            remember_sent(&repo, &guarded, &notes_ref);
         }
         return Ok(push);
     }
@@ -77,6 +74,11 @@ pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
         cli::hint(&repo, "'git push --no-verify' pushes without this check");
         return Ok(Push::Stops);
     }
+    // Where the user's push takes our refs along, ours would only be in its way.
+    if guarded.moves_our_refs(&repo) {
+        remember_sent(&repo, &guarded, &notes_ref);
+        return Ok(Push::Goes);
+    }
     let level = level?;
     if is_off || remote.is_empty() {
         return Ok(Push::Goes);
@@ -84,14 +86,20 @@ pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
     if !State::new(&repo.common_dir()).is_idle() {
         cli::tell(&repo, &hook_recorder(&repo, &notes_ref, Leave::Nothing).finish());
     }
-    // Where the user's push takes our refs along, ours would only be in its way.
-    if level == Level::None || guarded.moves_our_refs(&repo) || !sync::has_news(&repo, &notes_ref, remote, level)? {
+    if level == Level::None || !sync::has_news(&repo, &notes_ref, remote, level)? {
         return Ok(Push::Goes);
     }
     let pushing = process::pushing().map_or_else(String::new, Process::to_word);
     let mut words = vec!["git", "push-now", remote, &pushing];
     words.extend(guarded.arrivals().into_iter().take(MAX_ARRIVALS).flat_map(|(name, hex)| [name, hex]));
     start_beside(&words).map(|()| Push::Goes)
+}
+
+/// Writes down which of our refs a push sends, so that a later purge names the remote.
+fn remember_sent(repo: &Repository, push: &UserPush<'_>, notes_ref: &str) {
+    if let Err(error) = sync::Known::add(repo, push.sent(repo, notes_ref)) {
+        State::new(&repo.common_dir()).log(&format!("warning: {error}"));
+    }
 }
 
 /// Tells that a push takes conversations along that are not to be shared, and to which refs, and whether it goes.

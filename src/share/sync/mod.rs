@@ -3,6 +3,7 @@
 //! Read [`Syncer::sync`]. A merge is a union: it never removes a record. `git` fetches and pushes; a push succeeds only if
 //! the remote's refs have not moved since they were listed, so nobody's data is overwritten.
 
+mod alone;
 mod join;
 mod known;
 mod level;
@@ -12,10 +13,11 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+pub use self::alone::without_exchange;
 use self::join::resolve;
 pub use self::known::{Known, has_unjoined};
 pub use self::level::Level;
-pub use self::quiet::{has_news, push_quietly, wait_for_quiet_pushes};
+pub use self::quiet::{has_news, push_quietly};
 use super::check::{self, Holds};
 use crate::archive::{self, Archive};
 use crate::capture::State;
@@ -111,9 +113,11 @@ impl<'r> Syncer<'r> {
     ///
     /// # Errors
     ///
-    /// If the remote cannot be reached, or other clones were faster each time. What was fetched by then is merged.
+    /// If the remote cannot be reached, or other clones were faster each time: what was fetched by then is merged.
+    /// [`Kind::Busy`] if a purge is running for long.
     pub fn sync(&self, remote: &str, plan: Exchange) -> Result<Synced> {
         let mut synced = Synced::default();
+        let _lock = if plan.is_dry_run { None } else { Some(alone::exchange(self.repo)?) };
         let elsewhere = self.repo.config_string("shiftlog.sessionsRemote").filter(|other| other != remote);
         let mut complete = Vec::new();
         // Transcripts go first: segments without a note do less harm than a note without its segments.

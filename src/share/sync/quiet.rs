@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{Exchange, Level, Syncer, notes_name};
 use crate::capture::State;
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::git::private;
 use crate::git::{Asking, Repository};
 use crate::share::purge;
@@ -15,10 +15,6 @@ use crate::{archive, hex};
 const QUIET_TIMEOUT: Duration = Duration::from_secs(600);
 /// How many times a background push starts again because more was recorded meanwhile.
 const MAX_QUIET_PUSHES: u32 = 3;
-/// How the names of the files begin that background pushes lock, one for each remote.
-const LOCK_PREFIX: &str = "pushing-";
-/// The pause between two attempts to take such a lock.
-const PAUSE: Duration = Duration::from_millis(50);
 
 /// Pushes to a remote in the background, and logs the result.
 ///
@@ -61,32 +57,9 @@ pub fn push_quietly(repo: &Repository, notes_ref: &str, remote: &str) {
     }
 }
 
-/// Waits until no background push is under way, and keeps others from beginning as long as the locks are held.
-///
-/// # Errors
-///
-/// [`Kind::Busy`] if one is not over by then.
-pub fn wait_for_quiet_pushes(repo: &Repository, deadline: Instant) -> Result<Vec<File>> {
-    let state = State::new(&repo.common_dir());
-    let entries = std::fs::read_dir(state.root()).into_iter().flatten().flatten();
-    let locks = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(LOCK_PREFIX));
-    let mut held = Vec::new();
-    for file in locks.filter_map(|entry| File::options().write(true).open(entry.path()).ok()) {
-        while file.try_lock().is_err() {
-            if Instant::now() >= deadline {
-                return Err(Error::new(Kind::Busy, "a push of conversations is running in the background")
-                    .hint("try again when it has ended; it takes ten minutes at most"));
-            }
-            std::thread::sleep(PAUSE);
-        }
-        held.push(file);
-    }
-    Ok(held)
-}
-
 /// Takes the lock for a background push to a remote; `None` if another process holds it.
 fn only_one(state: &State, remote: &str) -> Option<File> {
-    let path = state.root().join(format!("{LOCK_PREFIX}{}", hex::xxh3(remote.as_bytes())));
+    let path = state.root().join(format!("pushing-{}", hex::xxh3(remote.as_bytes())));
     if !path.exists() {
         private::write(&path, b"").ok()?;
     }

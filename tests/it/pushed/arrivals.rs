@@ -118,28 +118,48 @@ fn after_deinit_nothing_is_pushed_and_nothing_comes_back() {
     }
 }
 
-/// A push of ours is under way when everything is to go.
+/// Otherwise the remote gets what is removed here meanwhile, and nobody knows that it has it.
 #[test]
-fn deinit_waits_for_a_push_in_the_background() {
+fn what_removes_records_waits_for_a_push_in_the_background() {
+    for args in [&["deinit", "-q", "--purge-refs", "--yes"][..], &["purge", "--match=mine", "--yes"]] {
+        let team = Team::new();
+        let clone = team.clone_of("a", &[]);
+        team.commit(&clone, "x", "1\n", "words that are mine");
+        team.refuse("case $1 in refs/heads/*) false ;; *) sleep 2; false ;; esac");
+        team.git(&clone, &["push", "-q", "origin", "main"]).ok();
+        let until = Instant::now() + Duration::from_secs(60);
+        while !clone.join(".git/shiftlog/exchange.lock").exists() {
+            assert!(Instant::now() < until);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let ran = team.shiftlog(&clone, args[0], &args[1..]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(ours(&team).contains("refs/shiftlog/sessions"), "{args:?}: it has waited");
+        if args[0] == "deinit" {
+            assert!(!clone.join(".git/shiftlog").exists());
+            assert_eq!(team.git(&clone, &["for-each-ref", "refs/notes", "refs/shiftlog"]).ok(), "");
+        } else {
+            assert!(ran.stderr.contains("hint: git shiftlog sync push origin "), "{ran:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_push_of_everything_sends_is_known_and_a_mirror_gets_what_is_shared() {
     let team = Team::new();
     let clone = team.clone_of("a", &[]);
     team.commit(&clone, "x", "1\n", "words that are mine");
-    team.refuse("case $1 in refs/heads/*) false ;; *) sleep 2; false ;; esac");
-    team.git(&clone, &["push", "-q", "origin", "main"]).ok();
-    let until = Instant::now() + Duration::from_secs(60);
-    let is_pushing = || {
-        let entries = fs::read_dir(clone.join(".git/shiftlog")).into_iter().flatten().flatten();
-        entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("pushing-"))
-    };
-    while !is_pushing() {
-        assert!(Instant::now() < until);
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    team.shiftlog(&clone, "deinit", &["-q", "--purge-refs", "--yes"]).ok();
-    assert!(!is_used(&clone), "it has waited");
-    assert!(!clone.join(".git/shiftlog").exists());
-    let left = team.git(&clone, &["for-each-ref", "refs/notes", "refs/shiftlog"]).ok();
-    assert_eq!(left, "");
+    let mirror = team.scratch.root().join("mirror");
+    team.scratch.git(["init", "-q", "--bare", mirror.to_str().unwrap()]).ok();
+    let url = format!("file://{}", mirror.display());
+    team.git(&clone, &["remote", "add", "--mirror=push", "copy", &url]).ok();
+    team.git(&clone, &["push", "-q", "copy"]).ok();
+    let ran = team.shiftlog(&clone, "purge", &["--match=mine", "--yes"]);
+    assert!(ran.code == 0 && ran.stderr.contains("hint: git shiftlog sync push copy "), "{ran:?}");
+    let ran = team.shiftlog(&clone, "sync", &["push", "copy"]);
+    assert!(ran.code == 0 && !ran.stderr.contains("error"), "{ran:?}");
+    let there = |name: &str| team.git(&mirror, &["rev-parse", name]).ok();
+    assert_eq!(there("refs/shiftlog/sessions"), team.git(&clone, &["rev-parse", "refs/shiftlog/sessions"]).ok());
 }
 
 /// Says whether a process works in a directory.
