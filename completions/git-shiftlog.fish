@@ -654,7 +654,7 @@ complete -c git-shiftlog-scan -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-scan -s h -d 'Print this usage'
 
 complete -c git-shiftlog-purge -l session -d 'Remove the session with this id, and never store it again' -r -f -a '(__fish_git_shiftlog_sessions)'
-complete -c git-shiftlog-purge -l match -d 'Remove what this regular expression matches, and leave the rest' -r
+complete -c git-shiftlog-purge -l match -d 'Remove what this regular expression matches, and leave the rest' -r -f
 complete -c git-shiftlog-purge -l before -d 'Remove what was captured before a date' -r -f
 complete -c git-shiftlog-purge -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-purge -l secrets -d 'Remove the secrets that \'git shiftlog scan\' finds'

@@ -146,15 +146,16 @@ fn our_refs(repo: &Repository) -> Result<Vec<String>> {
     Ok(names.into_iter().filter(is_ours).collect())
 }
 
-/// Says whether a notes ref that the user has named has notes that this program did not write, or that cannot be read.
+/// Says whether a notes ref has notes that this program did not write. Of a ref that the user has named, what cannot be read
+/// may be such.
 fn has_others(repo: &Repository, name: &str) -> bool {
+    let is_named = name != notes::DEFAULT_REF;
     let is_other = |entry: notes::Entry| match notes::read(repo, entry.note_blob_id) {
         Ok(bytes) => Note::parse(&bytes).units().iter().any(Unit::is_remark),
-        Err(_) => true,
+        Err(_) => is_named,
     };
     name.starts_with("refs/notes/")
-        && name != notes::DEFAULT_REF
-        && notes::list(repo, name).map_or(true, |entries| entries.into_iter().any(is_other))
+        && notes::list(repo, name).map_or(is_named, |entries| entries.into_iter().any(is_other))
 }
 
 /// Returns in words how much refs have.

@@ -57,6 +57,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let is_repairing = options.repair && !options.dry_run;
         let notes_ref = options.notes_ref.full_name(&repo);
         removal::finish_before(&repo, options.dry_run)?;
+        if !options.dry_run {
+            removal::remove_fetched_again(&repo, &notes_ref)?;
+        }
         if is_repairing {
             let recorder = capture::recorder(&repo, &notes_ref);
             cli::tell(&repo, &recorder.finish());

@@ -26,7 +26,7 @@ pub struct Options {
     #[arg(long, value_name = "id", group = "target")]
     session: Option<String>,
     /// Remove what this regular expression matches, and leave the rest
-    #[arg(long = "match", value_name = "regex", group = "target")]
+    #[arg(long = "match", value_name = "regex", group = "target", value_hint = clap::ValueHint::Other)]
     pattern: Option<String>,
     /// Remove the secrets that 'git shiftlog scan' finds
     #[arg(long, group = "target")]

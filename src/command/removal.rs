@@ -20,6 +20,8 @@ use crate::transcript::SessionKey;
 use crate::upkeep::verify::{Verified, verify};
 use crate::{outside, pretty};
 
+/// How many remotes are named of which nothing is known.
+const MAX_REMOTES: usize = 3;
 /// How long to wait for hooks that are running.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -76,11 +78,13 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
         print_json(plan_value(&planned, true))?;
     }
     if planned.is_empty() {
+        let again = if wanted.is_dry_run { None } else { remove_fetched_again(repo, notes_ref)? };
+        let finished = again.as_ref().or(wanted.finished.as_ref());
         if wanted.is_json && !wanted.is_dry_run {
             let nothing = Purged::default();
-            print_json(result_value(&planned, wanted.finished.as_ref().unwrap_or(&nothing)))?;
+            print_json(result_value(&planned, finished.unwrap_or(&nothing)))?;
         }
-        if let Some(finished) = &wanted.finished {
+        if let Some(finished) = finished {
             if !is_received && !wanted.is_json {
                 cli::warning("nothing else that is recorded matches");
             }
@@ -274,6 +278,24 @@ fn finish_interrupted(repo: &Repository) -> Result<Option<Purged>> {
     Ok(Some(purged))
 }
 
+/// Removes what an earlier purge has removed and was fetched again since, and says so; `None` if there is nothing.
+///
+/// # Errors
+///
+/// As [`carry_out`].
+pub(super) fn remove_fetched_again(repo: &Repository, notes_ref: &str) -> Result<Option<Purged>> {
+    if !purge::is_fetched_again(repo)? {
+        return Ok(None);
+    }
+    let (_alone, _lock) = (sync::without_exchange(repo)?, lock(repo)?);
+    let Some(purged) = purge::remove_fetched_again(repo, notes_ref)? else { return Ok(None) };
+    let gone = format!("{} gone from this repository", count(purged.objects, "object"));
+    cli::warning(&format!("words that were purged had been fetched again, and are removed now: {gone}"));
+    tell_what_is_left(repo, &purged);
+    tell_what_has_it(repo, notes_ref, &purged);
+    Ok(Some(purged))
+}
+
 /// Returns the object of a plan for JSON.
 fn plan_value(plan: &purge::Removal<'_>, is_dry_run: bool) -> Value {
     let sessions: Vec<String> = plan.sessions.iter().map(ToString::to_string).collect();
@@ -431,6 +453,14 @@ fn tell_what_has_it(repo: &Repository, notes_ref: &str, purged: &Purged) {
         let names: Vec<String> = left.iter().map(|name| outside::shell(name)).collect();
         let how = format!("git push --delete {remote} {}", names.join(" "));
         cli::hint(repo, &format!("{how}    # removes what everybody has shared there"));
+    }
+    // A push with '--no-verify' runs no hook that could note it.
+    let known = sync::Known::read(repo);
+    let is_unknown = |remote: &&String| !purged.held.contains_key(*remote) && !known.has_remote(repo, remote);
+    for remote in remotes.iter().filter(is_unknown).take(MAX_REMOTES) {
+        let remote = outside::shell(remote);
+        let how = format!("git ls-remote {remote} \"refs/notes/*\" \"refs/shiftlog/*\"");
+        cli::hint(repo, &format!("{how}    # lists what a push without our hook has put there"));
     }
     if !purged.held.is_empty() {
         cli::hint(repo, "colleagues then run 'git shiftlog sync pull' and 'git shiftlog purge --received'");

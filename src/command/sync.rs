@@ -86,6 +86,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             let what = "others have removed words that are here; 'git shiftlog purge --received'";
             cli::hint(&repo, &format!("{what} {does}"));
         }
+        if synced.lacks_words && options.all && way != Way::Push && !options.quiet.is_on && !options.json {
+            let remote = outside::line(&remote);
+            cli::hint(&repo, &format!("'{remote}' has no transcripts: who recorded these notes has not shared them"));
+        }
         if way == Way::Both && plan.push == Level::None && !options.quiet.is_on && !options.json {
             let (_, key) = Level::decided(&repo, &remote)?;
             cli::hint(

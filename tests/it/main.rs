@@ -42,6 +42,7 @@ mod joining;
 mod kills;
 mod kinds;
 mod late_results;
+mod leaving;
 mod left_edits;
 mod left_out;
 mod links;

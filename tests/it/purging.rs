@@ -3,6 +3,7 @@
 mod again;
 mod anew;
 mod both;
+mod fetched;
 mod killed;
 mod squashed;
 

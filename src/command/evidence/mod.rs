@@ -76,6 +76,13 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             Some(("drop", rest)) => (Action::Drop, rest),
             _ => (Action::List, words.as_slice()),
         };
+        if let (Action::List, [first, ..]) = (action, words)
+            && repo.resolve(first).is_err()
+            && first.bytes().all(|byte| byte.is_ascii_lowercase())
+        {
+            return Err(Error::new(Kind::Usage, format!("'{first}' is neither an action nor a commit"))
+                .hint("the actions are list, attach, pull, show and drop"));
+        }
         options.check(action)?;
         match action {
             Action::Pull => pull::pull(&repo, &options, words),

@@ -174,7 +174,10 @@ pub fn carry_out(repo: &Repository, notes_ref: &str, plan: &Removal<'_>) -> Resu
     journal.beginnings = beginnings(repo, &plan.sessions)?;
     let with_words = super::notes_refs(repo, notes_ref);
     let tracking = repo.ref_names(REMOTES_PREFIX);
-    let marks = journal.marks(repo);
+    // Also what an earlier purge has removed.
+    let mut marks = Tombstones::read(repo)?;
+    marks.segments.extend(journal.marks(repo).segments);
+    marks.sessions.extend(journal.marks(repo).sessions);
     for name in &tracking {
         let Some((remote, held)) = on_remote(repo, &with_words, name) else { continue };
         // A push that is configured may replace a ref that was not fetched lately. After a purge of others, they have replaced it.
@@ -232,7 +235,7 @@ fn on_remote(repo: &Repository, notes_refs: &[String], tracking: &str) -> Option
 }
 
 /// Says whether a ref that was fetched has something that marks name.
-fn has_marked(repo: &Repository, marks: &Tombstones, tracking: &str) -> bool {
+pub(super) fn has_marked(repo: &Repository, marks: &Tombstones, tracking: &str) -> bool {
     if tracking.ends_with("/sessions") {
         let listing = Archive::new(repo).listing(tracking).unwrap_or_default();
         return listing.iter().any(|(path, id)| marks.bars_path(path, *id));

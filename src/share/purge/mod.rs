@@ -4,6 +4,7 @@
 //! digests. A purge mark says what replaced each segment; see `tombstone`. A journal is written first; see `journal`: a
 //! purge that was killed is reported, and a later command finishes it.
 
+mod again;
 mod clean;
 mod copies;
 mod journal;
@@ -15,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+pub use self::again::{is_fetched_again, remove_fetched_again};
 use self::clean::text_without_matches;
 pub use self::journal::{carry_out, finish_interrupted, is_unfinished};
 pub use self::received::{Received, named_by_others};

@@ -52,6 +52,12 @@ impl Known {
         names.filter(|name| matches!(repo.tip(name), Ok(None))).cloned().collect()
     }
 
+    /// Says whether refs of a remote were known at a purge.
+    pub fn has_remote(&self, repo: &Repository, remote: &str) -> bool {
+        let prefix = repo.tracking_ref(remote, "");
+        self.tips.iter().any(|(name, _)| name.starts_with(&prefix))
+    }
+
     fn file(repo: &Repository) -> std::path::PathBuf {
         State::new(&repo.common_dir()).root().join("joined")
     }

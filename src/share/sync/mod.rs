@@ -71,6 +71,8 @@ pub struct Synced {
     pub refused: Vec<Error>,
     /// The actions of a dry run.
     pub would: Vec<String>,
+    /// Whether transcripts were wanted, and the remote has notes and no transcripts.
+    pub lacks_words: bool,
     /// Whether purge marks of others name something in our archive.
     pub has_purged: bool,
     /// Entries of fetched trees that were left out, and why.
@@ -144,6 +146,7 @@ impl<'r> Syncer<'r> {
             |holds: Holds, level: Level| level == Level::All || (level == Level::Notes && holds != Holds::Sessions);
         let wanted = wanted.iter().filter(|holds| is_in(**holds, plan.pull) || is_in(**holds, plan.push));
         let shared: Vec<Shared> = wanted.map(|holds| self.shared(remote, *holds)).collect();
+        let wants_words = plan.pull == Level::All && shared.iter().any(|shared| shared.holds == Holds::Sessions);
         let names = shared.iter().map(|shared| shared.name.as_str()).chain([archive::REF, ALL]);
         let names: Vec<&str> = names.collect();
         let mut refused: Vec<String> = Vec::new();
@@ -153,6 +156,8 @@ impl<'r> Syncer<'r> {
             synced.kept = theirs.iter().map(|(name, _)| name).filter(is_copy).cloned().collect();
         }
         let words = theirs.iter().find(|(name, _)| name == archive::REF).map(|(_, id)| *id);
+        let has_notes = theirs.iter().any(|(name, _)| *name == self.notes_ref);
+        synced.lacks_words = words.is_none() && has_notes && wants_words;
         let tracking = self.shared(remote, Holds::Sessions).tracking;
         let is_complete = words.is_none_or(|id| {
             shared.iter().any(|shared| shared.holds == Holds::Sessions)

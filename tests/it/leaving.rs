@@ -1,0 +1,124 @@
+//! `deinit`: what it removes with `--purge-refs`, and what it leaves.
+
+use std::fs;
+
+use crate::harm::tree;
+use crate::sharing::Team;
+use crate::support::Scratch;
+
+#[test]
+fn deinit_with_purge_refs_leaves_nothing_of_ours() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    team.commit(&a, "x", "1\n", "words of a");
+    team.git(&a, &["push", "-q", "--no-verify"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    fs::write(b.join(".git/info/exclude"), "# mine\n*.o").unwrap();
+    team.shiftlog(&b, "deinit", &["-q"]).ok();
+    let before = team.git(&b, &["for-each-ref"]).ok();
+    let (before_tree, before_config) = (tree(&b), fs::read_to_string(b.join(".git/config")).unwrap());
+    team.shiftlog(&b, "init", &["--agent=claude", "--agent=cursor", "--mcp", "--share=all", "-q"]).ok();
+    team.git(&b, &["fetch", "-q"]).ok();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    team.says(&b, "HEAD", "words of b");
+    team.git(&b, &["notes", "add", "-m", "a note of somebody else's"]).ok();
+    let other = team.git(&b, &["rev-parse", "refs/notes/commits"]).ok();
+    let refused = team.shiftlog(&b, "deinit", &["--purge-refs"]);
+    assert_eq!(
+        (refused.code, refused.stderr.as_str()),
+        (128, "fatal: refusing to delete refs without a terminal; use --yes\n")
+    );
+    let dry = team.shiftlog(&b, "deinit", &["--purge-refs", "-n"]).ok();
+    for name in [
+        "refs/notes/shiftlog",
+        "refs/shiftlog/sessions",
+        "refs/shiftlog/kept/sessions",
+        "refs/shiftlog/remotes/origin/notes",
+    ] {
+        assert!(dry.contains(&format!("delete {name}\n")), "{name}: {dry}");
+        team.git(&b, &["rev-parse", "-q", "--verify", name]).ok();
+    }
+    assert_eq!(team.shiftlog(&b, "deinit", &["--purge-refs", "--yes"]).ok(), dry, "it did what it said");
+    assert_eq!(team.git(&b, &["rev-parse", "refs/notes/commits"]).ok(), other);
+    team.git(&b, &["update-ref", "-d", "refs/notes/commits"]).ok();
+    let mut after = team.git(&b, &["for-each-ref"]).ok();
+    // The fetch brought the commit of a colleague.
+    after = after.replace(team.id(&b, "origin/main").as_str(), before.split(' ').next().unwrap());
+    assert_eq!(after, before);
+    assert_eq!(fs::read_to_string(b.join(".git/info/exclude")).unwrap(), "# mine\n*.o");
+    assert_eq!(fs::read_to_string(b.join(".git/config")).unwrap(), before_config);
+    for path in [".git/shiftlog", ".git/refs/shiftlog", ".git/logs/refs/shiftlog"] {
+        assert!(!b.join(path).exists(), "{path}");
+    }
+    let kept = |tree: Vec<(String, Vec<u8>)>| -> Vec<String> {
+        let names = tree.into_iter().map(|(name, _)| name);
+        names.filter(|name| !name.contains("refs") && !name.contains("logs") && !name.contains("FETCH_HEAD")).collect()
+    };
+    let (after, before) = (kept(tree(&b)), kept(before_tree));
+    let (after, before): (Vec<_>, Vec<_>) = (
+        after
+            .iter()
+            .filter(|name| !["COMMIT_EDITMSG", "NOTES", "said"].iter().any(|other| name.contains(other)))
+            .collect(),
+        before.iter().collect(),
+    );
+    assert_eq!(after, before);
+}
+
+/// The hooks were gone, and the refs were still there.
+#[test]
+fn deinit_with_purge_refs_takes_nothing_back_while_a_ref_is_locked() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("words of ours");
+    session.edits("x", "1");
+    session.commits("one");
+    session.hook("Stop");
+    let lock = scratch.top.join(".git/refs/notes/shiftlog.lock");
+    fs::write(&lock, "").unwrap();
+    let before = tree(&scratch.top);
+    let ran = scratch.shiftlog("deinit", ["--purge-refs", "--yes"]);
+    assert!(ran.code == 128 && ran.stderr.contains("shiftlog.lock'"), "{ran:?}");
+    assert_eq!(tree(&scratch.top), before);
+    // What waits is counted, and named where it stays.
+    session.prompt("a second question");
+    session.edits("x", "2");
+    session.commits("two");
+    session.hook("Stop");
+    fs::remove_file(&lock).unwrap();
+    assert!(scratch.shiftlog("deinit", ["-n", "--purge-refs"]).ok().contains("1 commit, and 1 pending capture\n"));
+    assert!(scratch.shiftlog("deinit", ["-q"]).stderr.contains("warning: 1 capture waits to be recorded\n"));
+    assert!(scratch.shiftlog("log", [""; 0]).ok().contains("a second question"));
+}
+
+#[test]
+fn notes_of_others_are_never_deleted_with_ours() {
+    let scratch = Scratch::set_up();
+    scratch.git(["config", "shiftlog.notesRef", "refs/notes/commits"]).ok();
+    let session = scratch.session("s1");
+    session.prompt("words of ours");
+    session.edits("x", "1");
+    session.commits("one");
+    session.hook("Stop");
+    assert!(scratch.git(["notes", "show"]).ok().contains("words of ours"));
+    scratch.git(["notes", "add", "-m", "my own note", "HEAD~1"]).ok();
+    let ran = scratch.shiftlog("deinit", ["--purge-refs", "--yes"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("warning: 'refs/notes/commits' also has notes of others, and is kept\n"), "{ran:?}");
+    assert!(!ran.stdout.contains("delete refs/notes/commits"), "{ran:?}");
+    assert_eq!(scratch.git(["notes", "show", "HEAD~1"]).ok(), "my own note\n");
+}
+
+#[test]
+fn a_note_of_the_users_in_our_ref_is_kept() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("words of ours");
+    session.edits("x", "1");
+    session.commits("one");
+    session.hook("Stop");
+    scratch.git(["notes", "--ref=shiftlog", "add", "-m", "my journal", "HEAD~1"]).ok();
+    let ran = scratch.shiftlog("deinit", ["--purge-refs", "--yes"]);
+    assert!(ran.stderr.contains("warning: 'refs/notes/shiftlog' also has notes of others, and is kept\n"), "{ran:?}");
+    assert_eq!(scratch.git(["notes", "--ref=shiftlog", "show", "HEAD~1"]).ok(), "my journal\n");
+}
