@@ -127,12 +127,17 @@ pub(super) fn carry_at_once(
     let (command, sources) = match head {
         Some(head) => ("cherry-pick", with_same_author(recorder, commit, vec![head])),
         None if is_pick => ("cherry-pick", picked(recorder, commit, &reader)?),
-        None => ("merge --squash", not_picked(&reader, commit, squashed(recorder, commit, last_move)?)?),
+        None => {
+            let sources = squashed(recorder, commit, last_move)?;
+            ("merge --squash", not_picked(&reader, commit, sources.clone()).unwrap_or(sources))
+        }
     };
     let is_squash = command != "cherry-pick" && !sources.is_empty();
+    // Records that cannot be read are carried once the notes are repaired.
+    let is_damaged = recorder.repo.tip(&recorder.notes_ref).is_err();
     let mut with_records = Vec::new();
     for source in sources {
-        if reader.note(source)?.is_some_and(|note| note.is_carried())
+        if (is_damaged || reader.note(source)?.is_some_and(|note| note.is_carried()))
             && !recorder.repo.has_become_empty(source, commit.commit_id)
         {
             with_records.push(source);

@@ -17,7 +17,7 @@ use super::{ObjectId, Repository, git, gix_error};
 use crate::error::{Error, Kind, Result};
 
 /// How often an edit is tried again after a missing object. 'git gc' moves objects, so one can be missing for a moment.
-const MAX_MISSING: u32 = 8;
+const MAX_MISSING: u32 = 5;
 
 /// The author of the archive's commits, so that `git shortlog --all` does not count them as somebody's work. The
 /// author of a record is the author of its notes commit.
@@ -285,10 +285,10 @@ impl Repository {
                 Err(error) => return Err(error),
             };
             attempt += 1;
-            if error.kind() == Kind::Missing && attempt > MAX_MISSING {
+            let is_over = Instant::now() >= deadline;
+            if error.kind() == Kind::Missing && (attempt > MAX_MISSING || is_over) {
                 return Err(damaged(ref_name, error));
             }
-            let is_over = Instant::now() >= deadline;
             if let Some(held) = waiting.look(self, &names, is_over) {
                 return Err(held_up(ref_name, &held));
             }

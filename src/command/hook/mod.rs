@@ -129,8 +129,8 @@ fn run_post_rewrite(here: &Path, command: &str) -> Result<()> {
         })
         .collect();
     let notes_ref = record::notes_ref(&repo);
-    // The first note of all may still be pending.
-    if repo.tip(&notes_ref)?.is_none() && State::new(&repo.common_dir()).is_idle() {
+    // The first note of all may still be pending. Of a damaged ref, what was rewritten is kept until it is repaired.
+    if matches!(repo.tip(&notes_ref), Ok(None)) && State::new(&repo.common_dir()).is_idle() {
         return Ok(());
     }
     let mut recorder = hook_recorder(&repo, &notes_ref, Leave::Commits);
@@ -151,7 +151,7 @@ fn run_post_rewrite(here: &Path, command: &str) -> Result<()> {
 /// Remembers the commits that `git merge --squash` has put into the index. The next commit gets their records.
 fn remember_squash(here: &Path) -> Result<()> {
     let repo = open(here)?;
-    if repo.tip(&record::notes_ref(&repo))?.is_none() {
+    if matches!(repo.tip(&record::notes_ref(&repo)), Ok(None)) {
         return Ok(());
     }
     carry::keep_squash(&repo)
