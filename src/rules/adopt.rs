@@ -61,10 +61,9 @@ pub fn adopt(store: &mut Store, registry: &Registry, wishes: &Wishes, drift: &[D
         Part::Header | Part::Preamble => true,
     };
     for wanted in &wishes.wanted {
-        let path = registry.followed.get(&wanted.path).unwrap_or(&wanted.path);
-        if !drift.iter().any(|drift| drift.path == *path) {
-            continue;
-        }
+        let has_drifted = |path: &&PathBuf| drift.iter().any(|drift| drift.path == **path);
+        let followed = registry.followed.get(&wanted.path);
+        let Some(path) = Some(&wanted.path).into_iter().chain(followed).find(has_drifted) else { continue };
         match &wanted.what {
             What::Text { pieces, .. } => {
                 let Ok(Node::File { bytes, .. }) = disk::observe(path) else { continue };

@@ -239,13 +239,6 @@ pub fn original(place: &Place, path: &Path, is_original: impl Fn(&Path) -> bool)
     Some(found.swap_remove(at).1)
 }
 
-/// Finds what the earlier tool has kept first of a path, among the things in its backups that `is_wanted` takes.
-pub fn oldest_of_earlier_tool(place: &Place, path: &Path, is_wanted: impl Fn(&Path) -> bool) -> Option<PathBuf> {
-    let found = kept(place, path, is_wanted);
-    let oldest = |wanted: Listed| found.iter().find(|(listed, _)| *listed == wanted);
-    oldest(Listed::Nothing).or_else(|| oldest(Listed::Unfinished)).map(|(_, kept)| kept.clone())
-}
-
 /// Finds what the earlier tool has kept last of a path, among the things in its backups that `is_wanted` takes.
 pub fn newest_of_earlier_tool(place: &Place, path: &Path, is_wanted: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let found = kept(place, path, is_wanted).into_iter().rfind(|(listed, _)| *listed == Listed::Nothing);

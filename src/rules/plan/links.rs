@@ -1,5 +1,6 @@
 //! Symbolic links on the way to agents' files, and directories of Git's.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::super::registry::{Entry, Original, Owned};
@@ -115,10 +116,10 @@ impl Planner<'_> {
                 }
                 continue;
             };
-            let is_ours = self.has_ours(&end) || self.registry.get(&path).is_some_and(|entry| entry.is_at(&end));
             if self.registry.entries.contains_key(&end) || self.is_in_gits(&end) {
                 continue;
             }
+            let is_ours = self.registry.get(&path).cloned().is_some_and(|entry| self.is_moved_to(&entry, &end));
             let Some(entry) = self.registry.entries.remove(&path) else { continue };
             if is_ours || !disk::is_there(&end) {
                 self.registry.entries.insert(end.clone(), entry);
@@ -141,36 +142,51 @@ impl Planner<'_> {
     /// the directory has another name, and the link was made anew.
     pub(super) fn follow_moved(&mut self) {
         let mut folders: Vec<(PathBuf, PathBuf)> = Vec::new();
+        let mut ends: HashMap<PathBuf, PathBuf> = HashMap::new();
         for (path, end) in self.registry.followed.clone() {
-            if disk::is_there(&end) || self.registry.get(&end).is_none() {
+            let entry = self.registry.get(&end).cloned();
+            if disk::is_there(&end) || entry.is_none() && !ends.contains_key(&end) {
                 continue;
             }
             // A skill can be a link of ours.
-            let is_text =
-                self.registry.get(&end).is_some_and(|entry| matches!(entry.owned, Owned::Whole | Owned::Block));
+            let is_text = entry.as_ref().is_none_or(is_text);
             let now = if is_text && path.is_symlink() { path.canonicalize().ok() } else { self.end_of(&path) };
-            let may_be_written = |now: &PathBuf| self.store.place.allows(now) && !self.store.has(now);
-            let Some(now) = now.filter(may_be_written).filter(|now| !self.registry.entries.contains_key(now)) else {
-                continue;
-            };
-            let is_ours = self.has_ours(&now) || self.registry.get(&end).is_some_and(|entry| entry.is_at(&now));
-            if !is_ours || self.is_in_gits(&now) {
+            let Some(now) = now.filter(|now| self.store.place.allows(now) && !self.store.has(now)) else { continue };
+            if ends.get(&end) == Some(&now) {
+                // Another link that leads there.
+                self.registry.followed.insert(path, now);
                 continue;
             }
-            let Some(entry) = self.registry.entries.remove(&end) else { continue };
+            let Some(entry) = entry.filter(|entry| !self.is_in_gits(&now) && self.is_moved_to(entry, &now)) else {
+                continue;
+            };
+            self.registry.entries.remove(&end);
             self.registry.entries.insert(now.clone(), entry);
             self.registry.followed.insert(path, now.clone());
             folders.extend(folders_that_differ(&end, &now));
+            ends.insert(end.clone(), now.clone());
             self.moved.push((end, now));
         }
         self.move_directories(&folders);
     }
 
+    /// Says whether the user can have moved to a path what an entry is about. What another home or repository has written down is
+    /// theirs.
+    fn is_moved_to(&mut self, entry: &Entry, to: &Path) -> bool {
+        // An equal copy of a skill can be another's.
+        let is_ours = self.has_ours(to) || !disk::is_directory(to) && entry.is_at(to);
+        is_ours
+            && !self.registry.entries.contains_key(to)
+            && !self.registry.is_elsewhere(&self.store.place, to)
+            && self.other(to).is_none()
+            && self.home_of(to).is_none()
+    }
+
     /// Has the registry know the directories of ours in these folders by where the folders are now.
     fn move_directories(&mut self, folders: &[(PathBuf, PathBuf)]) {
         for directory in &mut self.registry.directories {
-            let now = folders.iter().find_map(|(from, to)| Some(to.join(directory.strip_prefix(from).ok()?)));
-            if let Some(now) = now.filter(|now| disk::is_directory(now) && !disk::is_there(directory)) {
+            let mut moved = folders.iter().filter_map(|(from, to)| Some(to.join(directory.strip_prefix(from).ok()?)));
+            if let Some(now) = moved.find(|now| disk::is_directory(now) && !disk::is_there(directory)) {
                 *directory = now;
             }
         }
@@ -183,16 +199,21 @@ impl Planner<'_> {
             let entry = self.registry.get(&end).cloned();
             // A skill can be a link of ours.
             let is_link = path.is_symlink() && !entry.as_ref().is_some_and(|entry| entry.is_at(&path));
-            let is_back = !is_link
-                && self.link_above(&path).is_none()
-                && !disk::is_there(&end)
-                && !self.registry.entries.contains_key(&path);
-            let is_ours = || self.has_ours(&path) || entry.is_some_and(|entry| entry.is_at(&path));
-            if !is_back || !is_ours() {
+            if is_link || self.link_above(&path).is_some() || !disk::is_there(&path) {
                 continue;
             }
-            let Some(entry) = self.registry.entries.remove(&end) else { continue };
+            let Some(entry) = entry.filter(|entry| self.is_moved_to(entry, &path)) else { continue };
             self.registry.followed.remove(&path);
+            if disk::is_there(&end) {
+                // A copy of the user's in the place of the link, as an editor makes it. It can have an edit.
+                let original = match entry.original.clone() {
+                    Original::Directory { .. } => Original::Absent,
+                    original => original,
+                };
+                self.registry.entries.insert(path, Entry { original, ..entry });
+                continue;
+            }
+            self.registry.entries.remove(&end);
             self.registry.entries.insert(path.clone(), entry);
             folders.extend(folders_that_differ(&end, &path));
             self.moved.push((end, path));
@@ -203,20 +224,20 @@ impl Planner<'_> {
     /// Returns where a text of ours is that the user has moved, with a link in its place; `None` if that is not so, or if nothing may
     /// be written there.
     pub(super) fn end_of_text(&mut self, path: &Path) -> Option<PathBuf> {
-        let is_text = |entry: &Entry| matches!(entry.owned, Owned::Whole | Owned::Block);
         if !path.is_symlink() || !self.registry.get(path).is_some_and(is_text) {
             return None;
         }
         let end = path.canonicalize().ok()?;
         let may_be_written = self.store.place.allows(&end) && !self.store.has(&end) && !self.is_in_gits(&end);
-        (may_be_written && self.has_ours(&end)).then_some(end)
+        let entry = self.registry.get(path).cloned()?;
+        (may_be_written && self.has_ours(&end) && self.is_moved_to(&entry, &end)).then_some(end)
     }
 
     /// Has the registry know what was written at a path, where the user has put a link since that is followed to `end` from now
     /// on: what the user has moved there is ours still, and anything else is not. The link stays.
     pub(super) fn follow_entry(&mut self, path: &Path, end: &Path) {
         let Some(entry) = self.registry.entries.remove(path) else { return };
-        if !self.registry.entries.contains_key(end) && (self.has_ours(end) || entry.is_at(end)) {
+        if self.is_moved_to(&entry, end) {
             self.registry.entries.insert(end.to_owned(), entry);
             self.moved.push((path.to_owned(), end.to_owned()));
         } else if entry.original != Original::Absent {
@@ -231,6 +252,10 @@ impl Planner<'_> {
         self.link_above(path)?;
         disk::real_above(path).filter(|end| self.store.place.allows(end) && !self.store.has(end))
     }
+}
+
+fn is_text(entry: &Entry) -> bool {
+    matches!(entry.owned, Owned::Whole | Owned::Block)
 }
 
 /// Returns the folders in which two paths end alike; `None` if they end in different names.

@@ -114,11 +114,12 @@ impl Planner<'_> {
     }
 
     /// Returns where a backup keeps what was at a path before an earlier tool wrote there, among the things that `is_original`
-    /// takes. The earlier tool writes through links, and keeps what was there under the path of the link.
+    /// takes. The earlier tool writes through links, and keeps what was there under the path of the link: the newest, since the
+    /// link can have led elsewhere before.
     pub(super) fn earlier_kept(&self, path: &Path, is_original: impl Fn(&Path) -> bool) -> Option<PathBuf> {
         let place = &self.store.place;
         let through =
-            |link: &Path| backup::oldest_of_earlier_tool(place, link, |kept| !kept.is_symlink() && is_original(kept));
+            |link: &Path| backup::newest_of_earlier_tool(place, link, |kept| !kept.is_symlink() && is_original(kept));
         let links = || self.registry.followed.iter().filter(|(_, end)| *end == path).map(|(link, _)| link);
         backup::original(place, path, &is_original).or_else(|| links().find_map(|link| through(link)))
     }

@@ -52,7 +52,7 @@ impl Planner<'_> {
     }
 
     /// Returns the base of another home or repository that has written a path down.
-    fn other(&mut self, path: &Path) -> Option<PathBuf> {
+    pub(super) fn other(&mut self, path: &Path) -> Option<PathBuf> {
         for above in path.ancestors().skip(1) {
             let place = &self.store.place;
             let others = self.others.entry(above.to_owned()).or_insert_with(|| others(place, above));
@@ -78,7 +78,7 @@ impl Planner<'_> {
     }
 
     /// Returns the home with a store that a path outside of this place is in. That home would not find out who has written there.
-    fn home_of<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+    pub(super) fn home_of<'p>(&self, path: &'p Path) -> Option<&'p Path> {
         if path.starts_with(&self.store.place.base) { None } else { self.nearer_store(path) }
     }
 

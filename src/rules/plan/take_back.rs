@@ -55,11 +55,10 @@ impl Planner<'_> {
                 continue;
             }
             let is_above_there = path.parent().is_some_and(disk::is_there);
-            if !is_above_there
-                && matches!(entry.owned, Owned::Link | Owned::Tree)
+            let is_skill_away = matches!(entry.owned, Owned::Link | Owned::Tree)
                 && self.is_gone(&path, &entry)
-                && !self.is_expected(&path, &entry)
-            {
+                && !self.is_expected(&path, &entry);
+            if !is_above_there && (is_skill_away || self.registry.followed.values().any(|end| *end == path)) {
                 self.leave(&path, "was in a directory that is away, and comes back when that is there", None);
                 continue;
             }
