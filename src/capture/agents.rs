@@ -1,7 +1,7 @@
 //! Agents that are defined in Git's config.
 
 use crate::agent::{self, Definition};
-use crate::git::{Location, Repository};
+use crate::git::{Location, Repository, private};
 
 /// Defines the agents of `shiftlog.agent.<name>.{transcript,format,resume}` in the repository's config.
 pub fn define(repo: &Repository) {
@@ -24,5 +24,5 @@ pub fn may_be_defined(location: &Location) -> bool {
     let home = std::env::var_os("HOME").map(std::path::PathBuf::from).unwrap_or_default();
     let config = std::env::var_os("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), Into::into);
     let files = [location.common_dir.join("config"), home.join(".gitconfig"), config.join("git/config")];
-    files.iter().any(|path| std::fs::read(path).unwrap_or_default().contains_str("[shiftlog \"agent."))
+    files.iter().any(|path| private::read_whole(path).unwrap_or_default().contains_str("[shiftlog \"agent."))
 }

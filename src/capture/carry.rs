@@ -64,11 +64,11 @@ pub fn may_have_sources(location: &Location) -> bool {
 ///
 /// If the repository cannot be read, or the file cannot be written.
 pub fn keep_squash(repo: &Repository) -> Result<()> {
-    let Ok(message) = std::fs::read(repo.git_dir().join("SQUASH_MSG")) else { return Ok(()) };
+    let Ok(message) = private::read_whole(&repo.git_dir().join("SQUASH_MSG")) else { return Ok(()) };
     let commits = squashed_by(repo, &message);
     let (Some(head), Some(tip)) = (repo.head()?.commit_id, commits.first()) else { return Ok(()) };
     // Git writes `AUTO_MERGE` only if it had to merge; otherwise the tree is that of the squashed tip.
-    let merged = std::fs::read_to_string(repo.git_dir().join("AUTO_MERGE")).unwrap_or_default();
+    let merged = private::text(&repo.git_dir().join("AUTO_MERGE"));
     let tree_id = match repo.parse_id(merged.trim()) {
         Some(tree_id) => tree_id,
         None => repo.commit(*tip)?.tree_id,
@@ -117,8 +117,8 @@ pub(super) fn carry_at_once(
         rewritten::keep_amended(recorder, entry.old_id, commit.commit_id)?;
     }
     let is_pick = last_move.is_some_and(ReflogEntry::is_pick);
-    let head = std::fs::read_to_string(recorder.repo.git_dir().join("CHERRY_PICK_HEAD")).ok();
-    let head = head.and_then(|hex| recorder.repo.parse_id(hex.trim()));
+    let head = private::text(&recorder.repo.git_dir().join("CHERRY_PICK_HEAD"));
+    let head = recorder.repo.parse_id(head.trim());
     let may_be_squash = commit.message.starts_with(SQUASH_SUBJECT) || squash_file(recorder.repo).exists();
     if !is_pick && head.is_none() && !may_be_squash {
         return Ok(false);
@@ -249,7 +249,7 @@ fn is_same_change(repo: &Repository, one: &[PathChange], other: &[PathChange]) -
 /// squash that `git merge --squash` has put into the index.
 fn squashed(recorder: &Recorder<'_>, commit: &Commit, last_move: Option<&ReflogEntry>) -> Result<Vec<ObjectId>> {
     let file = squash_file(recorder.repo);
-    let kept: Option<Squash> = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
+    let kept: Option<Squash> = private::read_whole(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
     let mut sources = squashed_by(recorder.repo, &commit.message);
     if let Some(squash) = kept
         && last_move.is_none_or(ReflogEntry::is_new_work)

@@ -12,7 +12,7 @@ use super::recorder::Recorder;
 use super::rewritten::{self, Rewrite};
 use super::tracked::{LeftEdit, TrackedSession};
 use crate::error::Result;
-use crate::git::{Commit, ObjectId, git};
+use crate::git::{Commit, ObjectId, git, private};
 
 /// How many edits of a session are remembered.
 const MAX_EDITS: usize = 100;
@@ -50,7 +50,8 @@ pub(super) fn remember(
         if paths.len() == MAX_EDITS || bytes > MAX_BYTES {
             break;
         }
-        let is_same = || std::fs::read(top.join(&path)).is_ok_and(|text| repo.blob_id(&text) == committed(&path));
+        let is_same =
+            || private::read_whole(&top.join(&path)).is_ok_and(|text| repo.blob_id(&text) == committed(&path));
         if file.is_file() && !path.contains('\n') && !is_same() {
             paths.push(path);
         }

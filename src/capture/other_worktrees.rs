@@ -39,7 +39,7 @@ impl State {
     /// Reads the cache of sessions that did not run in `worktree`.
     pub(super) fn sessions_of_other_worktrees(&self, worktree: &Path) -> SessionsOfOtherWorktrees {
         let path = self.root().join("elsewhere");
-        let lines = std::fs::read_to_string(&path).unwrap_or_default();
+        let lines = private::text(&path);
         SessionsOfOtherWorktrees { path, lines, worktree: outside::line(&worktree.to_string_lossy()) }
     }
 }

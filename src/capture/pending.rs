@@ -4,7 +4,6 @@
 //! bytes could not be redacted, the file names the agent's transcript instead.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -219,7 +218,7 @@ pub fn commits_left_to(state: &State, session: &SessionKey) -> Vec<(PathBuf, Pen
 pub fn read_head(path: &Path) -> Result<Pending> {
     let fail = |error| Error::io("read", path, error);
     let mut line = Vec::new();
-    BufReader::new(File::open(path).map_err(fail)?).read_until(b'\n', &mut line).map_err(fail)?;
+    BufReader::new(private::open(path).map_err(fail)?).read_until(b'\n', &mut line).map_err(fail)?;
     serde_json::from_slice(&line).map_err(|error| corrupt(path).because(error))
 }
 
@@ -229,7 +228,7 @@ pub fn read_head(path: &Path) -> Result<Pending> {
 ///
 /// [`Kind::Corrupt`] if the file is not a pending capture.
 pub fn read(path: &Path) -> Result<(Pending, Vec<u8>)> {
-    let mut contents = std::fs::read(path).map_err(|error| Error::io("read", path, error))?;
+    let mut contents = private::read_whole(path).map_err(|error| Error::io("read", path, error))?;
     let end = contents.iter().position(|byte| *byte == b'\n').ok_or_else(|| corrupt(path))?;
     let pending = serde_json::from_slice(&contents[..end]).map_err(|error| corrupt(path).because(error))?;
     contents.drain(..=end);

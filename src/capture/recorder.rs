@@ -71,6 +71,9 @@ impl<'r> Recorder<'r> {
         let state = State::new(&repo.common_dir());
         // The limit of a hook is shorter.
         let lock_deadline = deadline.min(Instant::now() + lock_limit);
+        if repo.is_shared_with_group() {
+            state.share_with_group();
+        }
         let (lock, hindrance) = match repo.within_lock_wait(lock_deadline, |until| state.lock(until)) {
             Ok(lock) => (Some(lock), state.interrupted_purge()),
             Err(error) => (None, Some(error)),

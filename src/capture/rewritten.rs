@@ -165,7 +165,7 @@ impl Rewrite {
     }
 
     fn read(repo: &Repository, path: &Path) -> Result<Self> {
-        let text = std::fs::read(path).map_err(|error| Error::io("read", path, error))?;
+        let text = private::read_whole(path).map_err(|error| Error::io("read", path, error))?;
         let corrupt = || Error::new(Kind::Corrupt, format!("'{}' names no rewritten commits", path.display()));
         let kept: StoredRewrite = serde_json::from_slice(&text).map_err(|error| corrupt().because(error))?;
         let ids = |pairs: Vec<(String, String)>| -> Option<Vec<Pair>> {

@@ -3,6 +3,7 @@
 //! All of it is in `$GIT_COMMON_DIR/shiftlog`. If it is lost, the next captures store some words twice, which readers
 //! drop; no word is lost.
 
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -136,7 +137,7 @@ impl State {
         let entries = std::fs::read_dir(self.root.join(directory)).into_iter().flatten().flatten();
         // A process that was killed while writing leaves a temporary copy of the session's file.
         let whole = entries.filter(|entry| !is_unfinished(entry));
-        whole.filter_map(|entry| serde_json::from_slice(&std::fs::read(entry.path()).ok()?).ok()).collect()
+        whole.filter_map(|entry| serde_json::from_slice(&private::read_whole(&entry.path()).ok()?).ok()).collect()
     }
 
     /// Removes temporary files of processes that were killed, and takes away other users' access to our directory
@@ -152,8 +153,31 @@ impl State {
             }
         }
         if !is_shared(&self.root) {
-            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
-            let _ = std::fs::set_permissions(&self.root, mode);
+            let _ = std::fs::set_permissions(&self.root, std::fs::Permissions::from_mode(0o700));
+        }
+    }
+
+    /// Opens our directory to the group that it belongs to, as far as this user may, unless that is done. For a repository that
+    /// became a shared one later: [`is_shared`] then holds for all files of ours.
+    pub(super) fn share_with_group(&self) {
+        if is_shared(&self.root) || !self.root.is_dir() {
+            return;
+        }
+        let group = self.root.parent().and_then(|git_dir| git_dir.metadata().ok()).map(|metadata| metadata.gid());
+        let mut paths = vec![self.root.clone()];
+        while let Some(path) = paths.pop() {
+            let Ok(metadata) = path.symlink_metadata() else { continue };
+            let mode = match metadata.is_dir() {
+                true => 0o2770,
+                false if metadata.is_file() => 0o660,
+                false => continue,
+            };
+            // Giving it to another group takes the bit away that new files inherit the group by.
+            let _ = std::os::unix::fs::lchown(&path, None, group);
+            let _ = std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode));
+            if metadata.is_dir() {
+                paths.extend(std::fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
+            }
         }
     }
 
@@ -164,13 +188,13 @@ impl State {
     /// [`Kind::Storage`](crate::error::Kind::Storage) when the disk is full or read-only.
     pub(super) fn mark_examined(&self, commit_id: ObjectId) -> Result<()> {
         let path = self.root.join("judged");
-        let known = std::fs::read_to_string(&path).unwrap_or_default();
+        let known = private::text(&path);
         private::write(&path, with_line(&known, &commit_id.to_string(), MAX_EXAMINED).as_bytes())
     }
 
     /// Says whether [`State::mark_examined`] was called for a commit.
     pub(super) fn is_examined(&self, commit_id: ObjectId) -> bool {
-        let known = std::fs::read_to_string(self.root.join("judged")).unwrap_or_default();
+        let known = private::text(&self.root.join("judged"));
         let id = commit_id.to_string();
         known.lines().any(|line| line == id)
     }
@@ -178,7 +202,7 @@ impl State {
     /// Returns the state of the session `key`; `None` if there is none, or its file cannot be read.
     pub fn session(&self, key: &SessionKey) -> Option<TrackedSession> {
         let mut files = ["live", "settled", "imported"].into_iter().map(|name| self.file(name, key));
-        serde_json::from_slice(&files.find_map(|file| std::fs::read(file).ok())?).ok()
+        serde_json::from_slice(&files.find_map(|file| private::read_whole(&file).ok())?).ok()
     }
 
     /// Writes the file of a session.
@@ -252,7 +276,7 @@ impl State {
         let entries = std::fs::read_dir(self.root.join("purged")).into_iter().flatten().flatten();
         let read = |entry: std::fs::DirEntry| {
             let name = entry.file_name().into_string().ok()?;
-            let first = serde_json::from_slice(&std::fs::read(entry.path()).ok()?).ok()?;
+            let first = serde_json::from_slice(&private::read_whole(&entry.path()).ok()?).ok()?;
             Some((SessionKey::of_file_name(name.strip_suffix(".json")?)?, first))
         };
         entries.filter_map(read).collect()

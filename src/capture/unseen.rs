@@ -153,7 +153,7 @@ struct Searched {
 impl Searched {
     fn read(state: &State) -> Self {
         let path = state.root().join("searched");
-        let times = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let times = private::read_whole(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         Searched { path, times: times.unwrap_or_default() }
     }
 

@@ -54,7 +54,7 @@ pub fn last_move(location: &Location) -> Option<ReflogEntry> {
     let (ids, message) = line.split_once_str("\t")?;
     let mut ids = ids.split_str(" ").map(|hex| ObjectId::from_hex(hex).ok());
     let entry = ReflogEntry { old_id: ids.next()??, new_id: ids.next()??, message: message.into() };
-    let read = |path: std::path::PathBuf| std::fs::read(path).ok();
+    let read = |path: std::path::PathBuf| super::private::read_whole(&path).ok();
     let head = read(location.git_dir.join("HEAD"))?;
     // A ref that has just moved is loose, not packed.
     let head = match head.strip_prefix(b"ref: ") {

@@ -159,7 +159,7 @@ impl Repository {
         if last.is_some_and(|last| new_id(last) == tip.map(|tip| tip.commit_id)) {
             return None;
         }
-        let log = std::fs::read(path).ok()?;
+        let log = super::private::read_whole(&path).ok()?;
         let commit_id = new_id(log.lines().rfind(|line| is_ours(line))?)?;
         self.commit(commit_id).ok().map(|commit| commit.tree_id)
     }

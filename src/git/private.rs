@@ -262,6 +262,21 @@ pub fn read(path: &Path, max_bytes: u64) -> std::io::Result<Vec<u8>> {
     read_open(file, max_bytes)
 }
 
+/// Reads a file of ours, or of Git's; see [`read`]. Only a regular file ends a read for sure: nothing waits for a named pipe that
+/// somebody has put in its place.
+///
+/// # Errors
+///
+/// If it is no regular file, or cannot be read.
+pub fn read_whole(path: &Path) -> std::io::Result<Vec<u8>> {
+    read(path, u64::MAX)
+}
+
+/// As [`read_whole`], for a text; an empty one if it cannot be read or is not UTF-8.
+pub fn text(path: &Path) -> String {
+    read_whole(path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
+}
+
 /// Reads an open file; see [`read`].
 ///
 /// The length that the system tells decides nothing: that of a device is 0, and a file can grow while it is read.

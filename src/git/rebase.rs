@@ -85,7 +85,7 @@ impl Repository {
     /// Returns the rebase that is under way in this worktree.
     pub fn rebase(&self) -> Option<Rebase> {
         let directory = directory(self.git_dir())?;
-        let read = |name: &str| std::fs::read(directory.join(name)).unwrap_or_default();
+        let read = |name: &str| super::private::read_whole(&directory.join(name)).unwrap_or_default();
         let id = |name: &str| self.parse_id(String::from_utf8_lossy(&read(name)).trim());
         Some(Rebase {
             before: ["orig-head", "onto"].into_iter().filter_map(id).collect(),

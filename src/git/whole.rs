@@ -49,7 +49,7 @@ impl Repository {
     /// Returns the commit of a ref and its former ones, newest first, from its reflog and its history. Works for a damaged
     /// ref.
     pub fn present_and_former_tips(&self, ref_name: &str) -> Vec<ObjectId> {
-        let log = std::fs::read(self.common_dir().join("logs").join(ref_name)).unwrap_or_default();
+        let log = super::private::read_whole(&self.common_dir().join("logs").join(ref_name)).unwrap_or_default();
         let ids = |line: &[u8]| {
             let mut ids = line.fields().map(|field| self.parse_id(&field.to_str_lossy()));
             let (old, new) = (ids.next().flatten(), ids.next().flatten());
@@ -75,7 +75,7 @@ impl Repository {
     ///
     /// If the file cannot be written.
     pub fn save_reflog(&self, ref_name: &str, file: &Path) -> Result<bool> {
-        let log = std::fs::read(self.common_dir().join("logs").join(ref_name)).unwrap_or_default();
+        let log = super::private::read_whole(&self.common_dir().join("logs").join(ref_name)).unwrap_or_default();
         if log.is_empty() {
             return Ok(false);
         }

@@ -2,7 +2,7 @@
 
 use super::{Reader, Record};
 use crate::archive::{self, Archive};
-use crate::git::{ObjectId, REMOTES_PREFIX, Repository};
+use crate::git::{ObjectId, REMOTES_PREFIX, Repository, private};
 use crate::hex;
 
 /// The file, below the common directory, that names the remotes of which all transcripts are here.
@@ -54,7 +54,7 @@ impl Reader<'_> {
 /// Says whether a remote may have transcripts that were never fetched: it was not asked since its notes were last fetched,
 /// or had some then that were left there.
 pub fn may_be_fetched(repo: &Repository) -> bool {
-    let complete = std::fs::read_to_string(repo.common_dir().join(COMPLETE)).unwrap_or_default();
+    let complete = private::text(&repo.common_dir().join(COMPLETE));
     let elsewhere = repo.config_string("shiftlog.sessionsRemote");
     let is_complete = |remote: &String| {
         let complete_line = complete_line(repo, remote);
@@ -85,7 +85,7 @@ fn is_of_notes(tracking: &str) -> bool {
 /// Writes down whether all transcripts of a remote are here, for [`may_be_fetched`]. A failure costs a needless hint.
 pub fn remember_words(repo: &Repository, remote: &str, is_complete: bool) {
     let path = repo.common_dir().join(COMPLETE);
-    let known = std::fs::read_to_string(&path).unwrap_or_default();
+    let known = private::text(&path);
     let of_others = known.lines().filter(|line| line.split_once(' ').is_none_or(|(_, name)| name != remote));
     let mut text: String = of_others.map(|line| format!("{line}\n")).collect();
     if is_complete {

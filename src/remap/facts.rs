@@ -42,7 +42,7 @@ impl<'r> KnownFacts<'r> {
 
     /// Reads the file, which is worth it if many commits will be asked for. Skips lines that cannot be parsed.
     pub fn load(&mut self) {
-        let text = std::fs::read_to_string(&self.file).unwrap_or_default();
+        let text = private::text(&self.file);
         self.known.extend(text.lines().filter_map(|line| parse(self.repo, line)));
         self.is_loaded = true;
         self.new.clear();

@@ -73,7 +73,7 @@ pub fn remap(
 ) -> Result<Remapped> {
     let file = State::new(&repo.common_dir()).root().join("remapped");
     let last: SeenRefs =
-        std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+        private::read_whole(&file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
     let now = SeenRefs::now(repo, notes_ref)?;
     let is_range = matches!(scope, Scope::Range(_));
     let is_after_sync = matches!(scope, Scope::Notes) && !last.notes.is_empty();

@@ -9,7 +9,7 @@ use super::facts::{Facts, KnownFacts};
 use super::lines::Lines;
 use super::sources::Sources;
 use crate::error::Result;
-use crate::git::{Commit, ObjectId, Order, PathChange, Range, Repository};
+use crate::git::{Commit, ObjectId, Order, PathChange, Range, Repository, private};
 use crate::notes;
 use crate::record::{Note, Reader, Unit, merge_proven};
 
@@ -427,7 +427,7 @@ fn is_moved(one: &[PathChange], other: &[PathChange]) -> bool {
 /// Reads the commit map of `git filter-repo`: an old and a new commit on each line; the new one is null if it was dropped.
 fn commit_map(repo: &Repository) -> HashMap<ObjectId, Vec<ObjectId>> {
     let mut map: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
-    let text = std::fs::read_to_string(repo.common_dir().join("filter-repo/commit-map")).unwrap_or_default();
+    let text = private::text(&repo.common_dir().join("filter-repo/commit-map"));
     for line in text.lines() {
         let mut ids = line.split_whitespace().map(|hex| repo.parse_id(hex));
         if let (Some(Some(old)), Some(Some(new))) = (ids.next(), ids.next())

@@ -313,3 +313,27 @@ fn a_list_of_rewritten_commits_that_does_not_end_counts_as_far_as_it_has_come() 
     assert_eq!(scratch.record("HEAD")["session"], "s1");
     assert!(scratch.log().contains("the list of rewritten commits did not end"), "{}", scratch.log());
 }
+
+/// Opening a named pipe that nobody writes to waits for ever, and no deadline ends it.
+#[test]
+fn a_named_pipe_in_the_place_of_a_file_of_ours_or_of_the_users_stops_no_commit() {
+    let names =
+        ["live/claude-x.json", "settled/claude-x.json", "pending/1-1", "pending/rewritten-1-1", "judged", "joined"];
+    for name in names.into_iter().map(|name| format!(".git/shiftlog/{name}")).chain(["edited".to_owned()]) {
+        let scratch = Scratch::set_up();
+        let session = scratch.session("s1");
+        session.prompt("a question");
+        session.edits("edited", "1\n");
+        session.edits("x", "1\n");
+        let pipe = scratch.top.join(&name);
+        fs::create_dir_all(pipe.parent().unwrap()).unwrap();
+        let _ = fs::remove_file(&pipe);
+        scratch.run_in(&scratch.top, "mkfifo", [pipe.to_str().unwrap()]).ok();
+        for args in [&["commit", "-q", "-m", "one", "x"][..], &["commit", "-q", "--amend", "-m", "two"]] {
+            let mut command = scratch.command("timeout", &scratch.top);
+            scratch.git(["add", "x"]).ok();
+            let ran = Ran::of(command.arg("20").arg("git").args(args).output().unwrap());
+            assert_eq!(ran.code, 0, "{name}: {ran:?}");
+        }
+    }
+}

@@ -478,6 +478,15 @@ fn what_we_keep_is_for_its_owner_or_for_the_group_that_shares_the_repository() {
     session.edits("a.txt", "a");
     session.commits("ours");
     is_for(&scratch, 0o2770, 0o660);
+    // One that becomes a shared one later.
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("ours");
+    session.edits("a.txt", "a");
+    session.commits("ours");
+    scratch.git(["config", "core.sharedRepository", "group"]).ok();
+    session.prompt("more");
+    is_for(&scratch, 0o2770, 0o660);
 }
 
 #[test]

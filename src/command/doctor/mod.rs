@@ -82,6 +82,8 @@ fn whole(repo: &Repository, no_rehearsal: bool) -> Result<Vec<Finding>> {
     if let Some(error) = unusable {
         let root = outside::shell(&state.root().to_string_lossy());
         let fix = match state.root().is_dir() {
+            // Its owner's next command opens it to the group.
+            true if repo.is_shared_with_group() => format!("chmod -R g+rwX {root}    # as its owner"),
             true => format!("chown -R \"$(id -u)\" {root}"),
             false => format!("mv {root} ~    # a directory belongs there"),
         };

@@ -22,7 +22,7 @@ pub struct Known {
 impl Known {
     /// Reads them.
     pub fn read(repo: &Repository) -> Self {
-        let text = std::fs::read_to_string(Self::file(repo)).unwrap_or_default();
+        let text = private::text(&Self::file(repo));
         let pair = |line: &str| line.split_once(' ').map(|(name, hex)| (name.to_owned(), hex.to_owned()));
         Known { tips: text.lines().filter_map(pair).collect() }
     }
