@@ -108,6 +108,8 @@ fn passwords_are_found_in_the_forms_that_people_write_them() {
     let missed = missed(&[
         ("DB_PASSWORD=@@", "x&K{a3}(7){{[]<;>,|{a3}"),
         ("DB_PASSWORD=@@", "correcthorsebattery"),
+        ("password: @@", "correcthorsebattery"),
+        ("DB_PASSWORD=@@", "Zq9ZJzzzzgEOzdmenCkhv"),
         ("DB_PASSWORD=@@", "{d10}"),
         ("DB_PASSWORD=@@", "maple-river-lantern"),
         ("curl --password=@@ https://app", "Maple-river2-lantern"),

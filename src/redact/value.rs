@@ -222,7 +222,9 @@ pub fn is_secret(value: &[u8], sure: Sure, form: ValueForm) -> bool {
     if value.iter().all(u8::is_ascii_alphabetic) && (value.len() < 20 || !is_shuffled(value)) {
         // Names and words have only letters, but so have some passwords.
         let is_strange = words::is_gibberish(value) && value.len() >= if sure == Sure::Password { 7 } else { 14 };
-        let is_chosen = sure == Sure::Password && form.is_setting && value.len() >= 8 && !words::is_camel(value);
+        // No word has as many letters as several words together.
+        let least = if form.is_setting { 8 } else { 16 };
+        let is_chosen = sure == Sure::Password && value.len() >= least && !words::is_camel(value);
         return is_certain && sure > Sure::Maybe && (is_strange || is_chosen) && !is_placeholder(value);
     }
     let is_token = all(OPAQUE);
@@ -288,7 +290,8 @@ fn is_password(value: &[u8], form: ValueForm, is_token: bool) -> bool {
         let is_plain = is_code(value) || is_words(value);
         // `summer2024x` is a password in a settings file, and a variable in a program.
         let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
-        let is_numbered = digits > 0 && (!is_code(value) || (digits >= 3 && value.len() >= 9));
+        let is_many = digits >= 3 && value.len() >= 9;
+        let is_numbered = digits > 0 && (!is_code(value) || is_many || words::is_gibberish(value));
         let is_likely = is_varied && (!is_plain || (is_certain && !form.is_listed && is_numbered));
         return (is_likely || (form.is_setting && is_passphrase(value))) && !is_placeholder(value);
     }

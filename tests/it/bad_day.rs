@@ -337,3 +337,49 @@ fn a_named_pipe_in_the_place_of_a_file_of_ours_or_of_the_users_stops_no_commit()
         }
     }
 }
+
+/// The pairs were forgotten, and the words were on no branch after the repair.
+#[test]
+fn what_is_rewritten_under_damaged_notes_is_carried_once_they_are_repaired() {
+    for damage in ["garbage", "a missing commit"] {
+        for how in ["amend", "rebase", "squash"] {
+            let scratch = Scratch::set_up();
+            scratch.git(["checkout", "-q", "-b", "topic"]).ok();
+            let session = scratch.session("s1");
+            session.prompt("the question of it all");
+            session.edits("x", "1\n");
+            session.commits("one");
+            session.hook("Stop");
+            let notes = scratch.top.join(".git/refs/notes/shiftlog");
+            match damage {
+                "garbage" => fs::write(&notes, "garbage\n").unwrap(),
+                _ => {
+                    let id = fs::read_to_string(&notes).unwrap();
+                    let (folder, name) = id.trim().split_at(2);
+                    fs::remove_file(scratch.top.join(".git/objects").join(folder).join(name)).unwrap();
+                }
+            }
+            match how {
+                "amend" => drop(scratch.git(["commit", "-q", "--amend", "-m", "one, better"])),
+                "rebase" => {
+                    scratch.git(["checkout", "-q", "-b", "other", "main"]).ok();
+                    scratch.write("y", "1\n");
+                    scratch.git(["add", "y"]).ok();
+                    scratch.git(["commit", "-q", "-m", "beside"]).ok();
+                    scratch.git(["checkout", "-q", "topic"]).ok();
+                    scratch.git(["rebase", "-q", "other"]);
+                }
+                _ => {
+                    scratch.git(["checkout", "-q", "main"]).ok();
+                    scratch.git(["merge", "-q", "--squash", "topic"]).ok();
+                    scratch.write("x", "1\n2\n");
+                    scratch.git(["add", "x"]).ok();
+                    scratch.git(["commit", "-q", "-m", "squashed, and changed"]);
+                }
+            }
+            scratch.shiftlog("fsck", ["--repair"]);
+            let shown = scratch.shiftlog("show", ["HEAD"]).stdout;
+            assert!(shown.contains("the question of it all"), "{damage} {how}: {shown}");
+        }
+    }
+}
