@@ -76,7 +76,14 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 "'{remote}' may still have what was purged, in copies of our refs that 'git push --mirror' has put there"
             ));
             let names = synced.kept.join(" ");
-            cli::hint(&repo, &format!("git push --no-verify {} --delete {names}", outside::shell(&remote)));
+            let mirror = format!("remote.{remote}.mirror");
+            // Git deletes no single refs of a mirror.
+            let options = match repo.config_bool(&mirror) {
+                Some(true) => format!("-c {} ", outside::shell(&format!("{mirror}=false"))),
+                _ => String::new(),
+            };
+            let remote = outside::shell(&remote);
+            cli::hint(&repo, &format!("git {options}push --no-verify {remote} --delete {names}"));
         }
         if synced.has_purged {
             let does = match repo.config_string("shiftlog.trustPurges").as_deref() {

@@ -99,18 +99,24 @@ pub fn settle(line: &[u8], mut findings: Vec<(usize, Finding)>) -> (Vec<Finding>
         }
         // A key can span the strings of a list of lines, and a private passage the texts of one message; every other finding
         // stays in the string where it begins.
-        let mut first_key = None;
+        let (mut first_key, mut end, mut depth) = (None, 0, 0);
         while let Some(clipped) = strings.clip(&span) {
             if is_passage && first_key.is_some() {
-                if strings.is_key_or_kind() {
+                depth += depth_of(&line[end..strings.start]);
+                end = strings.end;
+                // Outside of the list of texts is another message.
+                if depth < -1 {
+                    break;
+                }
+                // A picture can be between the texts.
+                let is_text = strings.key.is_empty() || Some(&line[strings.key.clone()]) == first_key;
+                if strings.is_key_or_kind() || !is_text {
                     span.start = clipped.end;
                     continue;
                 }
-                if !strings.key.is_empty() && Some(&line[strings.key.clone()]) != first_key {
-                    break;
-                }
             }
             first_key = first_key.or(Some(&line[strings.key.clone()]));
+            end = strings.end;
             // A pattern of the user's is about words that were said. Without those of the format nobody finds them again.
             if is_users && strings.is_of_format() {
                 break;
@@ -124,6 +130,18 @@ pub fn settle(line: &[u8], mut findings: Vec<(usize, Finding)>) -> (Vec<Finding>
         }
     }
     (settled, is_json)
+}
+
+/// Returns how many levels deeper than its beginning the end of a piece of JSON between two strings is.
+fn depth_of(between: &[u8]) -> i32 {
+    between
+        .iter()
+        .map(|byte| match byte {
+            b'{' | b'[' => 1,
+            b'}' | b']' => -1,
+            _ => 0,
+        })
+        .sum()
 }
 
 /// Says whether a private passage ends with its end mark, be that escaped, and not because it is too long.

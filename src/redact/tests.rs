@@ -212,6 +212,19 @@ fn private_passages_nest_have_attributes_and_end_with_their_text() {
         line(&["a [REDACTED:private]", gone, "[REDACTED:private] e", "f"])
     );
     assert_eq!(redacted(&line(&["a <private>b", "c"])), line(&["a [REDACTED:private]", "c"]), "it is not closed");
+    let with_image = |texts: [&str; 2]| {
+        let text = |text| serde_json::json!({ "type": "text", "text": text });
+        let source = serde_json::json!({ "type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo=" });
+        let image = serde_json::json!({ "type": "image", "source": source });
+        let message = serde_json::json!({ "content": [text(texts[0]), image, text(texts[1])] });
+        serde_json::json!([message, { "content": [text("e</private> f")] }]).to_string()
+    };
+    assert_eq!(
+        redacted(&with_image(["a <private>b", "c</private> d"])),
+        with_image(["a [REDACTED:private]", "[REDACTED:private] d"])
+    );
+    let of_two = with_image(["a", "b <private>c"]);
+    assert_eq!(redacted(&of_two), with_image(["a", "b [REDACTED:private]"]), "another message has no part of it");
     let list = |texts: &[&str]| serde_json::json!({ "content": texts, "id": "</private>" }).to_string();
     assert_eq!(
         redacted(&list(&["a <private>b", "c</private> d"])),

@@ -193,7 +193,7 @@ impl<'j> Run<'j> {
     /// Takes a step, unless it is done. It is left out where somebody has changed what is at its path, or what that is in.
     fn take(&self, number: usize, step: &Step, is_in_doubt: bool) -> Result<Outcome> {
         let outcome = |is_right| if is_right { Outcome::Taken } else { Outcome::LeftOut };
-        if !self.journal.is_where_it_was(step) || !self.is_in_own_copy(number, step) {
+        if !self.journal.is_where_it_was(step) || !self.is_in_own_copy(number, step) || self.is_away(self.top(step)) {
             return Ok(Outcome::LeftOut);
         }
         let [path, _] = step.paths();
@@ -240,6 +240,12 @@ impl<'j> Run<'j> {
             (None, Step::Move { from, .. }) => is_in_doubt && (!disk::is_there(from) || is_changed_copy(from, top)),
             (None, _) => is_in_doubt && disk::is_there(top) && !has_ours(self.place, top),
         }))
+    }
+
+    /// Says whether a path is one where a followed link has led, in a directory that the user has moved away since.
+    fn is_away(&self, path: &Path) -> bool {
+        let followed = [&self.journal.previous, &self.journal.registry].into_iter().flat_map(|it| it.followed.values());
+        path.parent().is_some_and(|above| !disk::is_there(above)) && followed.into_iter().any(|end| end == path)
     }
 
     /// Says whether a step changes nothing in a copy of a skill, or whether the copy is still ours: a folder of the user's can have

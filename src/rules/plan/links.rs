@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::super::registry::{Entry, Original, Owned};
 use super::super::{Scope, is_gits};
 use super::Planner;
-use crate::managed::disk;
+use crate::managed::disk::{self, Node};
 
 impl Planner<'_> {
     /// Returns the path to write for a path: itself, or where links lead if these may be followed; `None` if nothing is
@@ -143,6 +143,7 @@ impl Planner<'_> {
     pub(super) fn follow_moved(&mut self) {
         let mut folders: Vec<(PathBuf, PathBuf)> = Vec::new();
         let mut ends: HashMap<PathBuf, PathBuf> = HashMap::new();
+        let mut gone: Vec<(PathBuf, PathBuf, PathBuf)> = Vec::new();
         for (path, end) in self.registry.followed.clone() {
             let entry = self.registry.get(&end).cloned();
             if disk::is_there(&end) || entry.is_none() && !ends.contains_key(&end) {
@@ -157,9 +158,21 @@ impl Planner<'_> {
                 self.registry.followed.insert(path, now);
                 continue;
             }
-            let Some(entry) = entry.filter(|entry| !self.is_in_gits(&now) && self.is_moved_to(entry, &now)) else {
-                continue;
-            };
+            let Some(entry) = entry.filter(|_| !self.is_in_gits(&now)) else { continue };
+            // A command that was killed can have put it back before, or removed it.
+            match disk::observe(&now) {
+                Ok(Node::Absent) if entry.original == Original::Absent => {
+                    gone.push((path, end, now));
+                    continue;
+                }
+                Ok(node) if self.is_original(&node, &entry) => {
+                    folders.extend(folders_that_differ(&end, &now));
+                    self.settle_followed(&path, end);
+                    continue;
+                }
+                _ if !self.is_moved_to(&entry, &now) => continue,
+                _ => {}
+            }
             self.registry.entries.remove(&end);
             self.registry.entries.insert(now.clone(), entry);
             self.registry.followed.insert(path, now.clone());
@@ -167,7 +180,20 @@ impl Planner<'_> {
             ends.insert(end.clone(), now.clone());
             self.moved.push((end, now));
         }
+        // Something else shows that this folder was moved there.
+        for (path, end, now) in gone {
+            if folders_that_differ(&end, &now).is_some_and(|pair| folders.contains(&pair)) {
+                self.settle_followed(&path, end);
+            }
+        }
         self.move_directories(&folders);
+    }
+
+    /// Forgets what was written where a followed link has led: nothing of ours is there any more.
+    fn settle_followed(&mut self, link: &Path, end: PathBuf) {
+        self.registry.entries.remove(&end);
+        self.registry.followed.remove(link);
+        self.settled.insert(end);
     }
 
     /// Says whether the user can have moved to a path what an entry is about. What another home or repository has written down is
@@ -199,18 +225,29 @@ impl Planner<'_> {
             let entry = self.registry.get(&end).cloned();
             // A skill can be a link of ours.
             let is_link = path.is_symlink() && !entry.as_ref().is_some_and(|entry| entry.is_at(&path));
-            if is_link || self.link_above(&path).is_some() || !disk::is_there(&path) {
+            if is_link || !disk::is_there(&path) {
                 continue;
             }
-            let Some(entry) = entry.filter(|entry| self.is_moved_to(entry, &path)) else { continue };
-            self.registry.followed.remove(&path);
+            // The link can have been in a folder that is followed, too.
+            let is_below_link = self.link_above(&path).is_some();
+            let here = if is_below_link { disk::real_above(&path) } else { Some(path.clone()) };
+            let may_be_written = |here: &PathBuf| self.store.place.allows(here) && !self.store.has(here);
+            let Some(here) = here.filter(|here| *here != end && may_be_written(here)) else { continue };
+            if is_below_link && !disk::is_there(&end) {
+                continue;
+            }
+            let Some(entry) = entry.filter(|entry| self.is_moved_to(entry, &here)) else { continue };
+            match is_below_link {
+                true => drop(self.registry.followed.insert(path.clone(), here.clone())),
+                false => drop(self.registry.followed.remove(&path)),
+            }
             if disk::is_there(&end) {
                 // A copy of the user's in the place of the link, as an editor makes it. It can have an edit.
                 let original = match entry.original.clone() {
                     Original::Directory { .. } => Original::Absent,
                     original => original,
                 };
-                self.registry.entries.insert(path, Entry { original, ..entry });
+                self.registry.entries.insert(here, Entry { original, ..entry });
                 continue;
             }
             self.registry.entries.remove(&end);

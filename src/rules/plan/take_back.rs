@@ -55,10 +55,11 @@ impl Planner<'_> {
                 continue;
             }
             let is_above_there = path.parent().is_some_and(disk::is_there);
-            let is_skill_away = matches!(entry.owned, Owned::Link | Owned::Tree)
-                && self.is_gone(&path, &entry)
-                && !self.is_expected(&path, &entry);
-            if !is_above_there && (is_skill_away || self.registry.followed.values().any(|end| *end == path)) {
+            // Only where a link has led is a text of ours that is not in its agent's place.
+            let is_skill = matches!(entry.owned, Owned::Link | Owned::Tree);
+            let can_be_away = is_skill || path.starts_with(&self.store.place.base);
+            let is_away = can_be_away && self.is_gone(&path, &entry) && !self.is_expected(&path, &entry);
+            if !is_above_there && (is_away || self.registry.followed.values().any(|end| *end == path)) {
                 self.leave(&path, "was in a directory that is away, and comes back when that is there", None);
                 continue;
             }

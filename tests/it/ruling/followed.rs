@@ -182,3 +182,22 @@ fn two_links_to_a_folder_that_gets_another_name_are_both_known() {
     home.rules(&["clean", "--yes"]).ok();
     assert_eq!(home.read("dot/other/CLAUDE.md"), "mine\n");
 }
+
+/// The next command wrote the originals to where the folder had been.
+#[test]
+fn a_clean_that_was_killed_goes_on_where_a_followed_folder_is_now() {
+    for fault in ["rules-backed-up", "rules-begun-0", "rules-taken-0"] {
+        let home = of_claude("whole", "symlink");
+        home.write("dot/claude/CLAUDE.md", "mine\n");
+        symlink("dot/claude", home.path(".claude")).unwrap();
+        home.rules(&["sync", "--follow"]).ok();
+        home.killed(fault, &["clean", "--yes"]);
+        fs::rename(home.path("dot"), home.path("dots")).unwrap();
+        relink(&home, "dots/claude");
+        home.rules(&["clean", "--yes"]);
+        home.rules(&["clean", "--yes"]).ok();
+        assert_eq!(home.read("dots/claude/CLAUDE.md"), "mine\n", "{fault}");
+        assert!(!home.path("dots/claude/skills/review").is_symlink(), "{fault}");
+        assert!(!home.is_there("dot"), "{fault}");
+    }
+}
