@@ -189,7 +189,7 @@ impl Git {
         let failed = |error: std::io::Error| Error::other(format!("cannot run 'git {name}'")).because(error);
         if let Some(deadline) = self.deadline {
             let input = self.input.unwrap_or_default();
-            return match captured_until(command, &input, deadline).map_err(failed)? {
+            return match captured_until(command, &input, self.lock, deadline).map_err(failed)? {
                 Some(output) if output.status.success() => Ok(output.stdout.into()),
                 Some(output) => Err(ended(&name, &output.stderr)),
                 None => Err(Error::other(format!("'git {name}' failed")).because("it took too long")),
@@ -221,9 +221,14 @@ impl Git {
 fn captured_until(
     mut command: Command,
     input: &[u8],
+    lock: Option<File>,
     deadline: Instant,
 ) -> std::io::Result<Option<std::process::Output>> {
     let Streams { stdout, stderr } = Streams::of(&mut command, input)?;
+    // Whoever holds a lock reads no input.
+    if let Some(lock) = lock {
+        command.stdin(lock);
+    }
     // The processes that it starts end with it.
     let mut child = command.process_group(0).spawn()?;
     let status = child::wait_until(&mut child, deadline)?;

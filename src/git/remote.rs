@@ -8,6 +8,7 @@ use bstr::ByteSlice as _;
 use gix::remote::Direction;
 
 use super::command::Asking;
+use super::private::Lock;
 use super::ref_name::REMOTES_PREFIX;
 use super::{ObjectId, Repository, git};
 use crate::error::{Error, Kind, Result};
@@ -150,12 +151,19 @@ impl Repository {
     /// Fetches refs of a remote to refs of ours, also if those do not fast-forward.
     ///
     /// Nothing else is fetched or changed, whatever the configuration says. `option` is a further option for `git fetch`,
-    /// such as `--filter` or `--refetch`.
+    /// such as `--filter` or `--refetch`. Git holds the lock, too: if we are killed, it may go on.
     ///
     /// # Errors
     ///
     /// What Git says.
-    pub fn fetch_refs(&self, remote: &str, fetches: &[Fetch], option: Option<&str>, asking: Asking) -> Result<()> {
+    pub fn fetch_refs(
+        &self,
+        remote: &str,
+        fetches: &[Fetch],
+        option: Option<&str>,
+        asking: Asking,
+        lock: &Lock,
+    ) -> Result<()> {
         let fixed = ["--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc", "--refmap="]
             .map(str::to_owned);
         let mut args = vec!["fetch".to_owned(), asking.volume()];
@@ -163,7 +171,10 @@ impl Repository {
         args.extend(option.map(str::to_owned));
         args.extend(["--".into(), remote.to_owned()]);
         args.extend(fetches.iter().map(|fetch| format!("+{}:{}", fetch.ref_name, fetch.tracking)));
-        let fetch = || git(args.clone()).repository(self).asking(asking).watched(asking.is_watched()).capture();
+        let fetch = || {
+            let fetch = git(args.clone()).repository(self).asking(asking).watched(asking.is_watched());
+            fetch.holding(lock.for_child()?).capture()
+        };
         let mut fetched = fetch();
         for _ in 0..MAX_RACES {
             match &fetched {
@@ -174,13 +185,13 @@ impl Repository {
         fetched.map(drop)
     }
 
-    /// Pushes refs, each only if it is unchanged on the remote; see [`Push::expected`].
+    /// Pushes refs, each only if it is unchanged on the remote; see [`Push::expected`]. Git holds the lock, too.
     ///
     /// # Errors
     ///
     /// With Git's message if another clone has pushed meanwhile, if the remote refuses, or if it cannot be reached. Some of the
     /// refs may have been pushed all the same: list the refs of the remote again.
-    pub fn push_refs(&self, remote: &str, pushes: &[Push], asking: Asking) -> Result<()> {
+    pub fn push_refs(&self, remote: &str, pushes: &[Push], asking: Asking, lock: &Lock) -> Result<()> {
         // Our own hook must not run, and settings for the user's branches do not apply.
         let mirror = format!("remote.{remote}.mirror=false");
         let mut args = vec!["-c".to_owned(), mirror, "push".to_owned(), asking.volume()];
@@ -191,7 +202,8 @@ impl Repository {
         }
         args.extend(["--".into(), remote.to_owned()]);
         args.extend(pushes.iter().map(|push| format!("{}:{}", push.commit_id, push.ref_name)));
-        git(args).repository(self).asking(asking).watched(asking.is_watched()).capture().map(drop)
+        let push = git(args).repository(self).asking(asking).watched(asking.is_watched());
+        push.holding(lock.for_child()?).capture().map(drop)
     }
 
     /// Says whether this is a partial clone, in which Git fetches missing blobs on demand.

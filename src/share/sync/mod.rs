@@ -20,7 +20,7 @@ pub use self::level::Level;
 pub use self::quiet::{has_news, push_quietly};
 use super::check::{self, Holds};
 use crate::archive::{self, Archive};
-use crate::capture::State;
+use crate::capture::{Lock, State};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, Fetch, KEPT_PREFIX, ObjectId, Push, REMOTES_PREFIX, Repository};
 use crate::record::foreign_marks::ForeignMarks;
@@ -119,20 +119,23 @@ impl<'r> Syncer<'r> {
     /// [`Kind::Busy`] if a purge is running for long.
     pub fn sync(&self, remote: &str, plan: Exchange) -> Result<Synced> {
         let mut synced = Synced::default();
-        let _lock = if plan.is_dry_run { None } else { Some(alone::exchange(self.repo)?) };
+        let lock = if plan.is_dry_run { None } else { Some(alone::exchange(self.repo)?) };
+        let lock = lock.as_ref();
         let elsewhere = self.repo.config_string("shiftlog.sessionsRemote").filter(|other| other != remote);
         let mut complete = Vec::new();
         // Transcripts go first: segments without a note do less harm than a note without its segments.
         if let Some(other) = &elsewhere
             && plan.pull.max(plan.push) == Level::All
         {
-            complete
-                .push((other.as_str(), self.sync_refs(other, &[Holds::Marks, Holds::Sessions], plan, &mut synced)?));
+            complete.push((
+                other.as_str(),
+                self.sync_refs(other, &[Holds::Marks, Holds::Sessions], plan, lock, &mut synced)?,
+            ));
         }
         let all = [Holds::Marks, Holds::Sessions, Holds::Notes];
         let without_words = [Holds::Marks, Holds::Notes];
         let wanted = if elsewhere.is_some() { &without_words[..] } else { &all[..] };
-        complete.push((remote, self.sync_refs(remote, wanted, plan, &mut synced)?));
+        complete.push((remote, self.sync_refs(remote, wanted, plan, lock, &mut synced)?));
         if !plan.is_dry_run {
             // All notes that this brought must be here.
             complete.into_iter().for_each(|(remote, is_complete)| remember_words(self.repo, remote, is_complete));
@@ -140,8 +143,15 @@ impl<'r> Syncer<'r> {
         Ok(synced)
     }
 
-    /// Returns whether all transcripts of the remote are here.
-    fn sync_refs(&self, remote: &str, wanted: &[Holds], plan: Exchange, synced: &mut Synced) -> Result<bool> {
+    /// Returns whether all transcripts of the remote are here. Without a lock, nothing is fetched or pushed.
+    fn sync_refs(
+        &self,
+        remote: &str,
+        wanted: &[Holds],
+        plan: Exchange,
+        lock: Option<&Lock>,
+        synced: &mut Synced,
+    ) -> Result<bool> {
         let is_in =
             |holds: Holds, level: Level| level == Level::All || (level == Level::Notes && holds != Holds::Sessions);
         let wanted = wanted.iter().filter(|holds| is_in(**holds, plan.pull) || is_in(**holds, plan.push));
@@ -165,7 +175,7 @@ impl<'r> Syncer<'r> {
         });
         for attempt in 0.. {
             let at = |name: &str| theirs.iter().find(|(known, _)| known == name).map(|(_, id)| *id);
-            self.fetch(remote, &shared, at, plan, synced)?;
+            self.fetch(remote, &shared, at, lock, synced)?;
             if !plan.is_dry_run {
                 for shared in &shared {
                     if at(&shared.name).is_some() {
@@ -188,15 +198,15 @@ impl<'r> Syncer<'r> {
                     pushes.push(Push { ref_name: shared.name.clone(), commit_id, expected });
                 }
             }
-            if plan.is_dry_run {
+            let Some(lock) = lock else {
                 let line = |push: &Push| format!("push {} to {remote}", push.ref_name);
                 synced.would.extend(pushes.iter().map(line));
                 return Ok(is_complete);
-            }
+            };
             if pushes.is_empty() {
                 return Ok(is_complete);
             }
-            let outcome = self.repo.push_refs(remote, &pushes, self.asking);
+            let outcome = self.repo.push_refs(remote, &pushes, self.asking, lock);
             // Servers report a lost race in different words, so the refs are listed again.
             let after = match &outcome {
                 Ok(()) => pushes.iter().map(|push| (push.ref_name.clone(), push.commit_id)).collect(),
@@ -256,7 +266,7 @@ impl<'r> Syncer<'r> {
         remote: &str,
         shared: &[Shared],
         at: impl Fn(&str) -> Option<ObjectId>,
-        plan: Exchange,
+        lock: Option<&Lock>,
         synced: &mut Synced,
     ) -> Result<()> {
         let mut wanted: Vec<(Holds, Fetch)> = Vec::new();
@@ -268,10 +278,10 @@ impl<'r> Syncer<'r> {
                 wanted.push((shared.holds, shared.fetch()));
             }
         }
-        if plan.is_dry_run {
+        let Some(lock) = lock else {
             synced.would.extend(wanted.iter().map(|(_, fetch)| format!("fetch {} from {remote}", fetch.ref_name)));
             return Ok(());
-        }
+        };
         // In a partial clone, notes are fetched at once, not one by one on demand. Segments are fetched when they are read.
         let is_partial = self.repo.is_partial();
         let rounds: &[(&[Holds], Option<&str>)] = if is_partial {
@@ -283,7 +293,7 @@ impl<'r> Syncer<'r> {
             let wanted = wanted.iter().filter(|(holds, _)| group.contains(holds));
             let fetches: Vec<Fetch> = wanted.map(|(_, fetch)| fetch.clone()).collect();
             if !fetches.is_empty() {
-                self.repo.fetch_refs(remote, &fetches, *filter, self.asking)?;
+                self.repo.fetch_refs(remote, &fetches, *filter, self.asking, lock)?;
             }
         }
         Ok(())
@@ -300,7 +310,8 @@ impl<'r> Syncer<'r> {
         if theirs.is_empty() {
             return Ok(());
         }
-        self.repo.fetch_refs(remote, &[shared.fetch()], Some("--refetch"), self.asking)
+        let lock = alone::exchange(self.repo)?;
+        self.repo.fetch_refs(remote, &[shared.fetch()], Some("--refetch"), self.asking, &lock)
     }
 
     /// Checks a fetched ref and merges it into ours. Purge marks are not merged; they stay in the fetched ref.

@@ -144,6 +144,38 @@ fn what_removes_records_waits_for_a_push_in_the_background() {
     }
 }
 
+/// Git goes on after the process is killed that has started it, be that a sync or a push in the background.
+#[test]
+fn what_removes_records_waits_for_a_push_whose_process_was_killed() {
+    for is_background in [false, true] {
+        let team = Team::new();
+        let clone = team.clone_of("a", &[]);
+        team.commit(&clone, "x", "1\n", "words that are mine");
+        let begun = team.server.join("begun");
+        team.refuse("case $1 in refs/heads/*) false ;; *) touch begun; sleep 2; false ;; esac");
+        let mut sync = None;
+        match is_background {
+            true => drop(team.git(&clone, &["push", "-q", "origin", "main"]).ok()),
+            false => sync = Some(team.scratch.command("git-shiftlog-sync", &clone).arg("-q").spawn().unwrap()),
+        }
+        let until = Instant::now() + Duration::from_secs(60);
+        while !begun.exists() {
+            assert!(Instant::now() < until);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        match &mut sync {
+            Some(sync) => sync.kill().unwrap(),
+            None => {
+                drop(team.scratch.run_in(&clone, "pkill", ["-KILL", "-f", "git-shiftlog--hook git push-now origin"]))
+            }
+        }
+        let ran = team.shiftlog(&clone, "purge", &["--match=mine", "--yes"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(ours(&team).contains("refs/shiftlog/sessions"), "it has waited");
+        sync.into_iter().for_each(|mut sync| drop(sync.wait()));
+    }
+}
+
 #[test]
 fn what_a_push_of_everything_sends_is_known_and_a_mirror_gets_what_is_shared() {
     let team = Team::new();
