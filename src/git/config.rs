@@ -85,17 +85,6 @@ impl Repository {
         self.gix().config_snapshot().boolean(key)
     }
 
-    /// Says whether `core.sharedRepository` lets a group write to the repository.
-    pub fn is_shared_with_group(&self) -> bool {
-        let Some(value) = self.config_string("core.sharedRepository") else { return false };
-        match value.to_ascii_lowercase().as_str() {
-            "group" | "true" | "yes" | "on" | "all" | "world" | "everybody" => true,
-            // A mode has more digits than a number that stands for one of these.
-            number if number.len() < 3 => matches!(number, "1" | "2"),
-            mode => u32::from_str_radix(mode, 8).is_ok_and(|mode| mode & 0o020 != 0),
-        }
-    }
-
     /// Returns an integer config value, with `k`, `m` and `g` applied.
     pub fn config_integer(&self, key: &str) -> Option<i64> {
         self.gix().config_snapshot().integer(key)

@@ -51,6 +51,8 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::fs::Mode;
+
 pub use gix::ObjectId;
 
 pub use self::added::{AddedLines, hunk_head};
@@ -105,7 +107,7 @@ impl Repository {
     /// [`Kind::Other`] if Git would refuse to use it (`safe.directory`).
     pub fn open(directory: &Path) -> Result<Self> {
         let discover = |must_be_ours: bool| {
-            let options = || options().bail_if_untrusted(must_be_ours);
+            let options = || trusting(options(), must_be_ours);
             let trust = gix::sec::trust::Mapping { full: options(), reduced: options() };
             let upwards = gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() };
             gix::ThreadSafeRepository::discover_with_environment_overrides_opts(directory, upwards, trust)
@@ -121,7 +123,7 @@ impl Repository {
     /// As [`Repository::open`].
     pub fn open_git_dir(git_dir: &Path) -> Result<Self> {
         let open = |must_be_ours: bool| {
-            let options = options().open_path_as_is(true).bail_if_untrusted(must_be_ours);
+            let options = trusting(options().open_path_as_is(true), must_be_ours);
             gix::ThreadSafeRepository::open_opts(git_dir, options)
         };
         let opened = open(true).or_else(|error| if is_allowed(git_dir) { open(false) } else { Err(error) });
@@ -204,18 +206,30 @@ impl Repository {
         self.names().shorten(id)
     }
 
-    /// Sets the umask of this process as `core.sharedRepository` asks for, because gix ignores that setting.
-    fn apply_shared_umask(&self) {
-        use rustix::fs::Mode;
-        let keep = match self.config_string("core.sharedRepository").as_deref() {
-            None | Some("umask" | "false" | "0" | "no" | "off") => return,
+    /// Returns what `core.sharedRepository` allows others to do.
+    fn shared_mode(&self) -> Mode {
+        match self.config_string("core.sharedRepository").as_deref() {
+            None | Some("umask" | "false" | "0" | "no" | "off") => Mode::empty(),
             Some("group" | "true" | "1" | "yes" | "on") => Mode::RWXG,
             Some("all" | "world" | "everybody" | "2") => Mode::RWXG | Mode::ROTH | Mode::XOTH,
             Some(octal) => match u32::from_str_radix(octal.trim_start_matches('0'), 8) {
                 Ok(bits) => Mode::from_raw_mode((bits & 0o777) | ((bits & 0o444) >> 2)),
-                Err(_) => return,
+                Err(_) => Mode::empty(),
             },
-        };
+        }
+    }
+
+    /// Says whether `core.sharedRepository` lets a group write to the repository.
+    pub fn is_shared_with_group(&self) -> bool {
+        self.shared_mode().contains(Mode::WGRP)
+    }
+
+    /// Sets the umask of this process as `core.sharedRepository` asks for, because gix ignores that setting.
+    fn apply_shared_umask(&self) {
+        let keep = self.shared_mode();
+        if keep.is_empty() {
+            return;
+        }
         let old = rustix::process::umask(Mode::empty());
         rustix::process::umask(old - keep);
     }
@@ -226,6 +240,14 @@ fn is_allowed(directory: &Path) -> bool {
     let Some(location) = locate(directory) else { return false };
     let places = location.worktree.into_iter().chain([location.git_dir]);
     config::is_safe_by_environment(&places.filter_map(|place| place.canonicalize().ok()).collect::<Vec<_>>())
+}
+
+/// Returns options that fail for the repository of another user, or that read its configuration as that of one's own.
+fn trusting(options: gix::open::Options, must_be_ours: bool) -> gix::open::Options {
+    match must_be_ours {
+        true => options.bail_if_untrusted(true),
+        false => options.bail_if_untrusted(false).filter_config_section(|_| true),
+    }
 }
 
 fn options() -> gix::open::Options {
