@@ -101,7 +101,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let is_stopped = |repo: &Repository| Ok::<bool, Error>(!options.dry_run && setup::stops_pushes(repo)?);
         if !options.dry_run {
             // A push that began before would bring refs of ours back.
-            let _alone = if options.purge_refs { Some(sync::without_exchange(&repo)?) } else { None };
+            let _exchanges = if options.purge_refs { Some(sync::lock_against_exchanges(&repo)?) } else { None };
             // A lock that somebody has left on one of them ends this before anything else is taken back.
             delete(&repo, &refs)?;
             plan.carry_out(&repo)?;

@@ -129,7 +129,7 @@ impl Installed {
         std::fs::read(list).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
-    /// Says whether a file has what this command has written there. Through a link nothing was written.
+    /// Says whether a file is as this command has written it. It never writes through a link.
     fn has(&self, path: &Path, there: &[u8]) -> bool {
         !path.is_symlink() && self.files.get(path).is_some_and(|written| *written == digest(there))
     }

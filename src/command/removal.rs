@@ -20,7 +20,7 @@ use crate::transcript::SessionKey;
 use crate::upkeep::verify::{Verified, verify};
 use crate::{outside, pretty};
 
-/// How many remotes are named of which nothing is known.
+/// How many remotes of unknown state are named.
 const MAX_REMOTES: usize = 3;
 /// How long to wait for hooks that are running.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -157,7 +157,7 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
         return Ok(Outcome::No);
     }
     // While somebody thought about it, a session may have gone on: look again, and let no hook in between.
-    let (_alone, _lock) = (sync::without_exchange(repo)?, lock(repo)?);
+    let (_exchanges, _lock) = (sync::lock_against_exchanges(repo)?, lock(repo)?);
     let unrecorded = planned.unrecorded;
     let mut planned = plan(repo, notes_ref, &wanted.target, &mut silent())?;
     planned.unrecorded = unrecorded;
@@ -287,7 +287,7 @@ pub(super) fn remove_fetched_again(repo: &Repository, notes_ref: &str) -> Result
     if !purge::is_fetched_again(repo)? {
         return Ok(None);
     }
-    let (_alone, _lock) = (sync::without_exchange(repo)?, lock(repo)?);
+    let (_exchanges, _lock) = (sync::lock_against_exchanges(repo)?, lock(repo)?);
     let Some(purged) = purge::remove_fetched_again(repo, notes_ref)? else { return Ok(None) };
     let gone = format!("{} gone from this repository", count(purged.objects, "object"));
     cli::warning(&format!("words that were purged had been fetched again, and are removed now: {gone}"));

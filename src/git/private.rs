@@ -262,8 +262,7 @@ pub fn read(path: &Path, max_bytes: u64) -> std::io::Result<Vec<u8>> {
     read_open(file, max_bytes)
 }
 
-/// Reads a file of ours, or of Git's; see [`read`]. Only a regular file ends a read for sure: nothing waits for a named pipe that
-/// somebody has put in its place.
+/// Reads a regular file of ours or of Git's, of any size. A named pipe in its place is an error; nothing waits for its writer.
 ///
 /// # Errors
 ///

@@ -48,7 +48,7 @@ pub struct EditedFile {
     pub unfinished: Option<String>,
 }
 
-/// Says whether something that was installed is written down.
+/// Says whether the file exists that lists what was installed.
 pub fn is_written_down(common_dir: &Path) -> bool {
     Installed::path(common_dir).exists()
 }

@@ -43,7 +43,7 @@ enum Part {
 type Edits = BTreeMap<Part, Value>;
 
 /// Takes the edits in files that have drifted into the store, as far as possible. Returns the files whose edits were taken.
-/// `registry` has what is known of them where they are now that links are followed.
+/// `registry` is that of the plan which found them, with the paths after links were followed.
 ///
 /// # Errors
 ///

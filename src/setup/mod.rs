@@ -188,7 +188,7 @@ fn known_files(repo: &Repository) -> Result<Vec<(PathBuf, FileKind)>> {
     Ok(files)
 }
 
-/// Says whether `init` has written down in this repository what it set up; `deinit` removes that.
+/// Says whether the list exists of what `init` has set up in this repository; `deinit` removes it.
 pub fn is_written_down(repo: &Repository) -> bool {
     crate::managed::is_written_down(&repo.common_dir())
 }

@@ -242,7 +242,7 @@ impl<'j> Run<'j> {
         }))
     }
 
-    /// Says whether a path is one where a followed link has led, in a directory that the user has moved away since.
+    /// Says whether a followed link led to a path whose directory the user has moved away since.
     fn is_away(&self, path: &Path) -> bool {
         let followed = [&self.journal.previous, &self.journal.registry].into_iter().flat_map(|it| it.followed.values());
         path.parent().is_some_and(|above| !disk::is_there(above)) && followed.into_iter().any(|end| end == path)

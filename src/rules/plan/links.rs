@@ -138,8 +138,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Has the registry know what was written where a followed link has led by where it leads now, if the user has moved it there:
-    /// the directory has another name, and the link was made anew.
+    /// Updates the registry after the user has renamed a directory to which a followed link led, and has made the link anew: the
+    /// entries get the paths where the link leads now.
     pub(super) fn follow_moved(&mut self) {
         let mut folders: Vec<(PathBuf, PathBuf)> = Vec::new();
         let mut ends: HashMap<PathBuf, PathBuf> = HashMap::new();
@@ -189,15 +189,15 @@ impl Planner<'_> {
         self.move_directories(&folders);
     }
 
-    /// Forgets what was written where a followed link has led: nothing of ours is there any more.
+    /// Removes the entry of a path where a followed link led, since nothing of ours is left of it.
     fn settle_followed(&mut self, link: &Path, end: PathBuf) {
         self.registry.entries.remove(&end);
         self.registry.followed.remove(link);
         self.settled.insert(end);
     }
 
-    /// Says whether the user can have moved to a path what an entry is about. What another home or repository has written down is
-    /// theirs.
+    /// Says whether the generated file or skill of an entry may have been moved to a path. It has not if another home or repository
+    /// has that path in its registry.
     fn is_moved_to(&mut self, entry: &Entry, to: &Path) -> bool {
         // An equal copy of a skill can be another's.
         let is_ours = self.has_ours(to) || !disk::is_directory(to) && entry.is_at(to);
@@ -208,7 +208,7 @@ impl Planner<'_> {
             && self.home_of(to).is_none()
     }
 
-    /// Has the registry know the directories of ours in these folders by where the folders are now.
+    /// Updates the paths of the directories that we made below folders which were moved.
     fn move_directories(&mut self, folders: &[(PathBuf, PathBuf)]) {
         for directory in &mut self.registry.directories {
             let mut moved = folders.iter().filter_map(|(from, to)| Some(to.join(directory.strip_prefix(from).ok()?)));

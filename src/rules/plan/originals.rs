@@ -113,9 +113,9 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns where a backup keeps what was at a path before an earlier tool wrote there, among the things that `is_original`
-    /// takes. The earlier tool writes through links, and keeps what was there under the path of the link: the newest, since the
-    /// link can have led elsewhere before.
+    /// Returns the backup of a path from before an earlier tool wrote there, among those that `is_original` accepts. The earlier
+    /// tool writes through links and names backups by the path of the link; of those the newest is taken, since the link may
+    /// have led to another file before.
     pub(super) fn earlier_kept(&self, path: &Path, is_original: impl Fn(&Path) -> bool) -> Option<PathBuf> {
         let place = &self.store.place;
         let through =

@@ -55,7 +55,7 @@ impl Planner<'_> {
                 continue;
             }
             let is_above_there = path.parent().is_some_and(disk::is_there);
-            // Only where a link has led is a text of ours that is not in its agent's place.
+            // Below the base, a text outside of its agent's place was written where a link led.
             let is_skill = matches!(entry.owned, Owned::Link | Owned::Tree);
             let can_be_away = is_skill || path.starts_with(&self.store.place.base);
             let is_away = can_be_away && self.is_gone(&path, &entry) && !self.is_expected(&path, &entry);

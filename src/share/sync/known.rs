@@ -52,7 +52,7 @@ impl Known {
         names.filter(|name| matches!(repo.tip(name), Ok(None))).cloned().collect()
     }
 
-    /// Says whether refs of a remote were known at a purge.
+    /// Says whether a purge knew the state of a remote's refs.
     pub fn has_remote(&self, repo: &Repository, remote: &str) -> bool {
         let prefix = repo.tracking_ref(remote, "");
         self.tips.iter().any(|(name, _)| name.starts_with(&prefix))

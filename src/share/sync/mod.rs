@@ -3,7 +3,7 @@
 //! Read [`Syncer::sync`]. A merge is a union: it never removes a record. `git` fetches and pushes; a push succeeds only if
 //! the remote's refs have not moved since they were listed, so nobody's data is overwritten.
 
-mod alone;
+mod exchange_lock;
 mod join;
 mod known;
 mod level;
@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-pub use self::alone::without_exchange;
+pub use self::exchange_lock::lock_against_exchanges;
 use self::join::resolve;
 pub use self::known::{Known, has_unjoined};
 pub use self::level::Level;
@@ -119,7 +119,7 @@ impl<'r> Syncer<'r> {
     /// [`Kind::Busy`] if a purge is running for long.
     pub fn sync(&self, remote: &str, plan: Exchange) -> Result<Synced> {
         let mut synced = Synced::default();
-        let lock = if plan.is_dry_run { None } else { Some(alone::exchange(self.repo)?) };
+        let lock = if plan.is_dry_run { None } else { Some(exchange_lock::lock_for_exchange(self.repo)?) };
         let lock = lock.as_ref();
         let elsewhere = self.repo.config_string("shiftlog.sessionsRemote").filter(|other| other != remote);
         let mut complete = Vec::new();
@@ -310,7 +310,7 @@ impl<'r> Syncer<'r> {
         if theirs.is_empty() {
             return Ok(());
         }
-        let lock = alone::exchange(self.repo)?;
+        let lock = exchange_lock::lock_for_exchange(self.repo)?;
         self.repo.fetch_refs(remote, &[shared.fetch()], Some("--refetch"), self.asking, &lock)
     }
 
