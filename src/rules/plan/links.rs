@@ -145,6 +145,11 @@ impl Planner<'_> {
         let mut ends: HashMap<PathBuf, PathBuf> = HashMap::new();
         let mut gone: Vec<(PathBuf, PathBuf, PathBuf)> = Vec::new();
         for (path, end) in self.registry.followed.clone() {
+            // The link can have led to another's files meanwhile.
+            let end = match self.registry.get(&end) {
+                None if !ends.contains_key(&end) => self.away_like(&path).unwrap_or(end),
+                _ => end,
+            };
             let entry = self.registry.get(&end).cloned();
             if disk::is_there(&end) || entry.is_none() && !ends.contains_key(&end) {
                 continue;
@@ -187,6 +192,15 @@ impl Planner<'_> {
             }
         }
         self.move_directories(&folders);
+    }
+
+    /// Returns the path of the only entry with the file name of a link whose directory is away; `None` if there are none or several.
+    fn away_like(&self, link: &Path) -> Option<PathBuf> {
+        let is_away = |path: &&PathBuf| {
+            path.file_name() == link.file_name() && path.parent().is_some_and(|above| !disk::is_there(above))
+        };
+        let mut found = self.registry.entries.keys().filter(is_away);
+        found.next().filter(|_| found.next().is_none()).cloned()
     }
 
     /// Removes the entry of a path where a followed link led, since nothing of ours is left of it.
@@ -233,7 +247,8 @@ impl Planner<'_> {
             let here = if is_below_link { disk::real_above(&path) } else { Some(path.clone()) };
             let may_be_written = |here: &PathBuf| self.store.place.allows(here) && !self.store.has(here);
             let Some(here) = here.filter(|here| *here != end && may_be_written(here)) else { continue };
-            if is_below_link && !disk::is_there(&end) {
+            // If both end alike, the link leads to another folder now, which has originals of its own.
+            if is_below_link && (!disk::is_there(&end) || folders_that_differ(&end, &here).is_some()) {
                 continue;
             }
             let Some(entry) = entry.filter(|entry| self.is_moved_to(entry, &here)) else { continue };

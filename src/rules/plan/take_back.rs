@@ -55,10 +55,12 @@ impl Planner<'_> {
                 continue;
             }
             let is_above_there = path.parent().is_some_and(disk::is_there);
-            // Below the base, a text outside of its agent's place was written where a link led.
-            let is_skill = matches!(entry.owned, Owned::Link | Owned::Tree);
-            let can_be_away = is_skill || path.starts_with(&self.store.place.base);
-            let is_away = can_be_away && self.is_gone(&path, &entry) && !self.is_expected(&path, &entry);
+            // A text that no agent reads by itself was written where a link led.
+            let is_away = self.is_gone(&path, &entry)
+                && match entry.owned {
+                    Owned::Link | Owned::Tree => !self.is_expected(&path, &entry),
+                    Owned::Whole | Owned::Block => !self.is_text_of_agent(&path),
+                };
             if !is_above_there && (is_away || self.registry.followed.values().any(|end| *end == path)) {
                 self.leave(&path, "was in a directory that is away, and comes back when that is there", None);
                 continue;

@@ -201,3 +201,39 @@ fn a_clean_that_was_killed_goes_on_where_a_followed_folder_is_now() {
         assert!(!home.is_there("dot"), "{fault}");
     }
 }
+
+/// The text of the first folder was forgotten, and that of the second one put in its place.
+#[test]
+fn a_folder_that_comes_back_after_another_was_followed_gets_its_own_text() {
+    let home = with_link();
+    home.write("dot2/claude/CLAUDE.md", "of the second\n");
+    fs::rename(home.path("dot"), home.path("away")).unwrap();
+    relink(&home, "dot2/claude");
+    home.rules(&["sync", "--follow"]);
+    assert!(!home.is_there("dot"));
+    fs::rename(home.path("away"), home.path("dot")).unwrap();
+    relink(&home, "dot/claude");
+    home.rules(&["sync", "--follow"]).ok();
+    home.rules(&["clean", "--yes", "--follow"]).ok();
+    let texts = ["dot/claude/CLAUDE.md", "dot2/claude/CLAUDE.md"].map(|file| home.read(file));
+    assert_eq!(texts, ["mine\n", "of the second\n"]);
+}
+
+/// An editor replaces a link in a folder that is followed itself.
+#[test]
+fn an_edit_that_replaces_a_link_in_a_followed_folder_is_an_edit() {
+    let home = of_claude("block", "copy");
+    home.write("n.md", "mine\n");
+    fs::create_dir_all(home.path("dot/claude")).unwrap();
+    symlink("dot/claude", home.path(".claude")).unwrap();
+    symlink("../../n.md", home.path("dot/claude/CLAUDE.md")).unwrap();
+    home.rules(&["sync", "--follow"]).ok();
+    let text = home.read("n.md").replace("four spaces", "five spaces");
+    fs::remove_file(home.path("dot/claude/CLAUDE.md")).unwrap();
+    home.write("dot/claude/CLAUDE.md", &text);
+    assert_eq!(home.rules(&["sync", "--follow"]).code, 3);
+    home.rules(&["sync", "--adopt", "--follow"]).ok();
+    assert!(home.read(".ai-agent/rules/style.md").contains("five spaces"));
+    home.rules(&["clean", "--yes", "--follow"]).ok();
+    assert_eq!(["n.md", "dot/claude/CLAUDE.md"].map(|file| home.read(file)), ["mine\n", "mine\n"]);
+}
