@@ -99,8 +99,13 @@ pub fn skills(agent: &str, is_current: bool, is_repository: bool) -> Option<&'st
     }
 }
 
-/// Says whether a path below the base is that of a text of an agent.
+/// Says whether a path below the base is that of a text of an agent, or of a file that agents read in any directory.
 pub fn is_text(below: &Path) -> bool {
+    is_own_text(below) || below.file_name().is_some_and(|name| name == "AGENTS.md" || name == "CLAUDE.md")
+}
+
+/// Says whether a path below the base is that of a text of an agent.
+pub fn is_own_text(below: &Path) -> bool {
     let kinds = [(false, false), (true, false), (false, true)];
     let is_rules = |rules: Rules| match rules {
         Rules::Joined(file) | Rules::Headed(file) => below == Path::new(file),
@@ -116,8 +121,7 @@ pub fn is_text(below: &Path) -> bool {
         })
     };
     let is_claudes = is_rules(Rules::Each(CLAUDE_RULES, Form::Claude));
-    let is_shared = below.file_name().is_some_and(|name| name == "AGENTS.md" || name == "CLAUDE.md");
-    is_claudes || is_shared || INSTRUCTION_TARGETS.iter().chain(RULE_TARGETS).any(of_agent)
+    is_claudes || INSTRUCTION_TARGETS.iter().chain(RULE_TARGETS).any(of_agent)
 }
 
 /// Says whether a path below the base is that of a skill of an agent.

@@ -360,7 +360,11 @@ fn what_is_rewritten_under_damaged_notes_is_carried_once_they_are_repaired() {
                 }
             }
             match how {
-                "amend" => drop(scratch.git(["commit", "-q", "--amend", "-m", "one, better"])),
+                "amend" => {
+                    // Nothing but Git tells of what was amended: neither the message nor the change is the same.
+                    scratch.write("x", "something else\n");
+                    scratch.git(["commit", "-q", "-a", "--amend", "-m", "another subject"]);
+                }
                 "rebase" => {
                     scratch.git(["checkout", "-q", "-b", "other", "main"]).ok();
                     scratch.write("y", "1\n");

@@ -431,9 +431,9 @@ fn a_repository_of_somebody_else_opens_as_the_environment_allows() {
     let top = scratch.top.to_str().unwrap();
     // Its configuration counts as it does for Git.
     let config = scratch.top.join(".git/config");
-    fs::write(&config, fs::read_to_string(&config).unwrap() + "[shiftlog \"redact\"]\n\tpattern = (\n").unwrap();
-    let ran = scratch.git(["-c", "safe.directory=*", "shiftlog", "scan"]);
-    assert!(ran.code == 128 && ran.stderr.contains("shiftlog.redact.pattern"), "{ran:?}");
+    fs::write(&config, fs::read_to_string(&config).unwrap() + "[remote \"origin\"]\n\turl = /nowhere\n").unwrap();
+    let ran = scratch.git(["-c", "safe.directory=*", "shiftlog", "sync", "-n"]);
+    assert!(ran.code == 128 && ran.stderr.contains("'/nowhere'"), "{ran:?}");
     for (value, is_allowed) in [("*", true), (top, true), ("/nowhere", false), ("", false)] {
         let passed_on = format!("safe.directory={value}");
         let by_option = scratch.git(["-c", &passed_on, "shiftlog", "log", "--format=%H"]);

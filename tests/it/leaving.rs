@@ -6,6 +6,17 @@ use crate::harm::tree;
 use crate::sharing::Team;
 use crate::support::Scratch;
 
+/// A repository with a recorded commit.
+fn recorded() -> Scratch {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("words of ours");
+    session.edits("x", "1");
+    session.commits("one");
+    session.hook("Stop");
+    scratch
+}
+
 #[test]
 fn deinit_with_purge_refs_leaves_nothing_of_ours() {
     let team = Team::new();
@@ -68,12 +79,8 @@ fn deinit_with_purge_refs_leaves_nothing_of_ours() {
 /// The hooks were gone, and the refs were still there.
 #[test]
 fn deinit_with_purge_refs_takes_nothing_back_while_a_ref_is_locked() {
-    let scratch = Scratch::set_up();
-    let session = scratch.session("s1");
-    session.prompt("words of ours");
-    session.edits("x", "1");
-    session.commits("one");
-    session.hook("Stop");
+    let scratch = recorded();
+    let session = scratch.session("s2");
     let lock = scratch.top.join(".git/refs/notes/shiftlog.lock");
     fs::write(&lock, "").unwrap();
     let before = tree(&scratch.top);
@@ -111,12 +118,7 @@ fn notes_of_others_are_never_deleted_with_ours() {
 
 #[test]
 fn a_note_of_the_users_in_our_ref_is_kept() {
-    let scratch = Scratch::set_up();
-    let session = scratch.session("s1");
-    session.prompt("words of ours");
-    session.edits("x", "1");
-    session.commits("one");
-    session.hook("Stop");
+    let scratch = recorded();
     scratch.git(["notes", "--ref=shiftlog", "add", "-m", "my journal", "HEAD~1"]).ok();
     let ran = scratch.shiftlog("deinit", ["--purge-refs", "--yes"]);
     assert!(ran.stderr.contains("warning: 'refs/notes/shiftlog' also has notes of others, and is kept\n"), "{ran:?}");

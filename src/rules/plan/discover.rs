@@ -27,7 +27,18 @@ impl Planner<'_> {
     pub(super) fn discover(&mut self) -> Result<()> {
         let place = self.store.place.clone();
         let is_repository = place.scope == Scope::Repository;
-        let mut files = self.texts_of_agents();
+        let mut files: Vec<(&'static str, PathBuf)> = Vec::new();
+        for agent in ["claude", "gemini"] {
+            files.extend(places::instructions(agent, is_repository).map(|file| (agent, place.base.join(file))));
+        }
+        for agent in ["codex", "kiro"] {
+            for is_current in [false, true] {
+                if let Some(Rules::Joined(file) | Rules::Headed(file)) = places::rules(agent, is_current, is_repository)
+                {
+                    files.push((agent, place.base.join(file)));
+                }
+            }
+        }
         files.extend(self.named().iter().map(|(path, target)| (*target, path.clone())));
         files.extend(self.store.unnamed.iter().cloned());
         if self.wanted.is_empty() {
@@ -95,33 +106,6 @@ impl Planner<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Returns the files that agents read, each with its agent; not those in directories of rules.
-    fn texts_of_agents(&self) -> Vec<(&'static str, PathBuf)> {
-        let place = &self.store.place;
-        let is_repository = place.scope == Scope::Repository;
-        let mut files: Vec<(&'static str, PathBuf)> = Vec::new();
-        for agent in ["claude", "gemini"] {
-            files.extend(places::instructions(agent, is_repository).map(|file| (agent, place.base.join(file))));
-        }
-        for agent in ["codex", "kiro"] {
-            for is_current in [false, true] {
-                if let Some(Rules::Joined(file) | Rules::Headed(file)) = places::rules(agent, is_current, is_repository)
-                {
-                    files.push((agent, place.base.join(file)));
-                }
-            }
-        }
-        files
-    }
-
-    /// Says whether a path is one that an agent reads by itself, or that the settings name: not one to which a link leads.
-    pub(super) fn is_text_of_agent(&mut self, path: &Path) -> bool {
-        let base = &self.store.place.base;
-        self.texts_of_agents().iter().any(|(_, file)| file == path)
-            || EACH.iter().any(|(_, directory, _)| path.parent() == Some(&base.join(directory)))
-            || self.named().contains_key(path)
     }
 
     /// Returns the files that the settings name, and warns if some of them were not looked for.

@@ -55,13 +55,7 @@ impl Planner<'_> {
                 continue;
             }
             let is_above_there = path.parent().is_some_and(disk::is_there);
-            // A text that no agent reads by itself was written where a link led.
-            let is_away = self.is_gone(&path, &entry)
-                && match entry.owned {
-                    Owned::Link | Owned::Tree => !self.is_expected(&path, &entry),
-                    Owned::Whole | Owned::Block => !self.is_text_of_agent(&path),
-                };
-            if !is_above_there && (is_away || self.registry.followed.values().any(|end| *end == path)) {
+            if !is_above_there && self.is_away(&path, &entry) {
                 self.leave(&path, "was in a directory that is away, and comes back when that is there", None);
                 continue;
             }
@@ -101,6 +95,21 @@ impl Planner<'_> {
         // Whether those that stay were edited is known no better after this.
         self.registry.entries.retain(|path, _| !self.discovered.contains(path));
         Ok(())
+    }
+
+    /// Says whether what we have written is gone from a path to which a link led, and not from a place of an agent's.
+    fn is_away(&mut self, path: &Path, entry: &Entry) -> bool {
+        if self.registry.followed.values().any(|end| end == path) {
+            return true;
+        }
+        let is_in_place = match entry.owned {
+            Owned::Link | Owned::Tree => self.is_expected(path, entry),
+            Owned::Whole | Owned::Block => {
+                let below = path.strip_prefix(&self.store.place.base);
+                below.is_ok_and(places::is_own_text) || self.named().contains_key(path)
+            }
+        };
+        !is_in_place && self.is_gone(path, entry)
     }
 
     /// Says whether a path is one for something of ours: a text of an agent's or that the settings name, or a skill.
