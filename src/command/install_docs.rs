@@ -92,27 +92,31 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             return uninstall(&files(&prefix, &share), &list, &options);
         }
         let (mut installed, mut written) = (Installed::read(&list), Vec::new());
-        for (path, text) in files(&prefix, &share) {
+        let mut install = |path: PathBuf, text: &str| {
             match std::fs::read(&path) {
-                Ok(there) if there == text.as_bytes() => continue,
+                Ok(there) if there == text.as_bytes() => return Ok(()),
                 Ok(there) if !installed.has(&path, &there) => {
                     warn_of(&path);
-                    continue;
+                    return Ok(());
                 }
                 _ => {}
             }
             if !options.dry_run {
                 installed.directories.extend(missing_directories(&path));
-                write(&path, &text)?;
+                write(&path, text)?;
                 installed.files.insert(path.clone(), digest(text.as_bytes()));
             }
             written.push(path);
-        }
-        options.tell("write", &written)?;
+            Ok::<(), Error>(())
+        };
+        let outcome = files(&prefix, &share).into_iter().try_for_each(|(path, text)| install(path, &text));
+        // Also of what was written before something failed, and before anything is printed.
         if !options.dry_run && !written.is_empty() {
             installed.directories.extend(missing_directories(&list));
             installed.write(&list)?;
         }
+        outcome?;
+        options.tell("write", &written)?;
         if options.quiet.is_on && !options.dry_run {
             return Ok(Outcome::Done);
         }

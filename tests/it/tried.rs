@@ -74,6 +74,13 @@ fn only_what_install_docs_made_is_removed_by_it() {
         fs::remove_file(path).unwrap();
     }
     scratch.shiftlog("install-docs", [&option]).ok();
+    // A reader that goes away, as 'head' does, keeps nothing from being written down.
+    scratch.shiftlog("install-docs", ["--uninstall", "-q", &option]).ok();
+    let mut command = scratch.command("git", &scratch.top);
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    assert!(!command.args(["shiftlog", "install-docs", "-v", &option]).stdout(full).status().unwrap().success());
+    assert_eq!(scratch.shiftlog("install-docs", ["--uninstall", "-q", &option]).stderr, "");
+    scratch.shiftlog("install-docs", ["-q", &option]).ok();
     // What another version has written is replaced.
     let (page, list) = (prefix.join("share/man/man1/git-shiftlog.1"), prefix.join("share/git-shiftlog/installed.json"));
     let digest =
