@@ -67,18 +67,30 @@ fn arguments(line: &str) -> Vec<String> {
     arguments
 }
 
-/// Returns the way to what an unknown option means in Git: one of `git diff`, which `git log` and `git show` take too.
+/// Returns the way to what an unknown option means in Git: one of `git diff`, which `git log` and `git show` take too, or one
+/// by which `git log` chooses commits.
 pub(super) fn way(command: &str, option: &str) -> Option<String> {
-    let way = match command {
-        "git-shiftlog-log" => {
-            format!("'git shiftlog log --format=%H | git log --no-walk=unsorted --stdin {option}' prints what Git has")
-        }
-        "git-shiftlog-show" => format!("'git show {option}' prints what Git has"),
-        _ => return None,
-    };
+    // '--output', which can be shortened, empties a file.
+    if option.starts_with("--ou") {
+        return None;
+    }
     // Git itself knows best; two files that are the same have no difference to print.
-    let is_known = git(["diff", "--no-index", option, "/dev/null", "/dev/null"]).capture().is_ok();
-    is_known.then_some(way)
+    let is_of_diff = || git(["diff", "--no-index", option, "/dev/null", "/dev/null"]).capture().is_ok();
+    let is_of_log = || match git(["log", "--max-count=0", "--no-patch", option]).capture() {
+        Ok(_) => true,
+        // It may be known, and want a path.
+        Err(error) => !error.to_string().contains("unrecognized argument"),
+    };
+    match command {
+        "git-shiftlog-log" if is_of_diff() => Some(format!(
+            "'git shiftlog log --format=%H | git log --no-walk=unsorted --stdin {option}' prints what Git has"
+        )),
+        "git-shiftlog-log" if is_of_log() => Some(format!(
+            "'git shiftlog show $(git log --format=%H --no-patch {option} ...)' shows the commits that Git finds"
+        )),
+        "git-shiftlog-show" if is_of_diff() => Some(format!("'git show {option}' prints what Git has")),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -303,8 +303,23 @@ fn an_option_for_changes_that_only_git_has_is_answered_with_the_way_to_it() {
         }
     }
     assert!(scratch.shiftlog("log", ["--name-only"]).stderr.ends_with("' prints what Git has\n"));
-    let nosuch = ["--nosuch", "--output", "--topo-order", "-y"];
+    let nosuch = ["--nosuch", "--output", "--topo-ordre", "-y"];
     assert!(nosuch.iter().all(|option| hint("log", option).is_none()), "no way leads to these");
+    for option in ["--follow", "-g", "-L1,2:a.txt", "--topo-order", "--cherry-pick"] {
+        let ran = scratch.shiftlog("log", [option]);
+        let way = format!("$(git log --format=%H --no-patch {option} ...)' shows the commits that Git finds\n");
+        assert!(ran.code == 129 && ran.stderr.ends_with(&way), "{ran:?}");
+    }
+    for name in ["log", "show"] {
+        for option in ["--output=a.txt", "--outp=a.txt"] {
+            assert_eq!(hint(name, option), None);
+            assert_eq!(
+                fs::read_to_string(scratch.top.join("a.txt")).unwrap(),
+                "a\n",
+                "an option that is refused writes nothing"
+            );
+        }
+    }
     assert_eq!(hint("branches", "--name-only"), None);
 }
 

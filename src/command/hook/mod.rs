@@ -177,12 +177,31 @@ fn run_post_merge(here: &Path) -> Result<()> {
 
 /// Starts this program with other words, beside what the user does, which does not wait for it.
 fn start_beside(words: &[&str]) -> Result<()> {
+    start(&mut beside(words)?, words[1])
+}
+
+/// As [`start_beside`], on the directory that all worktrees share, so that a linked worktree can be removed meanwhile. One that
+/// may have configuration of its own is needed for it.
+fn start_beside_worktrees(repo: &Repository, words: &[&str]) -> Result<()> {
+    let shared = repo.common_dir();
+    let mut command = beside(words)?;
+    if repo.git_dir() != shared && repo.config_bool("extensions.worktreeConfig") != Some(true) {
+        command.current_dir(&shared).env("GIT_DIR", &shared).env_remove("GIT_WORK_TREE").env_remove("GIT_COMMON_DIR");
+    }
+    start(&mut command, words[1])
+}
+
+fn beside(words: &[&str]) -> Result<Command> {
     let own = std::env::current_exe().map_err(|error| Error::other("cannot find this program").because(error))?;
     let mut command = Command::new(own);
     command.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // A commit names its own index file, which is gone when the commit is made.
     command.env_remove("GIT_INDEX_FILE");
-    command.spawn().map(drop).map_err(|error| Error::other(format!("cannot start '{}'", words[1])).because(error))
+    Ok(command)
+}
+
+fn start(command: &mut Command, name: &str) -> Result<()> {
+    command.spawn().map(drop).map_err(|error| Error::other(format!("cannot start '{name}'")).because(error))
 }
 
 /// Starts a new session, so that closing the terminal does not end this process, and nothing can ask at the terminal;

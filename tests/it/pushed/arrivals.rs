@@ -199,3 +199,27 @@ fn is_used(directory: &Path) -> bool {
     let mut processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     processes.any(|process| fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == directory))
 }
+
+#[test]
+fn a_worktree_that_is_removed_after_a_push_from_it_shares_its_words() {
+    for bare in [false, true] {
+        let team = Team::new();
+        let clone = team.clone_of("a", &[]);
+        team.commit(&clone, "x", "1\n", "words of a worktree");
+        let place = clone.with_file_name("place");
+        team.git(&clone, &["worktree", "add", "-q", "-b", "topic", place.to_str().unwrap()]).ok();
+        if bare {
+            // Many keep a bare repository with nothing but linked worktrees.
+            team.git(&clone, &["config", "core.bare", "true"]).ok();
+        }
+        // Git has the words of ours wait, so that the worktree is gone before they go.
+        let hook = team.server.join("hooks/update");
+        fs::create_dir_all(hook.parent().unwrap()).unwrap();
+        fs::write(&hook, "#!/bin/sh\ncase $1 in refs/heads/*) ;; *) sleep 1;; esac\n").unwrap();
+        fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+        team.git(&place, &["push", "-q", "origin", "topic"]).ok();
+        team.git(&clone, &["worktree", "remove", "--force", place.to_str().unwrap()]).ok();
+        logged(&clone, "pushed 1 notes, 1 segments to origin");
+        assert!(ours(&team).contains("refs/shiftlog/sessions\n"));
+    }
+}
