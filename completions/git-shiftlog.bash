@@ -382,9 +382,12 @@ _git_shiftlog ()
 	export,--theme=*)
 		__gitcomp "auto light dark" "" "${cur##--theme=}"
 		;;
+	export,--embed=*)
+		__gitcomp "auto always never" "" "${cur##--embed=}"
+		;;
 	export,--*)
 		__gitcomp "
-			--html --markdown --output= --force --full --session= --view= --no-thinking --no-tools --images --url-template= --no-patch --title= --theme=
+			--html --markdown --output= --force --full --session= --view= --no-thinking --no-tools --images --embed= --url-template= --no-patch --title= --theme=
 			--ref= --quiet --help
 			"
 		;;

@@ -506,6 +506,9 @@ complete -c git-shiftlog-export -l session -d 'Write only this session' -r -f -a
 complete -c git-shiftlog-export -l view -d 'How much is shown at first (focused, normal or full); focused leaves out all but prompts and last answers' -r -f -a "focused\t''
 normal\t''
 full\t''"
+complete -c git-shiftlog-export -l embed -d 'Pack the answers of tools, which JavaScript then unpacks: always, never, or on pages above 8 MiB (auto, the default)' -r -f -a "always\t''
+auto\t''
+never\t''"
 complete -c git-shiftlog-export -l url-template -d 'Link each commit to this address; \'%H\' in it stands for the commit\'s id' -r
 complete -c git-shiftlog-export -l title -d 'Give a page this title' -r
 complete -c git-shiftlog-export -l theme -d 'Give a page these colours (auto, light or dark)' -r -f -a "auto\t''

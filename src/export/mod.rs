@@ -8,7 +8,7 @@ mod plan;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::Write;
+use std::io::{self, Write};
 use std::rc::Rc;
 
 use bstr::ByteSlice as _;
@@ -26,6 +26,8 @@ use crate::record::{Conversation, MissingWords, Reader, Sessions, Summary};
 use crate::redact::{Redactor, without_key_parts};
 use crate::stats::{Prices, Uncounted};
 
+/// A page with more bytes is a large one.
+const MAX_SMALL_BYTES: usize = 8 << 20;
 /// So many notes are kept, for the sessions that share them.
 const MAX_NOTES: usize = 256;
 /// The longest title that is made of a prompt, in characters.
@@ -42,15 +44,41 @@ pub struct Pages<'a, 'r> {
     notes: HashMap<ObjectId, Sessions>,
     /// The counts of the sessions that were written.
     counts: HashMap<usize, Rc<SessionCounts>>,
+    packing: Packing,
+    met: Met,
+    /// Gets the number of commits whose conversations were read, and that of all.
+    tell: Box<dyn FnMut(usize, usize) + 'a>,
+    all: usize,
+}
+
+/// When the answers of tools are packed, by which a page is much smaller, and needs JavaScript to show them.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Packing {
+    /// Never.
+    #[default]
+    Never,
+    /// On pages that would have more than 8 MiB.
+    Large,
+    /// Always.
+    Always,
+}
+
+/// The numbers of what was met in the conversations that were read.
+#[derive(Clone, Copy, Debug, Default)]
+struct Met {
     redacted: u64,
     damaged: u64,
     too_large: u64,
     missing: u64,
     is_fetchable: bool,
-    /// Gets the number of commits whose conversations were read, and that of all.
-    tell: Box<dyn FnMut(usize, usize) + 'a>,
-    read: usize,
-    all: usize,
+    /// The commits whose conversations were read.
+    commits: usize,
+}
+
+/// A page in memory, which may have so many bytes.
+struct SmallPage {
+    bytes: Vec<u8>,
+    is_exceeded: bool,
 }
 
 /// A conversation with what belongs to it.
@@ -88,13 +116,9 @@ impl<'a, 'r> Pages<'a, 'r> {
             has_patch,
             notes,
             counts,
-            redacted: 0,
-            damaged: 0,
-            too_large: 0,
-            missing: 0,
-            is_fetchable: false,
+            packing: Packing::Never,
+            met: Met::default(),
             tell,
-            read: 0,
             all,
         }
     }
@@ -105,24 +129,30 @@ impl<'a, 'r> Pages<'a, 'r> {
         Pages { tell: Box::new(tell), ..self }
     }
 
+    /// Packs the answers of tools.
+    #[must_use]
+    pub fn packing(self, packing: Packing) -> Self {
+        Pages { packing, ..self }
+    }
+
     /// Returns how many conversations had secrets.
     pub fn redacted(&self) -> u64 {
-        self.redacted
+        self.met.redacted
     }
 
     /// Returns how many conversations have damaged words.
     pub fn damaged(&self) -> u64 {
-        self.damaged
+        self.met.damaged
     }
 
     /// Returns how many conversations are not there whole because they are too large to read.
     pub fn too_large(&self) -> u64 {
-        self.too_large
+        self.met.too_large
     }
 
     /// Returns how many conversations have no words here although nothing is damaged, and whether some may be fetched.
     pub fn missing(&self) -> (u64, bool) {
-        (self.missing, self.is_fetchable)
+        (self.met.missing, self.met.is_fetchable)
     }
 
     /// Returns what a session of the plan counts.
@@ -143,6 +173,31 @@ impl<'a, 'r> Pages<'a, 'r> {
     ///
     /// If a conversation cannot be read, Git fails, or writing fails.
     pub fn write(
+        &mut self,
+        out: &mut dyn Write,
+        sessions: &[usize],
+        observed: &[Rc<Commit>],
+        title: &str,
+        up: Option<&str>,
+    ) -> Result<PageTexts> {
+        let met = self.met;
+        if self.packing == Packing::Large {
+            let mut page = SmallPage { bytes: Vec::new(), is_exceeded: false };
+            let written = self.write_page(&mut page, sessions, observed, title, up);
+            if !page.is_exceeded {
+                let texts = written?;
+                return out.write_all(&page.bytes).map(|()| texts).map_err(Error::output);
+            }
+            // All is read once more.
+            self.met = met;
+        }
+        self.shape.is_packed = self.packing != Packing::Never;
+        let written = self.write_page(out, sessions, observed, title, up);
+        self.shape.is_packed = false;
+        written
+    }
+
+    fn write_page(
         &mut self,
         out: &mut dyn Write,
         sessions: &[usize],
@@ -217,8 +272,8 @@ impl<'a, 'r> Pages<'a, 'r> {
     ///
     /// If the note cannot be read.
     pub fn conversations(&mut self, session: &Session, made: &Made) -> Result<Vec<ShownConversation>> {
-        self.read += 1;
-        (self.tell)(self.read, self.all);
+        self.met.commits += 1;
+        (self.tell)(self.met.commits, self.all);
         let commit_id = made.commit.commit_id;
         let known = self.notes.remove(&commit_id);
         let Some(mut note) = known.map_or_else(|| self.reader.sessions(commit_id), |note| Ok(Some(note)))? else {
@@ -267,13 +322,13 @@ impl<'a, 'r> Pages<'a, 'r> {
 
     /// Takes secrets out of a conversation that an earlier version or another tool has recorded.
     fn clean(&mut self, mut conversation: Conversation) -> Conversation {
-        self.damaged += u64::from(conversation.is_damaged());
-        self.too_large += u64::from(conversation.is_too_large);
+        self.met.damaged += u64::from(conversation.is_damaged());
+        self.met.too_large += u64::from(conversation.is_too_large);
         let has_secrets = conversation.redact(self.redactor);
-        self.redacted += u64::from(conversation.leave_out_key_parts() || has_secrets);
+        self.met.redacted += u64::from(conversation.leave_out_key_parts() || has_secrets);
         if let Some(lack) = conversation.lack {
-            self.missing += 1;
-            self.is_fetchable |= lack == MissingWords::NotFetched;
+            self.met.missing += 1;
+            self.met.is_fetchable |= lack == MissingWords::NotFetched;
         }
         let (is_shown, redactor) = (self.shape.has_pictures, self.redactor);
         conversation.retain_pictures(|bytes| is_shown && matches!(redactor.redact(bytes).0, Cow::Borrowed(_)));
@@ -282,6 +337,21 @@ impl<'a, 'r> Pages<'a, 'r> {
         // Some name people.
         conversation.problems.iter_mut().for_each(|problem| *problem = clean(self.redactor, problem));
         conversation
+    }
+}
+
+impl Write for SmallPage {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.is_exceeded |= self.bytes.len() + bytes.len() > MAX_SMALL_BYTES;
+        if self.is_exceeded {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

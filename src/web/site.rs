@@ -108,5 +108,6 @@ fn shape(top: Option<&Path>) -> PageOptions {
         top: top.map(|top| top.to_string_lossy().into_owned()),
         commit_address: None,
         outlet: Outlet::Server,
+        is_packed: false,
     }
 }

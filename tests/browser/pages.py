@@ -468,6 +468,8 @@ def main():
         for name, commit in made.items():
             files[name] = os.path.join(place, name + ".html")
             world.export("-o", files[name], commit)
+        files["packed"] = os.path.join(place, "packed.html")
+        world.export("-o", files["packed"], "--embed=always", made["long"])
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         SERVED = Served(browser, world)
         villain = world.run("git", "log", "-1", "--format=%H", "--grep=a commit </script>", "--fixed-strings").strip()

@@ -62,5 +62,19 @@ def cases(tab, axe):
                                       "v => v.id + ': ' + v.nodes.map(n => n.html.slice(0, 120)).join(' | ')))")
                 assert not found, (name, found)
 
-    return [find_reads_every_page, costs_are_seen_and_nothing_covers_them, words_from_right_to_left_stay_where_they_belong,
+    def packed_answers_are_put_where_they_belong(browser, files):
+        answers = "[...document.querySelectorAll('pre.result')].map(e => e.textContent)"
+        with tab(browser, files["long"]) as page:
+            wanted = page.evaluate(answers)
+        with tab(browser, files["packed"]) as page:
+            page.wait_for_function("!document.body.textContent.includes('which JavaScript unpacks')")
+            assert len(wanted) > 300 and page.evaluate(answers) == wanted
+            page.keyboard.press("/")
+            page.keyboard.type("output 7 of step 3")
+            page.wait_for_timeout(400)
+            assert page.locator(".hits li").count() >= 60
+        with tab(browser, files["packed"], java_script_enabled=False) as page:
+            assert "80 lines, which JavaScript unpacks" in page.content()
+
+    return [find_reads_every_page, packed_answers_are_put_where_they_belong, costs_are_seen_and_nothing_covers_them, words_from_right_to_left_stay_where_they_belong,
             landmarks_and_headings_are_in_order]

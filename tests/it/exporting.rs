@@ -1,6 +1,7 @@
 //! `git shiftlog export`: pages and Markdown as files.
 
 mod links;
+mod packed;
 pub mod secrets;
 pub mod session_ids;
 mod stopped;

@@ -14,7 +14,7 @@ use self::target::Target;
 use super::target::{Named, nothing_on, nothing_recorded, targets};
 use crate::cli::{self, NotesSource, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
-use crate::export::{Pages, Selection, ShownConversation, Wanted};
+use crate::export::{Packing, Pages, Selection, ShownConversation, Wanted};
 use crate::git::{Commit, Repository};
 use crate::outside;
 use crate::pretty::html::{Indexed, ObservedCommit, Outlet, PageOptions, PageTexts, Span, Theme, write_index};
@@ -59,6 +59,9 @@ pub struct Options {
     /// Show pictures on pages: PNG, JPEG, GIF and WebP, of 2 MiB at most
     #[arg(long, conflicts_with = "markdown")]
     images: bool,
+    /// Pack the answers of tools, which JavaScript then unpacks: always, never, or on pages above 8 MiB (auto, the default)
+    #[arg(long, value_name = "when", conflicts_with = "markdown")]
+    embed: Option<Embed>,
     /// Link each commit to this address; '%H' in it stands for the commit's id
     #[arg(long, value_name = "address", conflicts_with = "markdown")]
     url_template: Option<String>,
@@ -95,7 +98,22 @@ enum Colors {
     Dark,
 }
 
+#[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]
+enum Embed {
+    Always,
+    Auto,
+    Never,
+}
+
 impl Options {
+    fn packing(&self) -> Packing {
+        match self.embed {
+            Some(Embed::Always) => Packing::Always,
+            Some(Embed::Never) => Packing::Never,
+            Some(Embed::Auto) | None => Packing::Large,
+        }
+    }
+
     fn shape(&self, repo: &Repository) -> PageOptions {
         let span = match self.view {
             Some(Seen::Focused) => Span::Focused,
@@ -117,6 +135,7 @@ impl Options {
             top,
             commit_address: self.url_template.clone(),
             outlet: Outlet::File,
+            is_packed: false,
         }
     }
 
@@ -198,6 +217,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 progress.end();
             }
         });
+        let pages = pages.packing(options.packing());
         let title = options.title.as_deref().map(|title| redaction::clean(&redactor, title));
         let mut export = Export { options: &options, title, shape, plan: &plan, pages };
         export.run(&target)?;

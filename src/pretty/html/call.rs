@@ -1,11 +1,15 @@
 //! Tool calls as HTML: one line that says what was done, and below it the change, the command or the answer.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use maud::{Markup, html};
 
 use super::super::call::{self, Act, TodoItem};
 use super::super::place::Directories;
 use super::super::tasks::Tasks;
 use super::change;
+use super::packed::Packed;
 use super::words::{attached, beginning, markdown};
 use crate::outside;
 use crate::transcript::{ToolCall, ToolResult};
@@ -35,12 +39,19 @@ pub struct Shown {
 pub struct Calls {
     place: Directories,
     tasks: Tasks,
+    /// Where answers go, if they do not stand with their calls.
+    packed: Option<Rc<RefCell<Packed>>>,
 }
 
 impl Calls {
     /// Shows calls with paths as they are from a place, and with the names of `tasks` that were made before them.
-    pub fn new(place: Directories, tasks: Option<&Tasks>) -> Self {
-        Calls { place, tasks: tasks.cloned().unwrap_or_default() }
+    pub fn new(place: Directories, tasks: Option<&Tasks>, packed: Option<Rc<RefCell<Packed>>>) -> Self {
+        Calls { place, tasks: tasks.cloned().unwrap_or_default(), packed }
+    }
+
+    /// Returns where answers go, for other calls of the same page.
+    pub fn packed(&self) -> Option<Rc<RefCell<Packed>>> {
+        self.packed.clone()
     }
 
     /// Keeps the name of an item that was made: later calls have only its number.
@@ -192,22 +203,28 @@ impl Calls {
         // What would leave a line or two for a click is shown.
         let hidden = (ends.len() + 1).saturating_sub(ANSWER_LINES);
         if hidden < 5 {
-            return html! { pre.result tabindex="0" { (text) } };
+            return self.result_part(&text);
         }
         let more = |text: &str, what: &str| {
-            html! { details.more { summary { (hidden) " " (what) } pre.result tabindex="0" { (text) } } }
+            html! { details.more { summary { (hidden) " " (what) } (self.result_part(text)) } }
         };
         match is_command {
             // The end of a command's output says how it went.
             true => {
                 let (before, last) = text.split_at(ends[hidden - 1]);
-                html! { (more(before, "earlier lines")) pre.result tabindex="0" { (last) } }
+                html! { (more(before, "earlier lines")) (self.result_part(last)) }
             }
             false => {
                 let (first, rest) = text.split_at(ends[ANSWER_LINES - 1]);
-                html! { pre.result tabindex="0" { (first) } (more(rest, "more lines")) }
+                html! { (self.result_part(first)) (more(rest, "more lines")) }
             }
         }
+    }
+
+    /// Returns a part of an answer, or what stands in its place if answers are packed.
+    fn result_part(&self, text: &str) -> Markup {
+        let packed = self.packed.as_ref().and_then(|packed| packed.borrow_mut().add(text));
+        packed.unwrap_or_else(|| html! { pre.result tabindex="0" { (text) } })
     }
 }
 

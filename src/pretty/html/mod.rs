@@ -15,6 +15,7 @@ mod head;
 mod index;
 mod item;
 mod listing;
+mod packed;
 mod page;
 mod patch;
 mod tables;
@@ -85,4 +86,6 @@ pub struct PageOptions {
     pub commit_address: Option<String>,
     /// Where they are read.
     pub outlet: Outlet,
+    /// Whether tools' answers are packed at the end of a page. Then they need JavaScript, and the page is much smaller.
+    pub is_packed: bool,
 }

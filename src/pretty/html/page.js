@@ -1,4 +1,4 @@
-// Search, keys, views and colours. The page is complete without it.
+// Search, keys, views and colours. But for packed answers, the page is complete without it.
 (() => {
   'use strict';
   const $ = (s, of = document) => of.querySelector(s);
@@ -10,7 +10,7 @@
     e.append(...children);
     return e;
   };
-  // Storage throws where a page is opened from a file and the reader forbids it.
+  // Storage throws in a file if the reader forbids it.
   const stored = (key, value) => {
     try {
       if (value === undefined) return localStorage.getItem('shiftlog-' + key);
@@ -73,7 +73,7 @@
   };
   views.forEach(v => v.addEventListener('change', () => setView(v.value, true)));
 
-  // Going from one thing to the next.
+  // Steps.
   let here = null;
   const current = () => here && here.isConnected && shown(here) ? here : null;
   const open = e => { for (let d = e; d; d = d.parentElement) if (d.tagName === 'DETAILS' && d !== e) d.open = true; };
@@ -144,7 +144,7 @@
     const start = Math.max(0, text.lastIndexOf('\n', at) + 1, at - 60);
     return (start && text[start - 1] !== '\n' ? '…' : '') + text.slice(start, start + 160).split('\n')[0];
   };
-  // What stands in blocks of its own does not run together; of a card and a row, all is one line.
+  // Blocks do not run together; a card or a row is one line.
   const blocks = /^(P|LI|DIV|H\d|T[DHR]|PRE|SUMMARY|DETAILS|ARTICLE|BR)$/;
   const said = e => {
     const gap = e.matches('.card, tr') ? ' · ' : '\n';
@@ -198,7 +198,7 @@
   input.addEventListener('input', () => { clearTimeout(waiting); waiting = setTimeout(find, 80); });
   input.addEventListener('keydown', event => {
     if (event.key === 'Enter') { clearTimeout(waiting); if (hit < 0) find(); show(hit + (event.shiftKey ? -1 : 1)); input.focus(); }
-    // A browser would empty the field, and with it what 'n' goes to.
+    // A browser would empty the field.
     if (event.key === 'Escape') { event.preventDefault(); search(false); focus(current() || main); }
   });
 
@@ -275,4 +275,11 @@
     }, { rootMargin: '-15% 0px -75% 0px' });
     $$('.turn, .session .commit', main).forEach(e => watch.observe(e));
   }
+
+  const packed = $('#packed');
+  if (packed) new Response(new Blob([Uint8Array.from(atob(packed.text), c => c.charCodeAt())]).stream()
+    .pipeThrough(new DecompressionStream('gzip'))).json().then(all => {
+    $$('[data-packed]').forEach(e => { e.textContent = all[e.dataset.packed]; });
+    texts = null;
+  });
 })();

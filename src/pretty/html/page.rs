@@ -1,7 +1,9 @@
 //! A page with conversations: sessions, the commits between their turns, contents.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::rc::Rc;
 
 use bstr::ByteSlice as _;
 use maud::{Markup, html};
@@ -17,6 +19,7 @@ use super::call::Calls;
 use super::commit::Bar;
 use super::head::{end, head, header};
 use super::item::{Answers, tally};
+use super::packed::Packed;
 use super::texts::PageTexts;
 use super::turn::Turns;
 use super::words::{beginning, markdown};
@@ -99,6 +102,8 @@ pub struct Page<'p> {
     told: Option<Told>,
     /// The texts of the page, if an overview beside it searches them.
     texts: Option<PageTexts>,
+    /// The answers of tools, if they stand at the end.
+    packed: Option<Rc<RefCell<Packed>>>,
 }
 
 impl<'p> Page<'p> {
@@ -123,7 +128,8 @@ impl<'p> Page<'p> {
             write!(out, "<div class=\"said\">")?;
         }
         let texts = (frame.up.is_some() && shape.outlet == Outlet::File).then(PageTexts::default);
-        Ok(Page { out, shape, contents: Vec::new(), session_name: None, told: None, texts })
+        let packed = shape.is_packed.then(|| Rc::new(RefCell::new(Packed::new())));
+        Ok(Page { out, shape, contents: Vec::new(), session_name: None, told: None, texts, packed })
     }
 
     /// Writes the change that stands beside the conversations, after all of them.
@@ -207,7 +213,7 @@ impl<'p> Page<'p> {
             shape: self.shape,
             prefix: part.prefix.to_owned(),
             answers: Answers::of(&conversation.messages),
-            calls: Calls::new(place, part.tasks),
+            calls: Calls::new(place, part.tasks, self.packed.clone()),
             sub_agents: part.sub_agents,
             is_sub_agent: summary.key.parent_id().is_some(),
             offset: part.offset,
@@ -298,6 +304,9 @@ impl<'p> Page<'p> {
             }
         };
         write!(self.out, "</main>{}", nav.into_string())?;
+        if let Some(packed) = self.packed.take().and_then(Rc::into_inner) {
+            self.out.write_all(packed.into_inner().element()?.as_bytes())?;
+        }
         self.out.write_all(end().as_bytes())?;
         Ok(self.texts)
     }

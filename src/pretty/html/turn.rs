@@ -236,7 +236,8 @@ impl<'a> Turns<'a> {
             let directory = crate::agent::directory(&conversation.bytes);
             let place = Directories::new(directory.as_deref(), self.shape.top.as_deref());
             let outer = std::mem::replace(&mut self.answers, Answers::of(&conversation.messages));
-            let calls = std::mem::replace(&mut self.calls, Calls::new(place, None));
+            let own = Calls::new(place, None, self.calls.packed());
+            let calls = std::mem::replace(&mut self.calls, own);
             let written = self.write_within(out, &conversation.messages);
             (self.answers, self.calls) = (outer, calls);
             written?;
