@@ -133,6 +133,13 @@ pub fn usage(record: &Value<'_>) -> Tokens {
     }
 }
 
+/// Returns a member that is a cost in dollars, in billionths of one.
+pub fn dollars(record: &Value<'_>, key: &str) -> Option<u64> {
+    let dollars = field(record, key).and_then(Value::as_f64).filter(|dollars| *dollars >= 0.0)?;
+    // What is too large becomes the largest number.
+    Some((dollars * 1e9).round() as u64)
+}
+
 /// Says whether a member is `true`.
 pub fn flag(record: &Value<'_>, key: &str) -> bool {
     field(record, key).and_then(Value::as_bool).unwrap_or(false)

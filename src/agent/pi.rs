@@ -371,6 +371,7 @@ fn usage(usage: &Value<'_>) -> Tokens {
         output: number(usage, "output"),
         cache_read: number(usage, "cacheRead"),
         cache_write: number(usage, "cacheWrite"),
+        told_cost: field(usage, "cost").and_then(|cost| json::dollars(cost, "total")),
         ..Tokens::default()
     }
 }

@@ -249,7 +249,7 @@ pub const TOOLS: &[Tool] = &[
                 "commits": natural(), "sessions": natural(), "turns": natural(), "messages": natural(),
                 "active": natural(), "cut": { "type": "boolean" },
                 "tokens": { "type": "object", "additionalProperties": natural() },
-                "cost": { "type": "string" }, "atLeast": { "type": "boolean" },
+                "cost": { "type": "string" }, "told": { "type": "string" }, "atLeast": { "type": "boolean" },
                 "unpriced": { "type": "array", "items": { "type": "string" } },
                 "coverage": { "type": "object", "additionalProperties": natural() }, "prices": { "type": "string" },
             });

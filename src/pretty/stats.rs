@@ -244,6 +244,10 @@ fn sum_object(sum: &Sum, has_cost: bool) -> Map<String, Value> {
     if has_cost && let Some(cost) = sum.cost {
         object.insert("cost".into(), cost.exact().into());
         object.insert("atLeast".into(), cost.is_at_least.into());
+        // Another number than ours: some agents have prices of their own, or of a contract.
+        if let Some(told) = sum.tokens.told_cost {
+            object.insert("told".into(), Cost::of_told(told).exact().into());
+        }
         object.insert("unpriced".into(), sum.unpriced.iter().map(|model| outside::line(model)).collect());
     }
     object

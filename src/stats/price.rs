@@ -36,6 +36,11 @@ pub struct Cost {
 }
 
 impl Cost {
+    /// Returns a cost that an agent tells, in billionths of a dollar.
+    pub fn of_told(billionths: u64) -> Cost {
+        Cost { parts: u128::from(billionths) * (DOLLAR / 1_000_000_000), is_at_least: false }
+    }
+
     /// Returns the sum of both.
     #[must_use]
     pub fn plus(self, other: Cost) -> Cost {

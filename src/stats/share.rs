@@ -57,6 +57,7 @@ impl Shares {
                 cache_read: part(tokens.cache_read),
                 cache_write: part(tokens.cache_write),
                 cache_write_long: tokens.cache_write_long.map(part),
+                told_cost: tokens.told_cost.map(part),
             };
             parts.push((path.as_str(), tokens, cost.between(before, after, whole)));
             before = after;

@@ -20,10 +20,13 @@ pub struct Tokens {
     /// how long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write_long: Option<u64>,
+    /// The cost that the agent itself tells, in billionths of a dollar; `None` if it tells none. Records do not have it.
+    #[serde(skip)]
+    pub told_cost: Option<u64>,
 }
 
 impl Tokens {
-    /// Returns the sum of both. Where only one tells how long its cache writes are kept, the sum tells that part.
+    /// Returns the sum of both. Where only one tells how long its cache writes are kept, or a cost, the sum tells that part.
     #[must_use]
     pub fn plus(self, other: Tokens) -> Tokens {
         self.each(other, u64::saturating_add)
@@ -45,19 +48,22 @@ impl Tokens {
             cache_read: self.cache_read.saturating_sub(other.cache_read),
             cache_write: self.cache_write.saturating_sub(other.cache_write),
             cache_write_long: self.cache_write_long.map(|own| own.saturating_sub(long)),
+            told_cost: self.told_cost.map(|own| own.saturating_sub(other.told_cost.unwrap_or(0))),
         }
     }
 
     fn each(self, other: Tokens, join: fn(u64, u64) -> u64) -> Tokens {
+        let known = |one: Option<u64>, another: Option<u64>| match (one, another) {
+            (Some(one), Some(another)) => Some(join(one, another)),
+            (one, another) => one.or(another),
+        };
         Tokens {
             input: join(self.input, other.input),
             output: join(self.output, other.output),
             cache_read: join(self.cache_read, other.cache_read),
             cache_write: join(self.cache_write, other.cache_write),
-            cache_write_long: match (self.cache_write_long, other.cache_write_long) {
-                (Some(one), Some(another)) => Some(join(one, another)),
-                (one, another) => one.or(another),
-            },
+            cache_write_long: known(self.cache_write_long, other.cache_write_long),
+            told_cost: known(self.told_cost, other.told_cost),
         }
     }
 

@@ -210,6 +210,7 @@ fn usage(usage: &Value<'_>) -> Tokens {
         cache_read: number("cache_read_input_tokens"),
         cache_write: number("cache_creation_input_tokens"),
         cache_write_long: field(usage, "cache_creation").map(|kept| json::number(kept, "ephemeral_1h_input_tokens")),
+        told_cost: None,
     }
 }
 

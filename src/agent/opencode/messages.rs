@@ -52,7 +52,8 @@ fn message(record: &Value<'_>, span: Range<usize>) -> Option<Message> {
     }
     if role == Role::Assistant {
         (message.model, message.answer_id) = (string(info, "modelID"), string(info, "id"));
-        message.usage = field(info, "tokens").map(usage);
+        let told_cost = json::dollars(info, "cost");
+        message.usage = field(info, "tokens").map(|tokens| Tokens { told_cost, ..usage(tokens) });
     }
     (!message.parts.is_empty() || message.usage.is_some()).then_some(message)
 }

@@ -1,5 +1,6 @@
 //! What fixtures have cost, counted another way than the program counts it.
 
+use std::fs;
 use std::path::Path;
 
 use serde_json::json;
@@ -16,7 +17,7 @@ fn an_independent_recount_of_the_raw_usage_gives_the_same_cents() {
     for (number, name) in ["many-tools.jsonl", session].iter().enumerate() {
         // A copy, beside which no sub-agents are: the script counts one file.
         let path = scratch.root().join("alone.jsonl");
-        std::fs::copy(data.join(name), &path).unwrap();
+        fs::copy(data.join(name), &path).unwrap();
         let transcript = format!("--transcript={}", path.display());
         scratch.git(["commit", "-q", "--allow-empty", "-m", name]).ok();
         scratch.shiftlog("add", ["-q", &transcript, &format!("--session=s{number}")]).ok();
@@ -117,4 +118,31 @@ fn the_cost_of_other_agents_is_what_their_raw_counters_come_to() {
         // Nobody told for how long the cache keeps what was written.
         assert_eq!(total["atLeast"], ["amp", "opencode"].contains(&agent), "{agent}: {total}");
     }
+}
+
+#[test]
+fn a_cost_that_an_agent_tells_stands_beside_ours_and_is_not_mixed_in() {
+    let scratch = Scratch::new();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/agents");
+    let add = |agent: &str, transcript: &Path| {
+        let (agent, transcript) = (format!("--agent={agent}"), format!("--transcript={}", transcript.display()));
+        scratch.git(["commit", "-q", "--allow-empty", "-m", &agent]).ok();
+        scratch.shiftlog("add", ["-q", &agent, &transcript, "--session=told"]).ok();
+    };
+    add("opencode", &data.join("opencode/export-v1.json"));
+    let told = total(&scratch, &["HEAD^!", "--words"]);
+    assert_eq!((&told["told"], &told["cost"]), (&json!("0.01"), &json!("0.0038175")), "{told}");
+    assert!(total(&scratch, &["HEAD^!"])["told"].is_null(), "a record does not have it");
+    assert!(total(&scratch, &["HEAD^!", "--words", "--no-cost"])["told"].is_null());
+
+    let pi = fs::read_to_string(data.join("pi/a-branch-left.jsonl")).unwrap();
+    let (before, after) = pi.split_once("\"usage\":{").expect("an answer has usage");
+    let file = scratch.root().join("pi.jsonl");
+    fs::write(&file, format!("{before}\"usage\":{{\"cost\":{{\"input\":0.1,\"total\":0.1234}},{after}")).unwrap();
+    add("pi", &file);
+    let told = total(&scratch, &["HEAD^!", "--words"]);
+    assert_eq!(told["told"], "0.1234", "{told}");
+    assert_eq!(total(&scratch, &["HEAD~2..", "--words"])["told"], "0.1334");
+    let groups = scratch.shiftlog("stats", ["--json", "--by=path", "--words", "HEAD~2.."]).ok();
+    assert!(groups.lines().last().unwrap().contains("\"told\":\"0.1334\""), "{groups}");
 }
