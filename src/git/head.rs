@@ -221,9 +221,14 @@ impl Repository {
         entries.flatten().flat_map(|line| [line.previous_oid, line.new_oid]).filter(|id| !id.is_null()).collect()
     }
 
-    /// Says whether a rebase, cherry-pick, revert, merge, `am` or bisect is under way in this worktree.
+    /// Says whether a rebase, cherry-pick, revert, merge or `am` is under way in this worktree. A bisection makes no commit, and
+    /// is easily forgotten: what is committed meanwhile is work like any other.
     pub fn is_mid_operation(&self) -> bool {
-        self.gix().state().is_some()
+        match self.gix().state() {
+            // A bisection is told before a revert.
+            Some(gix::state::InProgress::Bisect) => self.git_dir().join("REVERT_HEAD").exists(),
+            state => state.is_some(),
+        }
     }
 }
 

@@ -14,10 +14,10 @@ pub struct Location {
 }
 
 impl Location {
-    /// Says whether a rebase, cherry-pick, revert, merge, `am` or bisect is under way in this worktree, as
+    /// Says whether a rebase, cherry-pick, revert, merge or `am` is under way in this worktree, as
     /// [`Repository::is_mid_operation`](super::Repository::is_mid_operation) does.
     pub fn is_mid_operation(&self) -> bool {
-        let names = ["CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_HEAD", "BISECT_LOG"];
+        let names = ["CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_HEAD"];
         self.is_rebasing() || names.iter().any(|name| self.git_dir.join(name).exists())
     }
 }

@@ -70,6 +70,29 @@ fn diverged(scratch: &Scratch, path: &str) {
 }
 
 #[test]
+fn a_bisection_that_nobody_has_ended_hides_no_session() {
+    let scratch = Scratch::set_up();
+    (0..4).for_each(|n| {
+        scratch.git(["commit", "-q", "--allow-empty", "-m", &format!("old {n}")]).ok();
+    });
+    scratch.git(["bisect", "start", "HEAD", "HEAD~3"]).ok();
+    let session = scratch.session("hunt");
+    session.prompt("find it");
+    session.edits("a.txt", "a\n");
+    session.commits("found on the way");
+    assert_eq!(sessions(&scratch, "HEAD"), ["hunt"]);
+    scratch.git(["checkout", "-q", "main"]).ok();
+    session.prompt("go on");
+    session.edits("b.txt", "b\n");
+    scratch.git(["add", "-A"]).ok();
+    scratch.git(["commit", "-q", "-m", "by hand"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD"), ["hunt"]);
+    let reverted = scratch.id("HEAD");
+    scratch.git(["revert", "--no-edit", &reverted]).ok();
+    assert_eq!(sessions(&scratch, "HEAD"), [""; 0], "a revert is nobody's new work");
+}
+
+#[test]
 fn a_merge_belongs_to_the_agent_that_made_it() {
     for (path, has_hook) in [("side.txt", true), ("main.txt", true), ("side.txt", false), ("main.txt", false)] {
         let scratch = Scratch::set_up();
