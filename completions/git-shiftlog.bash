@@ -368,7 +368,7 @@ _git_shiftlog ()
 			"
 		;;
 	prices,--*)
-		__gitcomp "--prices= --help"
+		__gitcomp "--prices= --update --update= --dry-run --help"
 		;;
 	web,--browser=*)
 		__gitcomp "$(__git_shiftlog_browsers)" "" "${cur##--browser=}"

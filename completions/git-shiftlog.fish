@@ -499,6 +499,8 @@ complete -c git-shiftlog-stats -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-stats -s h -d 'Print this usage'
 
 complete -c git-shiftlog-prices -l prices -d 'Take prices from this file first' -r -F
+complete -c git-shiftlog-prices -l update -d 'Keep newer list prices, fetched from a clone of the project (default: shiftlog.pricesFrom)' -r
+complete -c git-shiftlog-prices -s n -l dry-run -d 'With --update, only say what would change'
 complete -c git-shiftlog-prices -s h -d 'Print this usage'
 
 complete -c git-shiftlog-export -s o -l output -d 'Write to this file, or into this directory if it ends with \'/\' or exists (default: \'-\', stdout)' -r

@@ -4,21 +4,32 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use bstr::ByteSlice as _;
 use clap::Parser;
 
 use crate::cli::{self, Color, Outcome, Screen};
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, Result};
 use crate::git::date::{self, Time};
-use crate::stats::{Prices, Row};
+use crate::git::{Repository, git};
+use crate::stats::{Prices, Row, fetch_prices};
 use crate::{outside, pretty};
 
 /// Print the list prices of models
 #[derive(Debug, Parser)]
-#[command(name = "git-shiftlog-prices", override_usage = "git shiftlog prices [<options>] [<model>...]")]
+#[command(
+    name = "git-shiftlog-prices",
+    override_usage = "git shiftlog prices [<options>] [<model>...]\n       git shiftlog prices --update[=<repository>] [-n]"
+)]
 pub struct Options {
     /// Take prices from this file first
     #[arg(long, value_name = "file")]
     prices: Option<PathBuf>,
+    /// Keep newer list prices, fetched from a clone of the project (default: shiftlog.pricesFrom)
+    #[arg(long, value_name = "repository", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["prices", "models"])]
+    update: Option<String>,
+    /// With --update, only say what would change
+    #[arg(short = 'n', long, requires = "update")]
+    dry_run: bool,
     /// Models, as agents spell them
     #[arg(value_name = "model")]
     models: Vec<String>,
@@ -33,6 +44,9 @@ const COLUMNS: [&str; 6] = ["# model", "input", "output", "read", "written", "1 
 /// The index of the field that says above how many tokens the prices behind it hold.
 const LONGER: usize = 7;
 
+/// The name of the setting with the repository from which prices are fetched.
+const REPOSITORY_KEY: &str = "shiftlog.pricesFrom";
+
 /// How many models a hint names.
 const MAX_ALIKE: usize = 5;
 
@@ -44,6 +58,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             Err(error) if error.kind() == Kind::Missing => None,
             repo => Some(repo?),
         };
+        if let Some(named) = &options.update {
+            return update(repo.as_ref(), named, options.dry_run);
+        }
         let file = options.prices.as_deref();
         let prices = repo.as_ref().map_or_else(|| Prices::of_user(file), |repo| Prices::configured(repo, file))?;
         let mut outcome = Outcome::Done;
@@ -70,7 +87,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         // A file of prices has tabs; people see columns.
         let table =
             if Screen::is_seen() { aligned(&rows) } else { lines.iter().map(|line| format!("{line}\n")).collect() };
-        let title = format!("# prices of {} in US dollars for a million tokens\n", Prices::date());
+        let title = format!("# prices of {} in US dollars for a million tokens\n", prices.date());
         let text = outside::text(&(title + &table));
         let Some(repo) = repo else { return cli::print(&text).map(|()| outcome) };
         let mut screen = Screen::paged(&repo, Color { color: None }, date::Format::SHORT);
@@ -78,6 +95,32 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         screen.out.finish()?;
         Ok(outcome)
     })
+}
+
+/// Fetches a newer table of list prices, and keeps it.
+fn update(repo: Option<&Repository>, named: &str, is_dry_run: bool) -> Result<Outcome> {
+    let configured = || match repo {
+        Some(repo) => repo.config_string(REPOSITORY_KEY),
+        None => Some(git(["config", "--get", REPOSITORY_KEY]).capture().ok()?.trim_end().to_str_lossy().into_owned()),
+    };
+    let given = Some(named.to_owned()).filter(|named| !named.is_empty());
+    let Some(repository) = given.or_else(configured).filter(|repository| !repository.is_empty()) else {
+        let error = Error::new(Kind::Usage, "no repository is named to fetch prices from");
+        return Err(error.hint(format!("'git config --global {REPOSITORY_KEY} <url>' names one for good")));
+    };
+    let known = Prices::listed();
+    let fetched = fetch_prices(&repository)?;
+    if !fetched.is_newer(&known) {
+        cli::print(&format!("The prices of {} are as new as those there.\n", known.date()))?;
+        return Ok(Outcome::Done);
+    }
+    if !is_dry_run {
+        fetched.keep()?;
+    }
+    let models = pretty::count(fetched.models() as u64, "model");
+    let (would, date) = (if is_dry_run { "Would take" } else { "Took" }, &fetched.date);
+    cli::print(&format!("{would} the prices of {date}, of {models}; those before are of {}.\n", known.date()))?;
+    Ok(Outcome::Done)
 }
 
 /// Returns what to type instead of a model that has no price.

@@ -209,7 +209,7 @@ impl<'a, 'r> Pages<'a, 'r> {
         let has_patch = self.has_patch && shape.span != Span::Focused;
         let has_pages = shape.outlet == Outlet::Server;
         // What somebody pays is nobody else's business; a file is handed on.
-        let prices = if has_pages { Prices::configured(self.reader.repo(), None) } else { Ok(Prices::default()) };
+        let prices = if has_pages { Prices::configured(self.reader.repo(), None) } else { Ok(Prices::listed()) };
         let prices = prices.unwrap_or_default();
         let mut bars = Bars::new(self.reader, self.redactor, plan, sessions, &shape)?;
         let change = match plan.only_commit(sessions).filter(|_| has_patch && observed.is_empty()) {

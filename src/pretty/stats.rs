@@ -175,7 +175,7 @@ pub(super) fn remarks(of: Statistics<'_>) -> Vec<String> {
     }
     if of.counted.total.cost.is_some() {
         let own = if prices.has_own() { " and your own" } else { "" };
-        remarks.push(format!("list prices of {}{own}, in US dollars, not what a subscription costs", Prices::date()));
+        remarks.push(format!("list prices of {}{own}, in US dollars, not what a subscription costs", prices.date()));
     }
     remarks
 }
@@ -224,8 +224,8 @@ pub fn total_object(of: Statistics<'_>) -> Value {
     if of.counted.is_at_least {
         object.insert("uncounted".into(), true.into());
     }
-    if of.prices.is_some() {
-        object.insert("prices".into(), Prices::date().into());
+    if let Some(prices) = of.prices {
+        object.insert("prices".into(), prices.date().into());
     }
     Value::Object(object)
 }

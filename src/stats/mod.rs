@@ -24,7 +24,7 @@ pub use self::entry::{Answer, Entry, Used};
 pub use self::key::{Key, clean_values};
 pub use self::lines::{CountedLines, LineSum, Lines, Source, counted_lines};
 pub use self::once::{Distinct, Uncounted, distinct};
-pub use self::price::{Cost, Prices, cost_of};
+pub use self::price::{Cost, Fetched, Prices, cost_of, fetch as fetch_prices};
 pub use self::row::Row;
 pub use self::tools::{CallSum, CountedCalls, counted_calls};
 pub use self::unread::Unread;

@@ -2,6 +2,9 @@
 //!
 //! Money is counted in whole millionths of a millionth of a dollar, so no sum is ever rounded.
 
+mod update;
+
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::io::Read as _;
@@ -10,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
 
+pub use self::update::{Fetched, fetch};
 use super::row::{Classes, Row};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
@@ -95,10 +99,13 @@ impl Cost {
     }
 }
 
-/// Tables of prices: the user's own, if there is one, and the one that comes with the program.
-#[derive(Clone, Debug, Default)]
+/// Tables of prices: the user's own, if there is one, and the list prices: those that come with the program, or newer ones
+/// that the user has fetched.
+#[derive(Clone, Debug)]
 pub struct Prices {
     own: Vec<Row>,
+    /// The text of the table of list prices.
+    listed: Cow<'static, str>,
     /// The rows of each model, those of the user first. Made when first needed.
     rows: OnceCell<[HashMap<String, Vec<Row>>; 2]>,
 }
@@ -115,7 +122,36 @@ fn piped(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Returns the day in the first line of a table of list prices.
+fn date_of(text: &str) -> Option<&str> {
+    let day = text.strip_prefix("# prices of ")?.get(..10)?;
+    Time::parse_rfc3339(&format!("{day}T00:00:00Z")).is_some().then_some(day)
+}
+
+/// Returns the lines of a table that have prices.
+fn lines_of(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'))
+}
+
+/// Says whether a text has prices, and nothing that is no price.
+fn is_table(text: &str) -> bool {
+    lines_of(text).next().is_some() && lines_of(text).all(|line| Row::parse(line).is_some())
+}
+
+impl Default for Prices {
+    /// Returns the list prices that come with the program.
+    fn default() -> Self {
+        Prices { own: Vec::new(), listed: BUILT_IN.into(), rows: OnceCell::new() }
+    }
+}
+
 impl Prices {
+    /// Returns the list prices: the newer table of the one that comes with the program and the one that was fetched last.
+    pub fn listed() -> Self {
+        let fetched = update::kept().filter(|text| date_of(text) > date_of(BUILT_IN));
+        Prices { listed: fetched.map_or(BUILT_IN.into(), Cow::from), ..Prices::default() }
+    }
+
     /// Reads the user's own table, if `file` or `shiftlog.prices` names one.
     ///
     /// # Errors
@@ -126,7 +162,7 @@ impl Prices {
             let name = repo.config_string("shiftlog.prices").filter(|name| !name.is_empty())?;
             Some(in_home(&name).unwrap_or_else(|| repo.worktree().unwrap_or(repo.git_dir()).join(&name)))
         };
-        file.map(Path::to_owned).or_else(configured).map_or_else(|| Ok(Prices::default()), |path| Self::of_file(&path))
+        file.map(Path::to_owned).or_else(configured).map_or_else(|| Ok(Prices::listed()), |path| Self::of_file(&path))
     }
 
     /// Does the same outside a repository, where a relative path in the user's config names nothing.
@@ -140,7 +176,7 @@ impl Prices {
                 git(["config", "--get", "shiftlog.prices"]).capture().ok()?.trim_end().to_str_lossy().into_owned();
             in_home(&name).or_else(|| Some(name.into())).filter(|path: &PathBuf| path.is_absolute())
         };
-        file.map(Path::to_owned).or_else(configured).map_or_else(|| Ok(Prices::default()), |path| Self::of_file(&path))
+        file.map(Path::to_owned).or_else(configured).map_or_else(|| Ok(Prices::listed()), |path| Self::of_file(&path))
     }
 
     fn of_file(path: &Path) -> Result<Self> {
@@ -153,7 +189,7 @@ impl Prices {
         Self::with(&text).map_err(|number| cannot(format!("line {number} is no price")))
     }
 
-    /// Returns the prices of a table of the user's over those of the program.
+    /// Returns the prices of a table of the user's over the list prices.
     ///
     /// # Errors
     ///
@@ -167,12 +203,12 @@ impl Prices {
                 own.push(Row::parse(line).ok_or(number + 1)?);
             }
         }
-        Ok(Prices { own, rows: OnceCell::new() })
+        Ok(Prices { own, ..Prices::listed() })
     }
 
-    /// Returns the date of the table that comes with the program.
-    pub fn date() -> &'static str {
-        BUILT_IN.split_whitespace().nth(3).unwrap_or_default()
+    /// Returns the date of the list prices.
+    pub fn date(&self) -> &str {
+        date_of(&self.listed).unwrap_or_default()
     }
 
     /// Says whether the user has rows of their own.
@@ -199,7 +235,7 @@ impl Prices {
         };
         self.rows.get_or_init(|| {
             let own = by_model(&mut self.own.iter().cloned());
-            [own, by_model(&mut BUILT_IN.lines().filter(|line| !line.starts_with('#')).filter_map(Row::parse))]
+            [own, by_model(&mut lines_of(&self.listed).filter_map(Row::parse))]
         })
     }
 

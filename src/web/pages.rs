@@ -314,7 +314,7 @@ pub fn about(visit: &Visit<'_>) -> Result<Vec<u8>> {
         ("Git", format!("{major}.{minor}")),
         ("Repository", visit.clean(&repo.worktree().unwrap_or(repo.git_dir()).to_string_lossy())),
         ("Shared with git push", setting("shiftlog.push", "none")),
-        ("Prices of", Prices::date().to_owned()),
+        ("Prices of", visit.prices().0.date().to_owned()),
     ];
     let mut refs = Vec::new();
     for name in reader.refs() {

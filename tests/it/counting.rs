@@ -2,6 +2,7 @@
 
 mod copies;
 mod costs;
+mod fetched_prices;
 mod lines;
 mod much;
 mod own_prices;

@@ -347,7 +347,7 @@ impl Export<'_, '_> {
         let pages = &mut self.pages;
         if self.options.html {
             // As on the pages of the sessions: at list prices, since a file is handed on.
-            let prices = Prices::default();
+            let prices = Prices::listed();
             let indexed = sessions.zip(texts).enumerate().map(|(at, ((session, name), texts))| {
                 let counts = pages.counts(at);
                 Indexed {

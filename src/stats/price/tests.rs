@@ -17,7 +17,7 @@ fn the_table_is_sorted_dated_and_small() {
         assert!(row.prices[2].is_none_or(|read| Some(read) <= row.prices[0]), "{line}");
         assert!(row.prices[3].is_none() || row.prices[4].is_none() || row.prices[4] >= row.prices[3], "{line}");
     }
-    assert!(crate::git::date::Time::parse_rfc3339(&format!("{}T00:00:00Z", Prices::date())).is_some());
+    assert!(crate::git::date::Time::parse_rfc3339(&format!("{}T00:00:00Z", Prices::default().date())).is_some());
 }
 
 #[test]
