@@ -89,6 +89,19 @@ pub fn stops_pushes(repo: &Repository) -> Result<bool> {
         && !is_disabled(&path))
 }
 
+/// Returns the hooks with our part that stand under other names: programs that manage hooks move what was there aside, as to
+/// `post-commit.legacy` or `post-commit.old`, and may still run it.
+pub(super) fn moved_aside(hooks: &Path) -> Vec<PathBuf> {
+    let entries = hooks.read_dir().into_iter().flatten().flatten();
+    let is_ours = |path: &PathBuf| {
+        let is_event = EVENTS.iter().any(|event| path.ends_with(event));
+        !is_event && path.is_file() && file::contents(path).is_some_and(|text| hook::has_block(&text))
+    };
+    let mut moved: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_ours).collect();
+    moved.sort();
+    moved
+}
+
 /// Plans that our part of Git's hooks goes.
 pub fn take_back(repo: &Repository, plan: &mut Plan) -> Result<()> {
     let hooks = files_directory(repo)?;
@@ -100,7 +113,7 @@ pub fn take_back(repo: &Repository, plan: &mut Plan) -> Result<()> {
             plan.take_back(&path, FileKind::Hook)?;
         }
     }
-    Ok(())
+    moved_aside(&hooks).iter().try_for_each(|path| plan.take_back(path, FileKind::Hook))
 }
 
 /// Plans that Git runs our program after what changes history, and before a push.
@@ -167,10 +180,19 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
             }
         }
     }
-    if let Some(below_top) = below_top.filter(|_| plan.edits().len() > edits_before) {
-        remark_on_tracked_hooks(repo, plan, &below_top);
+    if plan.edits().len() > edits_before {
+        below_top.iter().for_each(|below_top| remark_on_tracked_hooks(repo, plan, below_top));
+        let is_of_lefthook =
+            |event: &&str| file::contents(&hooks.join(event)).is_some_and(|text| text.contains_str("lefthook"));
+        if EVENTS.iter().any(|event| is_of_lefthook(&event)) {
+            plan.remark(
+                "lefthook writes hooks anew when it is installed or configured; run 'git shiftlog init' after that"
+                    .into(),
+            );
+        }
     }
-    Ok(())
+    // Else it would run twice.
+    moved_aside(&hooks).iter().try_for_each(|path| plan.take_back(path, FileKind::Hook))
 }
 
 /// Returns why a hook gets no part of ours, whatever the options of `init`, and what to do instead.

@@ -179,6 +179,7 @@ fn known_files(repo: &Repository) -> Result<Vec<(PathBuf, FileKind)>> {
     let hooks = git_hooks::files_directory(repo)?;
     let mut files: Vec<(PathBuf, FileKind)> =
         git_hooks::EVENTS.iter().map(|name| (hooks.join(name), FileKind::Hook)).collect();
+    files.extend(git_hooks::moved_aside(&hooks).into_iter().map(|path| (path, FileKind::Hook)));
     if let Some(worktree) = repo.worktree() {
         files.extend(agents::hook_files().map(|file| (worktree.join(file.path), agents::kind_of(&file))));
         files.extend(CLIENTS.iter().map(|client| (worktree.join(client.file), FileKind::Client)));

@@ -127,6 +127,7 @@ const BAD_VALUES: &[(&str, &str, bool)] = &[
     ("shiftlog.rules", "perhaps", true),
     ("shiftlog.rulesIncludeHome", "perhaps", true),
     ("shiftlog.sessionsRemote", "nowhere", false),
+    ("shiftlog.pricesFrom", "--upload-pack=x", false),
     ("shiftlog.sign", "perhaps", true),
     ("shiftlog.summariseAgent", "nobody", true),
     ("shiftlog.trustPurges", "some", true),

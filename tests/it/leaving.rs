@@ -1,6 +1,8 @@
 //! `deinit`: what it removes with `--purge-refs`, and what it leaves.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use crate::harm::tree;
 use crate::sharing::Team;
@@ -123,4 +125,53 @@ fn a_note_of_the_users_in_our_ref_is_kept() {
     let ran = scratch.shiftlog("deinit", ["--purge-refs", "--yes"]);
     assert!(ran.stderr.contains("warning: 'refs/notes/shiftlog' also has notes of others, and is kept\n"), "{ran:?}");
     assert_eq!(scratch.git(["notes", "--ref=shiftlog", "show", "HEAD~1"]).ok(), "my journal\n");
+}
+
+#[test]
+fn a_hook_that_another_program_has_moved_aside_loses_our_part_too() {
+    for ending in ["legacy", "old"] {
+        let scratch = Scratch::new();
+        let hooks = scratch.top.join(".git/hooks");
+        let [hook, aside] = ["post-commit".to_owned(), format!("post-commit.{ending}")].map(|name| hooks.join(name));
+        fs::create_dir_all(&hooks).unwrap();
+        fs::write(&hook, "#!/bin/sh\necho mine\n").unwrap();
+        fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+        scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+        // As pre-commit does, which goes on running what was there.
+        fs::rename(&hook, &aside).unwrap();
+        let theirs = format!("#!/bin/sh\n.git/hooks/post-commit.{ending}\n");
+        fs::write(&hook, &theirs).unwrap();
+        fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+        let has_ours = |path: &Path| fs::read_to_string(path).unwrap().contains("git-shiftlog--hook");
+
+        scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+        assert!(has_ours(&hook) && !has_ours(&aside), "it runs once");
+        fs::write(&hook, &theirs).unwrap();
+        fs::copy(&aside, hooks.join("kept")).unwrap();
+        scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+        fs::rename(&hook, &aside).unwrap();
+        fs::write(&hook, &theirs).unwrap();
+
+        scratch.shiftlog("deinit", ["-q"]).ok();
+        let left = fs::read_dir(&hooks).unwrap().map(|entry| entry.unwrap().path());
+        let left: Vec<_> = left.filter(|path| path.is_file() && has_ours(path)).collect();
+        assert_eq!(left, [Path::new(""); 0]);
+        assert_eq!(fs::read_to_string(&hook).unwrap(), theirs);
+        assert_eq!(fs::read_to_string(hooks.join("kept")).unwrap(), "#!/bin/sh\necho mine\n");
+    }
+}
+
+#[test]
+fn who_has_hooks_that_lefthook_writes_is_told_that_it_writes_them_anew() {
+    let scratch = Scratch::new();
+    let hook = scratch.top.join(".git/hooks/post-commit");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/bin/sh\nlefthook run post-commit \"$@\"\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let remark = "lefthook writes hooks anew when it is installed or configured; run 'git shiftlog init' after that";
+    let init = || scratch.shiftlog("init", ["--agent=claude"]);
+    let first = init();
+    assert!(first.stdout.contains(remark) || first.stderr.contains(remark), "{first:?}");
+    let second = init();
+    assert!(!second.stdout.contains(remark) && !second.stderr.contains(remark), "nothing was added: {second:?}");
 }

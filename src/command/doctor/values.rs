@@ -62,6 +62,11 @@ const KEYS: &[Key] = &[
         is_good: |repo, value| value == "commit" || repo.config_bool("shiftlog.index") == Some(false),
         good: "commit    # or false",
     },
+    Key {
+        name: "shiftlog.pricesFrom",
+        is_good: |_, value| !value.is_empty() && !value.starts_with('-'),
+        good: "'<url of a clone of the project>'",
+    },
     Key { name: "color.shiftlog", is_good: |_, value| cli::is_color_when(value), good: "auto" },
     Key {
         name: "log.date",
