@@ -60,13 +60,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if !options.dry_run {
             removal::remove_fetched_again(&repo, &notes_ref)?;
         }
-        if is_repairing {
-            let recorder = capture::recorder(&repo, &notes_ref);
-            cli::tell(&repo, &recorder.finish());
-        }
+        let finish = || is_repairing.then(|| capture::recorder(&repo, &notes_ref).finish());
+        let mut finished = finish();
         // Hooks must not store more of a session that is stored anew.
         let deadline = Instant::now() + LOCK_TIMEOUT;
-        let _lock = is_repairing.then(|| State::new(&repo.common_dir()).lock(deadline)).transpose()?;
+        let lock = is_repairing.then(|| State::new(&repo.common_dir()).lock(deadline)).transpose()?;
         let mut progress = Progress::new(!options.quiet);
         let mut tell = |title, done, total| progress.tell(title, done, total);
         let mut checked = check(&repo, &notes_ref, &mut tell)?;
@@ -74,15 +72,21 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if options.repair && !checked.problems.is_empty() {
             done = repair::repair(&repo, &notes_ref, &checked, options.dry_run)?;
         }
+        let recounted = if options.recount { recount(&repo, &notes_ref, deadline)? } else { 0 };
+        drop(lock);
+        if !done.is_empty() {
+            // What could not be stored because of damage can be now.
+            finished = finish();
+        }
         if is_repairing && !checked.problems.is_empty() {
             checked = check(&repo, &notes_ref, &mut tell)?;
         }
         progress.end();
-        if options.recount {
-            let records = recount(&repo, &notes_ref, deadline)?;
-            if records > 0 {
-                done.push(format!("counted {} again", pretty::count(records as u64, "record")));
-            }
+        if let Some(finished) = finished {
+            cli::tell(&repo, &finished);
+        }
+        if recounted > 0 {
+            done.push(format!("counted {} again", pretty::count(recounted as u64, "record")));
         }
         if is_repairing && checked.problems.is_empty() {
             kept::keep(&repo, &notes_ref, deadline)?;

@@ -439,8 +439,12 @@ fn a_damaged_ref_is_named_and_goes_back_to_what_is_whole() {
             let checked = scratch.shiftlog("fsck", [""; 0]);
             assert_eq!(checked.code, 1, "{case}: {checked:?}");
             assert!(checked.stdout.contains(&format!("damaged-ref {ref_name}: ")), "{case}: {checked:?}");
-            scratch.shiftlog("fsck", ["--repair"]);
-            // What waited is stored by the next command.
+            let repaired = scratch.shiftlog("fsck", ["--repair"]);
+            assert_eq!(
+                (repaired.code, repaired.stderr.as_str(), scratch.waiting()),
+                (0, "", 0),
+                "{case}: {repaired:?}"
+            );
             let again = scratch.shiftlog("fsck", ["--repair"]);
             assert_eq!(again.code, 0, "{case}: {again:?}");
             assert_eq!(scratch.raw("HEAD", &[]), session.text(), "{case}");
