@@ -8,7 +8,7 @@ use bstr::ByteSlice as _;
 use super::call::{self, Act, TodoItem};
 use super::count;
 use super::depth::{Amount, Depth};
-use super::markdown::inert;
+use super::markdown::{inert, quotation};
 use super::place::Directories;
 use super::printer::{attachment, with_sizes};
 use super::sub_agent::SubAgent;
@@ -151,9 +151,7 @@ impl<'a> Document<'a> {
                 }
                 Part::Text(text) if message.role == Role::User => {
                     writeln!(out)?;
-                    for line in inert(&outside::text(text)).lines() {
-                        writeln!(out, "> {line}")?;
-                    }
+                    out.write_all(quotation(&inert(&outside::text(text))).as_bytes())?;
                 }
                 Part::Text(text) => writeln!(out, "\n{}", inert(&outside::text(text.trim_end())))?,
                 Part::Thinking(_) if self.depth.thinking == Amount::None => {}

@@ -81,6 +81,28 @@ pub fn inert(source: &str) -> String {
     }
 }
 
+/// Returns inert Markdown as a quotation, line by line. A tab at the beginning of a line leads two columns less far behind the
+/// mark, so that code would become text; it becomes spaces.
+pub fn quotation(source: &str) -> String {
+    let mut text = String::with_capacity(source.len() + 2);
+    for line in source.lines() {
+        text.push_str("> ");
+        let (mut column, mut rest) = (0, line);
+        while let Some(c) = rest.chars().next().filter(|c| " \t-*+>.)0123456789".contains(*c)) {
+            let width = if c == '\t' { 4 - column % 4 } else { 1 };
+            if c == '\t' {
+                text.extend(std::iter::repeat_n(' ', width))
+            } else {
+                text.push(c)
+            }
+            (column, rest) = (column + width, &rest[1..]);
+        }
+        text.push_str(rest);
+        text.push('\n');
+    }
+    text
+}
+
 /// Removes the meaning that forges give to words: mentions, references to issues, and commands at the beginning of a
 /// line.
 fn without_mentions(source: &str) -> String {
@@ -132,10 +154,12 @@ fn mentions(source: &str, range: Range<usize>, changes: &mut Vec<(usize, &str)>)
             continue;
         }
         let before = if at == 0 { b' ' } else { byte(at - 1) };
-        let is_word_before = before.is_ascii_alphanumeric() || before == b'_';
+        // A '_' there can be markup that nobody sees.
+        let is_word_before = before.is_ascii_alphanumeric();
         let next = byte(at + 1);
         match byte(at) {
-            b'@' if next.is_ascii_alphanumeric() && !is_word_before => changes.push((at + 1, GAP)),
+            b'@' if (next.is_ascii_alphanumeric() || next == b'_') && !is_word_before => changes.push((at + 1, GAP)),
+            b'&' if next.is_ascii_digit() => changes.push((at + 1, GAP)),
             b'#' if next.is_ascii_digit() => changes.push((at + 1, GAP)),
             b'!' if next.is_ascii_digit() && !is_word_before => changes.push((at + 1, GAP)),
             b'-' if next.is_ascii_digit() && at >= 2 && bytes[at - 2..at].eq_ignore_ascii_case(b"gh") => {
@@ -317,6 +341,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_quoted_means_what_it_means_alone() {
+        for source in ["* * *\n\t@octocat\n", "1.\tone\n\n\t\t@octocat\n", "a\tb\n-\tx\n\n\ty\n"] {
+            let quoted = html(&quotation(&inert(source)));
+            let inner =
+                quoted.trim().strip_prefix("<blockquote>\n").and_then(|html| html.strip_suffix("</blockquote>"));
+            assert_eq!(inner.expect("a quotation"), html(&inert(source)), "{source:?}");
+        }
+        assert_eq!(quotation("a\tb\n\tc"), "> a\tb\n>     c\n");
+    }
+
+    #[test]
     fn nobody_is_mentioned_and_nothing_is_closed() {
         for (hostile, safe) in [
             ("ask @octocat, (@org/team) or a@example.com", "ask @&#8203;octocat, (@&#8203;org/team) or a@example.com"),
@@ -327,6 +362,7 @@ mod tests {
             ("[x](https://forge.example/o/r/pull/7)", "\\[x](https://&#8203;forge.example/o/r/pull/7)"),
             ("https://@octocat", "https://@&#8203;octocat"),
             ("\\@octocat **@octocat**", "\\@&#8203;octocat **@&#8203;octocat**"),
+            ("_@octocat_ @_x and g&12", "_@&#8203;octocat_ @&#8203;_x and g&&#8203;12"),
         ] {
             assert_eq!(inert(hostile), safe);
         }

@@ -1,6 +1,6 @@
 //! The explanation of a line, as Markdown for an editor.
 
-use super::markdown::inert;
+use super::markdown::{inert, quotation};
 use super::why::{WhyView, more_command, short_session};
 use crate::git::date;
 use crate::outside;
@@ -56,7 +56,7 @@ fn quoted(words: &str) -> String {
     let end = words.char_indices().nth(MAX_CHARS).map_or(words.len(), |(at, _)| at);
     let mark = if end < words.len() { "…" } else { "" };
     let text = inert(&format!("{}{mark}", outside::text(words[..end].trim())));
-    text.lines().map(|line| format!("> {line}\n")).collect::<String>().trim_end().to_owned()
+    quotation(&text).trim_end().to_owned()
 }
 
 /// Returns one line whose characters mean nothing in Markdown.

@@ -30,8 +30,14 @@ fn a_name_that_is_too_long_for_a_model_has_no_price() {
 #[test]
 fn each_kind_of_token_has_its_own_price() {
     let prices = Prices::with("m\t-\t5\t25\t0.5\t6.25\t10").expect("a table");
-    let tokens =
-        Tokens { input: 1000, output: 100, cache_read: 20_000, cache_write: 4000, cache_write_long: Some(3000) };
+    let tokens = Tokens {
+        input: 1000,
+        output: 100,
+        cache_read: 20_000,
+        cache_write: 4000,
+        cache_write_long: Some(3000),
+        told_cost: None,
+    };
     let cost = prices.cost(&usage("m", tokens), TIME, None);
     // 0.005 + 0.0025 + 0.01 + 0.00625 + 0.03
     assert_eq!((cost.exact().as_str(), cost.is_at_least), ("0.05375", false));
@@ -122,7 +128,14 @@ fn rows_of_the_user_stand_before_those_of_the_program() {
 #[test]
 fn a_hostile_count_overflows_nothing() {
     let prices = Prices::with("m\t-\t999999\t999999\t1\t1\t1").expect("a table");
-    let tokens = Tokens { input: u64::MAX, output: u64::MAX, cache_read: 1, cache_write: 1, cache_write_long: Some(9) };
+    let tokens = Tokens {
+        input: u64::MAX,
+        output: u64::MAX,
+        cache_read: 1,
+        cache_write: 1,
+        cache_write_long: Some(9),
+        told_cost: None,
+    };
     let once = prices.cost(&usage("m", tokens), TIME, Some(tokens.given()));
     let many = (0..100).fold(once, |sum, _| sum.plus(sum));
     assert!(many.is_at_least && !many.rounded().is_empty() && many.amount() == u128::MAX);
