@@ -4,6 +4,7 @@
 //! a table of bits that fits into the fastest cache. A text is searched four bytes at a time, so a rule whose words are
 //! absent costs nothing.
 
+use super::encoded::WORDS;
 use super::rules::Rule;
 
 /// The bits of the table, as a power of two: 16 KiB.
@@ -65,6 +66,9 @@ impl Index {
             for low in b"0123456789abcdef" {
                 index.put(&[b'%', *high, *low, b'%'], rules.len(), "%", None);
             }
+        }
+        for text in WORDS {
+            index.put(&text.as_bytes()[..4], rules.len(), text, None);
         }
         for (rule, row) in rules.iter().enumerate().rev() {
             for text in row.words {

@@ -10,6 +10,7 @@
 mod assigned;
 mod class;
 mod command;
+mod encoded;
 mod example;
 mod index;
 mod key;
@@ -300,7 +301,6 @@ impl Redactor {
             // In pieces, to check the deadline between them. They overlap, because a word can cross their ends.
             while suspect.is_none() && start < text.len() {
                 let end = text.len().min(start + PIECE_BYTES);
-                watch.spend(end - start)?;
                 let seen = text.len().min(end + LONGEST_WORD_BYTES);
                 self.index.each(&text[..seen], start, |at, word| {
                     let end = at + word.text.len();
@@ -311,6 +311,7 @@ impl Redactor {
                     })
                 });
                 let limit = suspect.unwrap_or(end);
+                watch.spend(limit - start)?;
                 suspect = next_hidden(&text[..limit], start).or(suspect);
                 start = end;
             }
@@ -396,7 +397,7 @@ impl Look<'_, '_> {
                 self.view(view)?;
             }
         }
-        for leave_out in [View::uncoloured, View::visible, View::as_read] {
+        for leave_out in [View::uncoloured, View::visible, View::as_read, encoded::decoded] {
             self.aside(leave_out(self.chain.last().map_or(piece, |view| &view.text)))?;
         }
         // A line end between two secrets that were found has not cut one in two.

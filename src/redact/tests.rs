@@ -107,6 +107,7 @@ fn missed(cases: &[(&str, &str)]) -> Vec<String> {
 fn passwords_are_found_in_the_forms_that_people_write_them() {
     let missed = missed(&[
         ("DB_PASSWORD=@@", "x&K{a3}(7){{[]<;>,|{a3}"),
+        ("  secret_key_base: @@", "{h128}"),
         ("DB_PASSWORD=@@", "correcthorsebattery"),
         ("password: @@", "correcthorsebattery"),
         ("DB_PASSWORD=@@", "Zq9ZJzzzzgEOzdmenCkhv"),

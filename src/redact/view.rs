@@ -170,6 +170,22 @@ impl View {
         Some(view)
     }
 
+    /// Returns an empty view of what stands from a place on.
+    pub fn at(place: usize) -> View {
+        View { text: Vec::new(), anchors: vec![(0, place)] }
+    }
+
+    /// Adds bytes that a stretch of the source stands for.
+    pub fn add(&mut self, bytes: &[u8], stretch: Range<usize>) {
+        self.text.extend_from_slice(bytes);
+        self.anchors.push((self.text.len(), stretch.end));
+    }
+
+    /// Leaves out what stands before a place, and has these bytes in its stead.
+    pub fn skip_to(&mut self, bytes: &[u8], place: usize) {
+        self.add(bytes, place..place);
+    }
+
     fn empty(source: &[u8]) -> View {
         View { text: Vec::with_capacity(source.len()), anchors: vec![(0, 0)] }
     }
@@ -206,9 +222,11 @@ impl View {
         let start = self.anchors[start].1 + (span.start - self.anchors[start].0);
         // Escapes that stand for nothing, right after the span, are not part of it.
         let end = self.anchors.partition_point(|(at, _)| *at < span.end);
+        let (from, begin) = self.anchors[end.saturating_sub(1)];
         let end = match self.anchors.get(end) {
-            Some((at, source)) if *at == span.end => *source,
-            _ => self.anchors[end - 1].1 + (span.end - self.anchors[end - 1].0),
+            // What stands for several bytes goes as a whole.
+            Some((at, source)) if *at == span.end || at - from != source - begin => *source,
+            _ => begin + (span.end - from),
         };
         start..end.max(start)
     }

@@ -96,13 +96,15 @@ pub fn is_made_of_example_words(lower: &[u8]) -> bool {
 
 /// Says whether a name shows that its value is not a secret.
 pub fn names_no_secret(name: &[u8]) -> bool {
-    let mut last: &[u8] = b"";
+    let (mut before, mut last): (&[u8], &[u8]) = (b"", b"");
     let mut is_harmless = false;
     each_word(name, |word| {
         is_harmless |= HARMLESS.has(word);
-        last = word;
+        (before, last) = (last, word);
     });
-    is_harmless || LAST.has(last)
+    // Rails derives its keys from a `secret_key_base`.
+    let is_key_base = last.eq_ignore_ascii_case(b"base") && before.eq_ignore_ascii_case(b"key");
+    is_harmless || (LAST.has(last) && !is_key_base)
 }
 
 /// Visits the words of a name, separated by signs and capitals.
@@ -195,7 +197,14 @@ mod tests {
         for name in ["password_file", "tokenUrl", "csrf_token", "primaryKey", "SECRET_NAME", "max_tokens", "key_id"] {
             assert!(names_no_secret(name.as_bytes()), "{name}");
         }
-        for name in ["shared_secret", "authorization_token", "HASHICORP_TOKEN", "file_password", "profileSecret"] {
+        for name in [
+            "shared_secret",
+            "authorization_token",
+            "HASHICORP_TOKEN",
+            "file_password",
+            "profileSecret",
+            "secret_key_base",
+        ] {
             assert!(!names_no_secret(name.as_bytes()), "{name}");
         }
     }

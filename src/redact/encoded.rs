@@ -1,0 +1,175 @@
+//! Text that is encoded in base64, as of a file with passwords, or of a reply of a server.
+
+use bstr::ByteSlice as _;
+
+use super::class::{B64, URL64, is_in};
+use super::view::View;
+
+/// The digits of base64 by which secrets that are encoded are noticed: what words of rules become, whatever stands in front of
+/// them. The first and the last digit of a word can have bits of its neighbours, and are left out.
+#[rustfmt::skip]
+pub const WORDS: &[&str] = &[
+    "Z2hwX", "docF", "naHBf", "Z2hvX", "dob1", "naG9f", "Z2h1X", "dodV", "naHVf", "Z2hzX", "doc1", "naHNf", "Z2hyX",
+    "docl", "naHJf", "Z2l0aHViX3BhdF", "dpdGh1Yl9wYXRf", "naXRodWJfcGF0X", "Z2xwYXQt", "dscGF0L", "nbHBhdC",
+    "Z2xkdC", "dsZHQt", "nbGR0L", "c2stYW50L", "NrLWFudC", "zay1hbnQt", "c2stcHJvai", "NrLXByb2ot", "zay1wcm9qL",
+    "c2tfbGl2ZV", "NrX2xpdmVf", "za19saXZlX", "cmtfbGl2ZV", "JrX2xpdmVf", "ya19saXZlX", "d2hzZWNf", "doc2VjX",
+    "3aHNlY1", "QUtJQ", "FLSU", "BS0lB", "QVNJQ", "FTSU", "BU0lB", "QUl6Y", "FJem", "BSXph", "R09DU1BYL", "dPQ1NQWC",
+    "HT0NTUFgt", "eWEyOS", "lhMjku", "5YTI5L", "eG94Yi", "hveGIt", "4b3hiL", "eG94cC", "hveHAt", "4b3hwL", "eGFwcC",
+    "hhcHAt", "4YXBwL", "bnBtX", "5wbV", "ucG1f", "cHlwaS1BZ0", "B5cGktQWdF", "weXBpLUFnR", "ZG9wX3YxX", "RvcF92MV",
+    "kb3BfdjFf", "aHZzL", "h2cy", "odnMu", "c2hwYXRf", "NocGF0X", "zaHBhdF", "QWNjb3VudEtleT", "FjY291bnRLZXk9",
+    "BY2NvdW50S2V5P", "cG9zdGdyZXM6Ly", "Bvc3RncmVzOi8v", "wb3N0Z3JlczovL", "cG9zdGdyZXNxbDovL", "Bvc3RncmVzcWw6Ly",
+    "wb3N0Z3Jlc3FsOi8v", "bXlzcWw6Ly", "15c3FsOi8v", "teXNxbDovL", "bW9uZ29kY", "1vbmdvZG", "tb25nb2Ri",
+    "cmVkaXM6Ly", "JlZGlzOi8v", "yZWRpczovL", "YW1xcDovL", "FtcXA6Ly", "hbXFwOi8v", "cGFzc3dvcm", "Bhc3N3b3Jk",
+    "wYXNzd29yZ", "UEFTU1dPUk", "BBU1NXT1JE", "QQVNTV09SR", "UGFzc3dvcm", "QYXNzd29yZ", "cGFzc3dk", "Bhc3N3Z",
+    "wYXNzd2", "c2VjcmV0", "NlY3Jld", "zZWNyZX", "U0VDUkVU", "NFQ1JFV", "TRUNSRV", "U2VjcmV0", "TZWNyZX", "dG9rZW",
+    "Rva2Vu", "0b2tlb", "VE9LRU", "RPS0VO", "UT0tFT", "VG9rZW", "Ub2tlb", "X0tFW", "9LRV", "fS0VZ", "X2tle", "9rZX",
+    "fa2V5", "YXBpa2V5", "FwaWtle", "hcGlrZX", "YXBpS2V5", "FwaUtle", "hcGlLZX", "QVBJS0VZ", "FQSUtFW", "BUElLRV",
+    "QmVhcmVy", "JlYXJlc", "CZWFyZX",
+];
+
+/// The shortest text that is decoded, in digits.
+const MIN_DIGITS: usize = 24;
+
+/// Returns what a text has encoded in base64, each stretch in a line of its own. `None` if there is none. A stretch is decoded if it
+/// begins with ASCII; its lines may be wrapped after whole groups of four digits.
+pub fn decoded(source: &[u8]) -> Option<View> {
+    let is_digit = |byte: &u8| is_in(*byte, B64 | URL64);
+    let mut view: Option<View> = None;
+    let mut at = 0;
+    while let Some(start) = source[at..].iter().position(is_digit).map(|offset| at + offset) {
+        at = start + source[start..].iter().take_while(|byte| is_digit(byte)).count();
+        let begins_with_text = || {
+            source[start..start + MIN_DIGITS]
+                .chunks(4)
+                .all(|group| decode(group).is_some_and(|(bytes, _)| bytes.iter().all(is_text)))
+        };
+        if at - start < MIN_DIGITS || !begins_with_text() {
+            continue;
+        }
+        let view = view.get_or_insert_with(|| View::at(start));
+        view.skip_to(b"\n", start);
+        at = start;
+        while let Some((bytes, digits)) = decode(&source[at..source.len().min(at + 4)]) {
+            view.add(&bytes.map(|byte| if byte >= 0xFE { 0x80 } else { byte })[..digits * 3 / 4], at..at + digits);
+            at += digits;
+            // A line end between groups is no part of the text.
+            let goes_on = |next: &[u8]| next.iter().all(|byte| is_digit(byte) || *byte == b'=');
+            let is_wrapped =
+                digits == 4 && source[at..].starts_with(b"\n") && source.get(at + 1..at + 5).is_some_and(goes_on);
+            if is_wrapped {
+                at += 1;
+                view.skip_to(b"", at);
+            }
+        }
+    }
+    view
+}
+
+fn is_text(byte: &u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t')
+}
+
+/// Returns the three bytes of a group of digits, and how many digits it has: four, or two or three at the end of a stretch.
+fn decode(group: &[u8]) -> Option<([u8; 3], usize)> {
+    let digits = group.iter().take_while(|byte| is_in(**byte, B64 | URL64)).count();
+    if digits < 2 {
+        return None;
+    }
+    let bits = (0..4)
+        .fold(0, |bits: u32, at| bits << 6 | group.get(at).filter(|_| at < digits).map_or(0, |digit| value(*digit)));
+    let [_, bytes @ ..] = bits.to_be_bytes();
+    Some((bytes, digits))
+}
+
+fn value(digit: u8) -> u32 {
+    u32::from(match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
+        b'+' | b'-' => 62,
+        _ => 63,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+
+    use super::super::{Redactor, Settings};
+    use super::*;
+
+    /// The words that [`WORDS`] are made of.
+    const PLAIN: &str = "\
+    ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- sk-ant- sk-proj- sk_live_
+        rk_live_ whsec_ AKIA ASIA AIza GOCSPX- ya29. xoxb- xoxp- xapp- npm_
+        pypi-AgE dop_v1_ hvs. shpat_ AccountKey= postgres:// postgresql:// mysql://
+        mongodb redis:// amqp:// password PASSWORD Password passwd secret SECRET Secret
+        token TOKEN Token _KEY _key apikey apiKey APIKEY Bearer";
+
+    #[test]
+    fn the_words_are_those_of_secrets_at_each_place_of_a_group() {
+        let mut made = Vec::new();
+        for word in PLAIN.split_ascii_whitespace() {
+            for before in 0..3 {
+                let digits = STANDARD.encode([&[0; 3][..before], word.as_bytes(), &[0; 3]].concat());
+                let inner = (8 * before).div_ceil(6)..8 * (before + word.len()) / 6;
+                let inner = digits[inner].to_owned();
+                if inner.len() >= 4 && !made.contains(&inner) {
+                    made.push(inner);
+                }
+            }
+        }
+        assert_eq!(WORDS, made);
+    }
+
+    #[test]
+    fn text_in_base64_is_read_and_leads_back() {
+        let text = "DB_HOST=localhost\nDB_USER=relay\nnames: M\u{fc}ller, and a line that is long enough to be wrapped twice\n";
+        for encoded in [STANDARD.encode(text), URL_SAFE_NO_PAD.encode(text)] {
+            for columns in [1000, 76, 64] {
+                let lines: Vec<String> =
+                    encoded.as_bytes().chunks(columns).map(|line| line.to_str_lossy().into_owned()).collect();
+                let source = format!("$ base64 .env\n{}\nand {encoded} again", lines.join("\n"));
+                let view = decoded(source.as_bytes()).expect("it has text");
+                assert_eq!(view.text.to_str_lossy(), format!("\n{text}\n{text}"), "{source}");
+                let at = view.text.find("relay").expect("it is there");
+                let span = view.source(at..at + 5);
+                // Seven or eight digits hold five bytes.
+                assert!(span.len() >= 7 && span.len() <= 10, "{span:?}");
+                assert!(encoded.contains(&source[span.clone()].replace('\n', "")), "{}", &source[span]);
+            }
+        }
+        let image = STANDARD.encode([0x89, b'P', b'N', b'G', 13, 10, 26, 10].repeat(30));
+        for none in [image.as_str(), "toolu_01A09q90qw90lq917835lq9", "a/path/of/many/words/that/ends.rs", "QUJD", ""] {
+            assert!(decoded(none.as_bytes()).is_none(), "{none}");
+        }
+    }
+
+    #[test]
+    fn a_secret_in_base64_goes_and_what_is_encoded_beside_it_stays() {
+        let redactor = Redactor::new(&Settings::default()).expect("there are no patterns");
+        let token = format!("ghp_{}", "k3Zr9QxW2m".repeat(4)[..36].to_owned());
+        let (mark, inner) = ("[REDACTED:github-token]", |text: &str| text.replace("\\n", ""));
+        for before in ["", " ", "a ", "PORT=8080\nGITHUB_TOKEN=", "{\"type\": \"file\", \"auth\": {\"token\": \""] {
+            for after in ["", "\nDEBUG=1\nthe end of this file is here\n", "\"}}"] {
+                let encoded = STANDARD.encode(format!("{before}{token}{after}"));
+                let lines: Vec<&str> =
+                    encoded.as_bytes().chunks(76).map(|line| line.to_str().expect("ASCII")).collect();
+                let json = serde_json::json!({ "content": [{ "type": "text", "text": lines.join("\n") }] }).to_string();
+                for source in [format!("{encoded}\n"), format!("{json}\n")] {
+                    let redacted = redactor.redact(source.as_bytes()).0.to_str_lossy().into_owned();
+                    let (kept, rest) =
+                        redacted.split_once(mark).unwrap_or_else(|| panic!("{before:?} {after:?} {source}"));
+                    assert!(source.starts_with(kept) && source.ends_with(rest), "{redacted}");
+                    // Digits that hold bits of the token go, and at most two bytes behind it.
+                    let gone = inner(&source).len() - inner(kept).len() - inner(rest).len();
+                    assert!((54..=57).contains(&gone), "{before:?} {after:?} {gone}: {redacted}");
+                }
+            }
+        }
+        let plain =
+            format!("{}\n", STANDARD.encode("nothing secret is in this text, which is in base64: token, password"));
+        assert_eq!(redactor.redact(plain.as_bytes()).0, plain.as_bytes());
+    }
+}
