@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use bstr::{BString, ByteSlice as _, ByteVec as _};
+use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
+use encoding_rs::Encoding;
 
 use super::date::Time;
 use super::{ObjectId, Repository, gix_error};
@@ -11,7 +12,7 @@ use crate::error::Result;
 /// A name, an address and a time, as in the header of a commit.
 #[derive(Clone, Debug)]
 pub struct Person {
-    /// As in the commit, without surrounding space.
+    /// As in the commit, without surrounding space, in UTF-8 if the commit says in which encoding it is.
     pub name: BString,
     /// As in the commit, without angle brackets.
     pub email: BString,
@@ -32,7 +33,7 @@ pub struct Commit {
     pub author: Person,
     /// Who made the commit.
     pub committer: Person,
-    /// The message as it is stored.
+    /// The message as it is stored, or in UTF-8 if the commit says in which other encoding it is.
     pub message: BString,
 }
 
@@ -70,8 +71,9 @@ impl Repository {
         let fail = |error: gix::Error| gix_error(format!("cannot read commit '{commit_id}'"), &error);
         let object = self.gix().find_commit(commit_id).map_err(fail)?;
         let decoded = object.decode().map_err(fail)?;
+        let encoding = decoded.encoding.and_then(|label| Encoding::for_label(label));
         let person = |signature: gix::actor::SignatureRef<'_>| Person {
-            name: signature.name.trim().into(),
+            name: in_utf8(encoding, signature.name.trim().into()),
             email: signature.email.trim().into(),
             time: signature.time().map(|time| Time { seconds: time.seconds, offset: time.offset }).unwrap_or_default(),
         };
@@ -81,7 +83,13 @@ impl Repository {
             parent_ids: decoded.parents().collect(),
             author: person(decoded.author().map_err(fail)?),
             committer: person(decoded.committer().map_err(fail)?),
-            message: decoded.message.to_owned(),
+            message: in_utf8(encoding, decoded.message),
         })
     }
+}
+
+/// Returns a text in UTF-8: as it is if it is said to be in no encoding, or in one in which it is none.
+fn in_utf8(encoding: Option<&'static Encoding>, text: &BStr) -> BString {
+    let decoded = encoding.and_then(|encoding| encoding.decode_without_bom_handling_and_without_replacement(text));
+    decoded.map_or_else(|| text.to_owned(), |text| text.into_owned().into())
 }

@@ -1,7 +1,5 @@
 //! Text that is encoded in base64, as of a file with passwords, or of a reply of a server.
 
-use bstr::ByteSlice as _;
-
 use super::class::{B64, URL64, is_in};
 use super::view::View;
 
@@ -95,6 +93,7 @@ fn value(digit: u8) -> u32 {
 mod tests {
     use base64::Engine as _;
     use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+    use bstr::ByteSlice as _;
 
     use super::super::{Redactor, Settings};
     use super::*;

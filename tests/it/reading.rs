@@ -1,6 +1,7 @@
 //! What `show` looks like to somebody who reads it: whole outputs.
 
 mod asked;
+mod encodings;
 mod many_records;
 mod tasks;
 mod without_words;
