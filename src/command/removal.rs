@@ -202,7 +202,7 @@ fn signed(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> HashSe
     if !repo.signs(notes_ref) {
         return HashSet::new();
     }
-    let verified = verify(repo, notes_ref, commit_ids).unwrap_or_default();
+    let verified = verify(repo, notes_ref, commit_ids).unwrap_or_default().records;
     let (good, other): (Vec<_>, Vec<_>) = verified.iter().partition(|each| each.signature.state == Signed::Good);
     let keys = |verified: Vec<&Verified>| -> HashSet<(ObjectId, SessionKey)> {
         verified.into_iter().map(|each| (each.commit_id, each.key.clone())).collect()

@@ -11,7 +11,7 @@ use crate::error::{Error, Kind};
 use crate::git::sign::SignatureState;
 use crate::git::{Names, Order, Range};
 use crate::share::sync;
-use crate::upkeep::verify::{Verified, verify};
+use crate::upkeep::verify::{Verification, Verified, verify};
 use crate::{outside, pretty};
 
 /// Check that records are intact, and who signed them
@@ -51,8 +51,16 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 commit_ids.push(step?.commit_id);
             }
         }
-        let verified = verify(&repo, &notes_ref, &commit_ids)?;
+        let Verification { records: verified, unread } = verify(&repo, &notes_ref, &commit_ids)?;
         if verified.is_empty() && options.quiet.is_on {
+            return Ok(Outcome::No);
+        }
+        if !options.quiet.is_on {
+            let warn =
+                |(id, what): &(_, String)| cli::warning(&format!("the note of {id} is not verified whole: {what}"));
+            unread.iter().for_each(warn);
+        }
+        if verified.is_empty() && !unread.is_empty() {
             return Ok(Outcome::No);
         }
         if verified.is_empty() {
@@ -76,7 +84,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 && (!options.signed || each.signature.state == SignatureState::Good)
                 && (!options.own_tree || each.is_own_tree == Some(true))
         };
-        Ok(if verified.iter().all(is_fine) { Outcome::Done } else { Outcome::No })
+        Ok(if unread.is_empty() && verified.iter().all(is_fine) { Outcome::Done } else { Outcome::No })
     })
 }
 

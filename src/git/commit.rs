@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 
 use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
-use encoding_rs::Encoding;
 
 use super::date::Time;
-use super::{ObjectId, Repository, gix_error};
+use super::{ObjectId, Repository, git, gix_error};
 use crate::error::Result;
+
+/// How many commits a command has Git put into UTF-8.
+const MAX_ENCODED_AGAIN: u32 = 1000;
 
 /// A name, an address and a time, as in the header of a commit.
 #[derive(Clone, Debug)]
@@ -71,25 +73,54 @@ impl Repository {
         let fail = |error: gix::Error| gix_error(format!("cannot read commit '{commit_id}'"), &error);
         let object = self.gix().find_commit(commit_id).map_err(fail)?;
         let decoded = object.decode().map_err(fail)?;
-        let encoding = decoded.encoding.and_then(|label| Encoding::for_label(label));
         let person = |signature: gix::actor::SignatureRef<'_>| Person {
-            name: in_utf8(encoding, signature.name.trim().into()),
+            name: signature.name.trim().into(),
             email: signature.email.trim().into(),
             time: signature.time().map(|time| Time { seconds: time.seconds, offset: time.offset }).unwrap_or_default(),
         };
-        Ok(Commit {
+        let mut commit = Commit {
             commit_id,
             tree_id: decoded.tree(),
             parent_ids: decoded.parents().collect(),
             author: person(decoded.author().map_err(fail)?),
             committer: person(decoded.committer().map_err(fail)?),
-            message: in_utf8(encoding, decoded.message),
-        })
+            message: decoded.message.to_owned(),
+        };
+        if let Some(encoding) = decoded.encoding.filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case(b"UTF-8"))
+        {
+            self.encode_again(&mut commit, encoding);
+        }
+        Ok(commit)
     }
-}
 
-/// Returns a text in UTF-8: as it is if it is said to be in no encoding, or in one in which it is none.
-fn in_utf8(encoding: Option<&'static Encoding>, text: &BStr) -> BString {
-    let decoded = encoding.and_then(|encoding| encoding.decode_without_bom_handling_and_without_replacement(text));
-    decoded.map_or_else(|| text.to_owned(), |text| text.into_owned().into())
+    /// Puts the words of a commit into UTF-8, which are in the encoding of this name. Git does it, but for the usual one. They
+    /// stay as they are in an encoding that it does not know, and in commits beyond a bound: it takes three milliseconds each.
+    fn encode_again(&self, commit: &mut Commit, encoding: &BStr) {
+        let [author, committer] = [&mut commit.author, &mut commit.committer];
+        let words =
+            [&mut author.name, &mut author.email, &mut committer.name, &mut committer.email, &mut commit.message];
+        // ISO-2022-JP is ASCII with escapes.
+        if words.iter().all(|text| text.is_ascii() && !text.contains(&0x1B)) {
+            return;
+        }
+        let is_latin = ["iso-8859-1", "iso8859-1", "latin1", "latin-1"]
+            .iter()
+            .any(|name| encoding.eq_ignore_ascii_case(name.as_bytes()));
+        if is_latin {
+            return words
+                .into_iter()
+                .for_each(|text| *text = text.iter().map(|byte| char::from(*byte)).collect::<String>().into());
+        }
+        if self.encoded_again.replace(self.encoded_again.get() + 1) >= MAX_ENCODED_AGAIN {
+            return;
+        }
+        let id = commit.commit_id.to_string();
+        let format = "--format=%an%x00%ae%x00%cn%x00%ce%x00%B";
+        let asked = ["-c", "log.showSignature=false", "show", "--no-patch", "--encoding=UTF-8", format, &id];
+        let Ok(output) = git(asked).repository(self).capture() else { return };
+        let output = output.strip_suffix(b"\n").unwrap_or(&output);
+        for (text, encoded) in words.into_iter().zip(output.splitn_str(5, "\0")) {
+            *text = encoded.into();
+        }
+    }
 }

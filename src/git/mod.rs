@@ -93,6 +93,8 @@ pub struct Repository {
     lock_wait: Cell<Option<Duration>>,
     /// See [`Repository::stay_offline`].
     is_offline: Cell<bool>,
+    /// How many commits Git was asked for because they are in another encoding.
+    encoded_again: Cell<u32>,
 }
 
 impl Repository {
@@ -142,6 +144,7 @@ impl Repository {
             inner,
             lock_wait: Cell::new(None),
             is_offline: Cell::new(false),
+            encoded_again: Cell::new(0),
         };
         if repository.config_string("extensions.refStorage").is_some_and(|format| format != "files") {
             return Err(Error::new(

@@ -313,10 +313,20 @@ impl Note {
     /// Returns how many lines look like records and cannot be read: a member is missing, or is none that a record can have.
     pub fn unreadable_records(&self) -> usize {
         let is_record = |unit: &&Unit| match unit {
-            Unit::Foreign(line) => line.text().starts_with(b"{\"shiftlog\"") && unit.is_remark(),
+            Unit::Foreign(line) => line.content().starts_with(b"{\"shiftlog\"") && unit.is_remark(),
             _ => false,
         };
         self.units.iter().filter(is_record).count()
+    }
+
+    /// Returns what of the note is not read: lines of a note that is too large, and lines that look like records and are none.
+    pub fn unread(&self) -> Vec<String> {
+        let records = match self.unreadable_records() {
+            0 => None,
+            1 => Some("it has a record that cannot be read".to_owned()),
+            count => Some(format!("it has {count} records that cannot be read")),
+        };
+        self.problems.iter().cloned().chain(records).collect()
     }
 
     /// Says whether there is a record of a session.

@@ -45,6 +45,15 @@ pub struct Verified {
     pub carried_by: Option<String>,
 }
 
+/// The result for some commits.
+#[derive(Debug, Default)]
+pub struct Verification {
+    /// The results for their records.
+    pub records: Vec<Verified>,
+    /// What of their notes was not read, and so not verified, in words.
+    pub unread: Vec<(ObjectId, String)>,
+}
+
 /// Verifies the records of some commits under `notes_ref`, in the order given.
 ///
 /// The history of the notes ref is read back to where these commits had no note. All of it is walked for the writers of
@@ -53,14 +62,15 @@ pub struct Verified {
 /// # Errors
 ///
 /// If a note, or the history of its ref, cannot be read.
-pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Result<Vec<Verified>> {
-    let Some(tip) = repo.tip(notes_ref)? else { return Ok(Vec::new()) };
-    let mut noted = Vec::new();
+pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Result<Verification> {
+    let Some(tip) = repo.tip(notes_ref)? else { return Ok(Verification::default()) };
+    let (mut noted, mut unread) = (Vec::new(), Vec::new());
     for commit_id in commit_ids {
         let bytes = notes::get_at(repo, tip.tree_id, *commit_id)?.unwrap_or_default();
         let lines = lines(&bytes);
         let note = Note::parse_unjoined_for_showing(&bytes);
         drop(bytes);
+        unread.extend(note.unread().into_iter().map(|what| (*commit_id, what)));
         if note.records_of_all_versions().next().is_some() {
             noted.push((*commit_id, note, lines));
         }
@@ -101,7 +111,7 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
             });
         }
     }
-    Ok(verified)
+    Ok(Verification { records: verified, unread })
 }
 
 fn author(repo: &Repository, commit_id: ObjectId) -> String {

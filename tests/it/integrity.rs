@@ -395,3 +395,32 @@ fn a_pending_file_that_is_junk_is_moved_out_of_the_way() {
     assert_eq!((ran.code, ran.stdout), (1, would.replace("would move", "moved") + &left));
     assert_eq!(fs::read(aside).unwrap(), b"no words of ours\n");
 }
+
+#[test]
+fn verify_fails_where_it_has_not_read_all_of_a_note() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("make it");
+    session.edits("a.txt", "a\n");
+    let id = session.commits("one");
+    let note = scratch.git(["notes", "--ref=shiftlog", "show", &id]).ok();
+    let put = |text: &str| {
+        let file = scratch.root().join("note");
+        std::fs::write(&file, text).unwrap();
+        scratch.git(["notes", "--ref=shiftlog", "add", "-f", "-F", file.to_str().unwrap(), &id]).ok();
+        scratch.shiftlog("verify", ["HEAD"])
+    };
+    assert_eq!(put(&format!("{note}\na remark\n")).code, 0);
+    let torn = &note.trim_end()[..note.len() - 20];
+    let beside = put(&format!("{note}\n{torn}\n"));
+    assert_eq!((beside.code, beside.stdout.contains(" intact, ")), (1, true), "{beside:?}");
+    let told = format!("warning: the note of {id} is not verified whole: it has a record that cannot be read\n");
+    assert_eq!(beside.stderr, told);
+    let alone = put(&format!("{torn}\n"));
+    assert_eq!((alone.code, alone.stdout.as_str(), alone.stderr.as_str()), (1, "", told.as_str()));
+    let lines: String = (0..5000).map(|number| format!("line {number}\n")).collect();
+    let many = put(&format!("{note}\n{lines}{}", note.replace("\"session\":\"s1\"", "\"session\":\"forged\"")));
+    assert_eq!(many.code, 1, "{many:?}");
+    assert!(many.stderr.contains("is not verified whole: the note is too large: lines left out: "), "{many:?}");
+    assert_eq!(scratch.shiftlog("verify", ["-q", "HEAD"]).code, 1);
+}

@@ -67,7 +67,7 @@ pub(super) fn print(
     }
     let verified = match options.show_signature {
         true if is_first => {
-            verify(repo, &cli::full_notes_ref(repo, options.printing.source().name()), &[commit.commit_id])?
+            verify(repo, &cli::full_notes_ref(repo, options.printing.source().name()), &[commit.commit_id])?.records
         }
         _ => Vec::new(),
     };
