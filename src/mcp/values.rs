@@ -28,7 +28,9 @@ impl Server {
     /// Returns the directory of the project's index, if there is one.
     pub(super) fn index(&self) -> Option<PathBuf> {
         if let Some(directory) = &self.index_directory {
-            return Some(directory.clone());
+            // What a checkout can have made a link leads nowhere else.
+            let is_linked = self.project().is_some_and(|project| is_below_link(directory, project.top()));
+            return Some(directory.clone()).filter(|_| !is_linked);
         }
         index::below(self.project()?.top())
     }
@@ -43,6 +45,14 @@ impl Server {
     pub(super) fn no_index(&self) -> Refusal {
         self.project().unwrap_or_else(|| Project::at("")).absence(Path::new(index::DIRECTORY))
     }
+}
+
+/// Says whether a path leads through a symbolic link below a directory.
+fn is_below_link(path: &Path, top: &Path) -> bool {
+    let Ok(whole) = std::path::absolute(path) else { return true };
+    let Ok(rest) = whole.strip_prefix(top) else { return false };
+    let ways = rest.ancestors().filter(|way| !way.as_os_str().is_empty());
+    ways.map(|way| top.join(way)).any(|way| way.is_symlink())
 }
 
 /// Returns the keys of the value at a path, as the tools answer.

@@ -175,3 +175,20 @@ fn who_has_hooks_that_lefthook_writes_is_told_that_it_writes_them_anew() {
     let second = init();
     assert!(!second.stdout.contains(remark) && !second.stderr.contains(remark), "nothing was added: {second:?}");
 }
+
+#[test]
+fn a_removal_that_is_killed_while_it_puts_the_config_back_leaves_no_copy_of_it() {
+    let mut scratch = Scratch::new();
+    let before = tree(&scratch.top.join(".git"));
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    scratch.env.insert("SHIFTLOG_FAULT".into(), "half-written".into());
+    assert_ne!(scratch.shiftlog("deinit", ["-q"]).code, 0);
+    scratch.env.remove("SHIFTLOG_FAULT");
+    let copy = scratch.top.join(".git/.config.shiftlog-new");
+    assert!(copy.exists(), "it was killed there");
+    fs::remove_file(scratch.top.join(".git/config.lock")).unwrap();
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert!(!copy.exists());
+    let names = |tree: Vec<(String, Vec<u8>)>| tree.into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+    assert_eq!(names(tree(&scratch.top.join(".git"))), names(before));
+}

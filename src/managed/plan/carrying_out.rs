@@ -36,6 +36,8 @@ impl Plan {
             repo.require_unlocked_config()?;
         }
         self.installed.sweep();
+        // A removal that was killed can have left a copy of the config. Nobody else gives a file in Git's directory that name.
+        file::sweep(&self.config_path(), |_| false)?;
         let mut steps = std::mem::take(&mut self.edits);
         if self.is_removal {
             self.restore_config(&mut steps)?;

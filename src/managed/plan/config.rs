@@ -11,7 +11,7 @@ use crate::managed::installed::EditedConfig;
 use crate::managed::step::Step;
 
 impl Plan {
-    fn config_path(&self) -> PathBuf {
+    pub(super) fn config_path(&self) -> PathBuf {
         let path = self.common_dir.join("config");
         path.canonicalize().unwrap_or(path)
     }

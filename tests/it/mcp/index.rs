@@ -160,6 +160,10 @@ fn an_index_is_not_reached_through_a_link() {
         let mut client = Client::legacy(&scratch);
         let tools = client.request("tools/list", json!({})).to_string();
         assert!(!tools.contains("memo_get_value"), "an index that is a link is none: {tools}");
+        let mut named = Client::start(&scratch, &scratch.top, &["--toolset=index", "--index=.memo/index"]);
+        named.ask(&initialize("2025-11-25").to_string());
+        let refused = named.refused("memo_get_value", json!({ "path": "[arch][secret]" }));
+        assert!(!refused.contains('1'), "nor is it where it is named: {refused}");
     }
     let top = scratch.top.to_str().unwrap();
     assert_eq!(scratch.shiftlog("mcp", ["--index", top]).code, 128, "nor is it by name");
