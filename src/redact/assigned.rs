@@ -28,6 +28,8 @@ struct Name {
     is_tight: bool,
     /// Whether a comma is between them.
     is_listed: bool,
+    /// Whether they are two members: `name: X`, `value: …`.
+    is_paired: bool,
 }
 
 /// Says whether a value can follow the name whose word ends at `end`, in a text with escapes.
@@ -126,7 +128,7 @@ fn form(text: &Text<'_>, name: &Name) -> ValueForm {
         || (is_upper && name.is_tight && spelled.contains(&b'_'));
     ValueForm {
         is_quoted: name.quote.is_some(),
-        is_setting: (is_upper || is_option) && name.is_tight,
+        is_setting: ((is_upper || is_option) && name.is_tight) || (is_upper && name.is_paired),
         is_line: begins_line,
         is_listed: name.is_listed,
         is_telling,
@@ -165,12 +167,12 @@ fn name(text: &mut Text<'_>, word: Range<usize>) -> Option<Name> {
     // As in `user[:password]`.
     let is_optional = bytes.get(span.end) == Some(&b']') && span.start > 0 && bytes[span.start - 1] == b':';
     let spaces = text.skip(at, 24, is_space);
-    let mut is_listed = false;
+    let (mut is_listed, mut is_paired) = (false, false);
     let mut signs = text.skip(spaces, 3, |byte| matches!(byte, b':' | b'=' | b'>' | b'!' | b'?' | b'|'));
     let is_tight = !has_closers && spaces == at && signs == at + 1 && bytes[at] == b'=';
     if let Some(value) = paired(text, at) {
         // `"name": "X", "value": "…"`.
-        signs = value;
+        (signs, is_paired) = (value, true);
     } else if signs == spaces {
         let is_call =
             !has_closers && text.at(at) == Some(b'(') && takes_value(&bytes[span.clone()], &bytes[..span.start]);
@@ -202,7 +204,7 @@ fn name(text: &mut Text<'_>, word: Range<usize>) -> Option<Name> {
         at += 1;
     }
     let quote = text.at(at).filter(|byte| matches!(byte, b'"' | b'\'' | b'`'));
-    Some(Name { span, start: at + usize::from(quote.is_some()), quote, is_tight, is_listed })
+    Some(Name { span, start: at + usize::from(quote.is_some()), quote, is_tight, is_listed, is_paired })
 }
 
 /// Says whether a function of this name takes a secret: `setPassword("…")`, `.password("…")`.

@@ -76,8 +76,10 @@ pub fn quoted(text: &mut Text<'_>, name: Range<usize>) -> Option<Range<usize>> {
     }
     let span = word(text, at)?;
     let value = &text.bytes[span.clone()];
-    // Double quotes can also enclose the name of a column.
-    let is_name = text.at(at) == Some(b'"') && (value::is_code(value) || !value.iter().any(u8::is_ascii_digit));
+    // Double quotes can also enclose the name of a column, but not in Oracle's `IDENTIFIED BY "…"`.
+    let is_oracle = text.has(name.start, "identified by");
+    let is_name =
+        text.at(at) == Some(b'"') && !is_oracle && (value::is_code(value) || !value.iter().any(u8::is_ascii_digit));
     (is_password(value) && !is_name).then_some(span)
 }
 

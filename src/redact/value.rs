@@ -290,7 +290,8 @@ fn is_password(value: &[u8], form: ValueForm, is_token: bool) -> bool {
         let is_plain = is_code(value) || is_words(value);
         // `summer2024x` is a password in a settings file, and a variable in a program.
         let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
-        let is_many = digits >= 3 && value.len() >= 9;
+        let is_ended = value.len() >= 10 && value[..value.len() - 2].iter().all(u8::is_ascii_alphabetic);
+        let is_many = value.len() >= 9 && digits >= if is_ended { 2 } else { 3 };
         let is_numbered = digits > 0 && (!is_code(value) || is_many || words::is_gibberish(value));
         let is_likely = is_varied && (!is_plain || (is_certain && !form.is_listed && is_numbered));
         return (is_likely || (form.is_setting && is_passphrase(value))) && !is_placeholder(value);

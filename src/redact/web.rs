@@ -173,16 +173,19 @@ pub fn manifest(text: &mut Text<'_>, kind: Range<usize>, spans: &mut Vec<Range<u
     text.manifested = limit;
     text.work += limit - from;
     let mut is_data = false;
+    // How many braces are open since the data began; below zero, the object of the data has ended.
+    let mut depth = 0;
     let mut at = from;
     while at < limit {
         let name = text.run(DOTTED, at);
         if name.is_empty() || name.start < at {
-            // Another document, or the end of the mapping.
-            let is_border = bytes[at..].starts_with(b"\n---") || (is_data && bytes[at] == b'}');
-            is_data &= !is_border;
-            if is_border && at < kind.start {
+            depth += i32::from(bytes[at] == b'{') - i32::from(bytes[at] == b'}');
+            let is_other = bytes[at..].starts_with(b"\n---") || depth < 0;
+            is_data &= !is_other && depth >= i32::from(bytes[at] == b'}');
+            if is_other && at < kind.start {
                 spans.clear();
-            } else if is_border && at > kind.end && bytes[at] == b'\n' {
+                depth = 0;
+            } else if is_other && at > kind.end {
                 break;
             }
             at = name.end.max(at + 1);
@@ -203,6 +206,7 @@ pub fn manifest(text: &mut Text<'_>, kind: Range<usize>, spans: &mut Vec<Range<u
         let is_mapping = matches!(text.at(begin), None | Some(b'\n' | b'{' | b'\r'));
         if is_mapping {
             is_data = matches!(word, b"data" | b"stringData");
+            depth = if is_data { 0 } else { depth };
             continue;
         }
         if is_data {
