@@ -7,6 +7,7 @@ use bstr::ByteSlice as _;
 use serde_json::{Value, json};
 
 use super::Style;
+use super::width::width;
 use crate::find::{FoundLine, Hit, Match, PartKind, PlannedIncrement};
 use crate::git::{Commit, date};
 use crate::outside;
@@ -15,6 +16,12 @@ use crate::outside;
 const MAX_CHARS: usize = 2000;
 /// How much of a line is printed for an answer of a search, in characters.
 const HIT_CHARS: usize = 300;
+/// How far the line of a hit is indented.
+const INDENT_COLUMNS: usize = 4;
+/// The colon behind the name of its part, and the marks of what is cut.
+const MARKS_COLUMNS: usize = 4;
+/// The least room of a hit's line on a narrow terminal.
+const MIN_HIT_COLUMNS: usize = 20;
 
 /// How lines are printed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -171,7 +178,15 @@ pub fn found_object(commit: Option<&Commit>, session: &PlannedIncrement, of: &Ma
 /// Returns the line of a turn that answers a search, with its words painted.
 pub fn hit_line(hit: &Hit, style: &Style) -> String {
     let (line, spans) = trimmed_line_of(hit);
-    format!("{}: {}", part_name(hit.excerpt.kind, &hit.excerpt.tool), marked(line, &spans, HIT_CHARS, style))
+    let name = part_name(hit.excerpt.kind, &hit.excerpt.tool);
+    let fits = |columns: usize| {
+        let room = columns.saturating_sub(INDENT_COLUMNS + width(&name) + MARKS_COLUMNS).max(MIN_HIT_COLUMNS);
+        // Some characters are wider than one column.
+        let is_narrow = |chars: &usize| width(&line[window(line, spans.first(), *chars)]) <= room;
+        (1..=room.min(HIT_CHARS)).rev().find(is_narrow).unwrap_or(1)
+    };
+    let max_chars = style.columns.map_or(HIT_CHARS, fits);
+    format!("{name}: {}", marked(line, &spans, max_chars, style))
 }
 
 /// Returns the line of a turn that answers a search as pieces, each with whether it is one of the words.

@@ -113,7 +113,6 @@ fn passwords_are_found_in_the_forms_that_people_write_them() {
         ("DB_PASSWORD=@@", "Zq9ZJzzzzgEOzdmenCkhv"),
         ("DB_PASSWORD=@@", "{d10}"),
         ("DB_PASSWORD=@@", "timberlantern57"),
-        ("\"password\": \"@@\"", "timberlantern57"),
         ("- name: DB_PASSWORD\n  value: @@\n", "timberlantern"),
         ("CREATE USER app IDENTIFIED BY \"@@\"", "timberlantern"),
         (

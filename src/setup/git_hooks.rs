@@ -183,8 +183,8 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
     if plan.edits().len() > edits_before {
         below_top.iter().for_each(|below_top| remark_on_tracked_hooks(repo, plan, below_top));
         let is_of_lefthook =
-            |event: &&str| file::contents(&hooks.join(event)).is_some_and(|text| text.contains_str("lefthook"));
-        if EVENTS.iter().any(|event| is_of_lefthook(&event)) {
+            |event: &str| file::contents(&hooks.join(event)).is_some_and(|text| text.contains_str("lefthook"));
+        if EVENTS.iter().any(|event| is_of_lefthook(event)) {
             plan.remark(
                 "lefthook writes hooks anew when it is installed or configured; run 'git shiftlog init' after that"
                     .into(),

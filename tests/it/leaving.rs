@@ -155,7 +155,7 @@ fn a_hook_that_another_program_has_moved_aside_loses_our_part_too() {
         scratch.shiftlog("deinit", ["-q"]).ok();
         let left = fs::read_dir(&hooks).unwrap().map(|entry| entry.unwrap().path());
         let left: Vec<_> = left.filter(|path| path.is_file() && has_ours(path)).collect();
-        assert_eq!(left, [Path::new(""); 0]);
+        assert!(left.is_empty(), "{left:?}");
         assert_eq!(fs::read_to_string(&hook).unwrap(), theirs);
         assert_eq!(fs::read_to_string(hooks.join("kept")).unwrap(), "#!/bin/sh\necho mine\n");
     }

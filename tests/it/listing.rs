@@ -8,9 +8,14 @@ use crate::support::Scratch;
 
 /// Runs `log` as on a terminal of this width.
 pub fn log_at(scratch: &mut Scratch, columns: u32, args: &[&str]) -> String {
+    on_terminal(scratch, columns, "log", args)
+}
+
+/// Runs a command as on a terminal of this width.
+pub fn on_terminal(scratch: &mut Scratch, columns: u32, name: &str, args: &[&str]) -> String {
     scratch.env.insert("COLUMNS".into(), columns.to_string());
     scratch.env.insert("GIT_PAGER_IN_USE".into(), "true".into());
-    let listed = scratch.shiftlog("log", [&["--color=never"], args].concat());
+    let listed = scratch.shiftlog(name, [&["--color=never"], args].concat());
     scratch.env.remove("COLUMNS");
     scratch.env.remove("GIT_PAGER_IN_USE");
     listed.ok()

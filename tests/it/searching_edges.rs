@@ -8,6 +8,7 @@ use shiftlog::find::{self, Case, Increments, Limits, SearchOptions, Terms};
 use shiftlog::git::{Range, Repository};
 use shiftlog::record::{Query, Reader};
 
+use crate::listing::on_terminal;
 use crate::support::Scratch;
 
 /// Records a transcript of prompts on a new commit.
@@ -280,4 +281,27 @@ fn a_partial_clone_fetches_all_that_is_searched_at_once() {
     let found = scratch.shiftlog_in(&clone, "grep", ["-c", "needle"]);
     assert_eq!((found.code, found.stdout.lines().count()), (0, 40), "{}", found.stderr);
     assert!(packs() < before + 10, "not a fetch for each note and segment: {} after {before}", packs());
+}
+
+#[test]
+fn the_line_of_a_hit_fits_the_terminal() {
+    let mut scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("look");
+    session.says(&format!(
+        "{} the needlework is here {}",
+        "words before it ".repeat(40),
+        "\u{6f6e}\u{6c50} behind it ".repeat(40)
+    ));
+    session.edits("a.txt", "a\n");
+    session.commits("one");
+    for columns in [40, 80, 200] {
+        let shown = on_terminal(&mut scratch, columns, "search", &["needlework"]);
+        let line = shown.lines().find(|line| line.starts_with("    ")).expect("a hit");
+        assert!(line.contains("needlework"), "{columns}: {line}");
+        let width = unicode_width::UnicodeWidthStr::width(line);
+        assert!(width <= columns as usize && width + 40 >= columns as usize, "{columns}: {width}: {line}");
+    }
+    // Scripts get more of it.
+    assert!(scratch.shiftlog("search", ["needlework"]).ok().lines().any(|line| line.chars().count() > 250));
 }
