@@ -10,7 +10,7 @@ use crate::archive::{Contents, segment};
 use crate::git::ObjectId;
 
 /// How many segments are read for one note.
-pub(super) const MAX_LINKS: usize = 40_000;
+pub(super) const MAX_LINKS: usize = 20_000;
 /// How many bytes of any transcript are parsed.
 const SHOWN_BYTES: u64 = 32 << 20;
 /// How many further bytes are parsed for each stored byte. Transcripts compress to a fifth or an eighth.
@@ -19,7 +19,8 @@ const SHOWN_RATIO: u64 = 16;
 pub const READ_LIMIT: &str = "at most 32 MiB are read, and 16 bytes more for each one that is stored";
 /// In a text up to this length JSON values are not counted.
 const UNCOUNTED_BYTES: usize = 4 << 20;
-/// How many JSON values of any transcript are parsed, plus one for every two stored bytes.
+/// How many JSON values of any transcript are parsed, plus one for every four stored bytes. Of real transcripts there is one for
+/// ten.
 const SHOWN_VALUES: u64 = 400_000;
 
 /// Returns how many bytes at the beginning of a transcript are parsed: all, or up to a line end.
@@ -35,7 +36,7 @@ pub(crate) fn readable(transcript: &[u8], stored_bytes: u64) -> usize {
     if beginning.len() <= UNCOUNTED_BYTES {
         return beginning.len();
     }
-    let max_values = SHOWN_VALUES + stored_bytes / 2;
+    let max_values = SHOWN_VALUES + stored_bytes / 4;
     // Those within strings count here, too; that takes a tenth of the time.
     let marks = beginning.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
     if marks as u64 <= max_values { beginning.len() } else { values_end(beginning, max_values) }

@@ -18,12 +18,12 @@ use crate::transcript::{Message, Part, Picture, SessionKey, Tally};
 const TOO_MUCH: &str =
     "left out: the conversations of the note are too large for what is stored; '--session=<id>' reads this one alone";
 
-/// How much of a large transcript is returned.
+/// How a transcript is returned.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Words {
-    /// All bytes. Messages are limited in any case.
+    /// All bytes, and no messages.
     All,
-    /// As many bytes as are parsed into messages.
+    /// The messages, and the bytes that they are parsed from: not all of a transcript that is too large.
     Shown,
 }
 
@@ -238,7 +238,7 @@ impl Reader<'_> {
             problems = vec![lack.sentence().to_owned()];
         }
         let is_whole = problems.is_empty();
-        let readable = bounds::readable(&bytes, stored_bytes);
+        let readable = if words == Words::All { bytes.len() } else { bounds::readable(&bytes, stored_bytes) };
         if readable < bytes.len() {
             is_too_large = true;
             problems.push(format!(
@@ -246,14 +246,12 @@ impl Reader<'_> {
                  shiftlog show --raw' prints all of it",
                 bytes.len()
             ));
-            if words == Words::Shown {
-                bytes.truncate(readable);
-                bytes.shrink_to_fit();
-            }
+            bytes.truncate(readable);
+            bytes.shrink_to_fit();
         }
         // The transcript of an unknown agent is still shown raw.
-        let agent = agent::find(&summary.key.agent);
-        let messages = agent.map_or_else(Vec::new, |agent| agent.parse(&bytes[..readable]));
+        let agent = agent::find(&summary.key.agent).filter(|_| words == Words::Shown);
+        let messages = agent.map_or_else(Vec::new, |agent| agent.parse(&bytes));
         // The record counts what its commit added. Where words are missing, that is all that is known.
         if is_full && problems.is_empty() && !messages.is_empty() {
             summary.count(&messages);

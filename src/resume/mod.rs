@@ -2,6 +2,7 @@
 //!
 //! Read [`Chosen::find`] and [`Restore::plan`]. Each agent knows its own files.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::agent::{self, Agent, Recorded, Restoration, RestoredContent};
@@ -51,17 +52,17 @@ impl Chosen {
         let recorded = |what: String| missing(format!("no {what} recorded for {}", commit_id.to_hex_with_len(7)));
         let list = "'git shiftlog log' lists the commits that have a conversation";
         let nothing = || recorded("conversation".into()).hint(list);
-        let note = reader.note(commit_id)?.ok_or_else(nothing)?;
-        let mut conversations = reader.conversations(&note, None, true)?;
+        let mut note = reader.sessions(commit_id)?.ok_or_else(nothing)?;
         let is_wanted = |key: &SessionKey| {
             key.parent_id().is_none()
                 && agent.is_none_or(|agent| key.agent == agent)
                 && session.is_none_or(|session| key.id.starts_with(session))
         };
-        let keys: Vec<&SessionKey> = conversations.iter().map(|each| &each.summary.key).collect();
-        let wanted: Vec<usize> = (0..keys.len()).filter(|index| is_wanted(keys[*index])).collect();
-        let chosen = match wanted.as_slice() {
-            [one] => conversations.swap_remove(*one),
+        let mut keys: Vec<SessionKey> = note.summaries().map(|summary| summary.key.clone()).filter(is_wanted).collect();
+        let mut seen = HashSet::new();
+        keys.retain(|key| seen.insert(key.clone()));
+        let key = match keys.as_slice() {
+            [one] => one.clone(),
             [] => {
                 let of_agent = agent.map_or(String::new(), |agent| format!(" of {agent}"));
                 return Err(match session {
@@ -70,12 +71,22 @@ impl Chosen {
                 });
             }
             several => {
-                let names: Vec<String> = several.iter().map(|index| keys[*index].to_string()).collect();
+                let names: Vec<String> = several.iter().map(ToString::to_string).collect();
                 return Err(missing(format!("several sessions made this commit: {}", names.join(", ")))
                     .hint("'--session=<id>' chooses one"));
             }
         };
-        let key = &chosen.summary.key;
+        // A commit can have thousands of sessions: only those that are needed are read.
+        let sub_keys = note.sub_agents(&key).to_vec();
+        let mut read = |key: &SessionKey| {
+            let mut found = None;
+            let read = reader.each_of_session(&mut note, key, true, |conversation| {
+                found.get_or_insert(conversation);
+                Ok(())
+            });
+            read.map(|()| found)
+        };
+        let chosen = read(&key)?.ok_or_else(nothing)?;
         if let Some(problem) = chosen.problems.first() {
             let error = Error::other(format!("cannot read all words of session {key}")).because(problem.clone());
             return Err(match chosen.lack {
@@ -85,12 +96,13 @@ impl Chosen {
                 _ => error,
             });
         }
+        let mut sub_agents = Vec::new();
         let prefix = format!("{}.", key.id);
-        let of_sub_agent = |each: Conversation| {
-            let id = each.summary.key.id.strip_prefix(&prefix)?.to_owned();
-            (each.summary.key.agent == key.agent && each.problems.is_empty()).then_some((id, each.bytes))
-        };
-        let sub_agents = conversations.into_iter().filter_map(of_sub_agent).collect();
+        for sub_key in sub_keys {
+            let Some(id) = sub_key.id.strip_prefix(&prefix) else { continue };
+            let sub_agent = read(&sub_key)?.filter(|each| each.problems.is_empty());
+            sub_agents.extend(sub_agent.map(|each| (id.to_owned(), each.bytes)));
+        }
         Ok(Chosen { conversation: chosen, sub_agents })
     }
 }
