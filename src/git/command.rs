@@ -324,9 +324,11 @@ fn reason(stderr: &[u8]) -> String {
     let text = stderr.to_str_lossy();
     let told = ["fatal: ", "error: ", " ! ", "remote: "].iter().find_map(|prefix| {
         let why = |line: &'_ str| line.strip_prefix(prefix).map(|why| why.trim().to_owned());
-        text.lines().filter_map(why).find(|why| !why.is_empty())
+        // Why refs were not pushed, the lines of the refs say.
+        text.lines().filter_map(why).find(|why| !why.is_empty() && !why.starts_with("failed to push some refs"))
     });
-    told.unwrap_or_else(|| text.lines().next().unwrap_or("no reason given").to_owned())
+    let first = || text.lines().find_map(|line| line.strip_prefix("error: ")).or_else(|| text.lines().next());
+    told.unwrap_or_else(|| first().unwrap_or("no reason given").trim().to_owned())
 }
 
 /// Returns the version of the `git` that runs, as major and minor number; `(0, 0)` if it is unknown.
@@ -378,6 +380,11 @@ mod tests {
             ("error: error: x\n", "error: x"),
             ("fatal: \nfatal: told later\n", "told later"),
             ("no prefix\n", "no prefix"),
+            (
+                "To x\n ! [remote rejected] a -> b (pre-receive hook declined)\nerror: failed to push some refs to 'x'\n",
+                "[remote rejected] a -> b (pre-receive hook declined)",
+            ),
+            ("To x\nerror: failed to push some refs to 'x'\n", "failed to push some refs to 'x'"),
             ("", "no reason given"),
         ] {
             assert_eq!(reason(stderr.as_bytes()), why, "{stderr:?}");

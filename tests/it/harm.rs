@@ -289,7 +289,7 @@ fn a_mirror_that_would_publish_conversations_is_stopped() {
     team.shiftlog(&clone, "init", &["--agent=claude", "-q"]).ok();
     team.commit(&clone, "x", "1\n", "words that are mine");
     let stopped = "error: this push takes conversations along, and sharing is off\n";
-    let helped = "hint: push branches and tags by name, as in 'git push <remote> --all', to leave them out\n\
+    let helped = "hint: push branches and tags by name, as in 'git push <remote> <branch>', to leave them out\n\
                    hint: 'git push --no-verify' lets them go once, 'git config shiftlog.allowMirror true' always: whoever can read the remote reads them\n";
     let by_id = format!("{}:refs/heads/x", team.id(&clone, "refs/shiftlog/sessions"));
     let pushes: [&[&str]; 9] = [

@@ -119,7 +119,7 @@ fn tell_of_refs(repo: &Repository, refs: &[&str], level: Level, is_allowed: bool
         0 => cli::hint(repo, &format!("they would go to {}", names.join(", "))),
         more => cli::hint(repo, &format!("they would go to {} and {more} more", names.join(", "))),
     }
-    cli::hint(repo, "push branches and tags by name, as in 'git push <remote> --all', to leave them out");
+    cli::hint(repo, "push branches and tags by name, as in 'git push <remote> <branch>', to leave them out");
     cli::hint(
         repo,
         "'git push --no-verify' lets them go once, 'git config shiftlog.allowMirror true' always: whoever can read the remote reads them",
