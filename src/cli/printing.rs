@@ -67,7 +67,7 @@ impl Printing {
         // The pager would hide the warning.
         let prices = Prices::configured(repo, None).unwrap_or_else(|error| {
             warning(&error.to_string());
-            Prices::default()
+            Prices::listed()
         });
         let mut screen = self.screen(repo, dates);
         screen.style.prices = prices;

@@ -3,6 +3,7 @@
 use clap::Command;
 
 use crate::git::git;
+use crate::outside;
 
 /// The columns of a usage, as in a terminal of the usual size.
 const COLUMNS: usize = 80;
@@ -70,25 +71,31 @@ fn arguments(line: &str) -> Vec<String> {
 /// Returns the way to what an unknown option means in Git: one of `git diff`, which `git log` and `git show` take too, or one
 /// by which `git log` chooses commits.
 pub(super) fn way(command: &str, option: &str) -> Option<String> {
-    // '--output', which can be shortened, empties a file.
-    if option.starts_with("--ou") {
+    // '--output', which can be shortened, empties a file; '--stdin' reads what is typed.
+    if option.starts_with("--ou") || option == "--stdin" {
         return None;
     }
+    let quoted = outside::shell(option);
     // Git itself knows best; two files that are the same have no difference to print.
     let is_of_diff = || git(["diff", "--no-index", option, "/dev/null", "/dev/null"]).capture().is_ok();
     let is_of_log = || match git(["log", "--max-count=0", "--no-patch", option]).capture() {
         Ok(_) => true,
-        // It may be known, and want a path.
-        Err(error) => !error.to_string().contains("unrecognized argument"),
+        // It may be known, and want a path. Without a commit Git does not look at it.
+        Err(error) => {
+            let why = error.to_string();
+            !["unrecognized argument", "not a git repository", "does not have any commits"]
+                .iter()
+                .any(|part| why.contains(part))
+        }
     };
     match command {
         "git-shiftlog-log" if is_of_diff() => Some(format!(
-            "'git shiftlog log --format=%H | git log --no-walk=unsorted --stdin {option}' prints what Git has"
+            "'git shiftlog log --format=%H | git log --no-walk=unsorted --stdin {quoted}' prints what Git has"
         )),
         "git-shiftlog-log" if is_of_log() => Some(format!(
-            "'git shiftlog show $(git log --format=%H --no-patch {option} ...)' shows the commits that Git finds"
+            "'git shiftlog show $(git log --format=%H --no-patch {quoted} ...)' shows the commits that Git finds"
         )),
-        "git-shiftlog-show" if is_of_diff() => Some(format!("'git show {option}' prints what Git has")),
+        "git-shiftlog-show" if is_of_diff() => Some(format!("'git show {quoted}' prints what Git has")),
         _ => None,
     }
 }

@@ -64,16 +64,21 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let mut finished = finish();
         // Hooks must not store more of a session that is stored anew.
         let deadline = Instant::now() + LOCK_TIMEOUT;
-        let lock = is_repairing.then(|| State::new(&repo.common_dir()).lock(deadline)).transpose()?;
         let mut progress = Progress::new(!options.quiet);
         let mut tell = |title, done, total| progress.tell(title, done, total);
-        let mut checked = check(&repo, &notes_ref, &mut tell)?;
-        let mut done = Vec::new();
-        if options.repair && !checked.problems.is_empty() {
-            done = repair::repair(&repo, &notes_ref, &checked, options.dry_run)?;
-        }
-        let recounted = if options.recount { recount(&repo, &notes_ref, deadline)? } else { 0 };
-        drop(lock);
+        let mut repaired = || {
+            let _lock = is_repairing.then(|| State::new(&repo.common_dir()).lock(deadline)).transpose()?;
+            let checked = check(&repo, &notes_ref, &mut tell)?;
+            let done = match options.repair && !checked.problems.is_empty() {
+                true => repair::repair(&repo, &notes_ref, &checked, options.dry_run)?,
+                false => Vec::new(),
+            };
+            let recounted = if options.recount { recount(&repo, &notes_ref, deadline)? } else { 0 };
+            Ok((checked, done, recounted))
+        };
+        let (mut checked, mut done, recounted) = repaired().inspect_err(|_: &Error| {
+            finished.iter().for_each(|finished| cli::tell(&repo, finished));
+        })?;
         if !done.is_empty() {
             // What could not be stored because of damage can be now.
             finished = finish();

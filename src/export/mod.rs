@@ -188,8 +188,9 @@ impl<'a, 'r> Pages<'a, 'r> {
                 let texts = written?;
                 return out.write_all(&page.bytes).map(|()| texts).map_err(Error::output);
             }
-            // All is read once more.
+            // All is read once more, within the same limits.
             self.met = met;
+            self.notes.clear();
         }
         self.shape.is_packed = self.packing != Packing::Never;
         let written = self.write_page(out, sessions, observed, title, up);
@@ -210,7 +211,7 @@ impl<'a, 'r> Pages<'a, 'r> {
         let has_pages = shape.outlet == Outlet::Server;
         // What somebody pays is nobody else's business; a file is handed on.
         let prices = if has_pages { Prices::configured(self.reader.repo(), None) } else { Ok(Prices::listed()) };
-        let prices = prices.unwrap_or_default();
+        let prices = prices.unwrap_or_else(|_| Prices::listed());
         let mut bars = Bars::new(self.reader, self.redactor, plan, sessions, &shape)?;
         let change = match plan.only_commit(sessions).filter(|_| has_patch && observed.is_empty()) {
             Some(made) => bars.beside(made)?,

@@ -93,8 +93,9 @@ impl Repository {
         Ok(commit)
     }
 
-    /// Puts the words of a commit into UTF-8, which are in the encoding of this name. Git does it, but for the usual one. They
-    /// stay as they are in an encoding that it does not know, and in commits beyond a bound: it takes three milliseconds each.
+    /// Converts names, addresses and message from an encoding to UTF-8: Latin-1 here, all others by `git show`, in which a message
+    /// ends at a NUL. They stay as they are if Git does not know the encoding, and in commits beyond a bound: each takes three
+    /// milliseconds.
     fn encode_again(&self, commit: &mut Commit, encoding: &BStr) {
         let [author, committer] = [&mut commit.author, &mut commit.committer];
         let words =

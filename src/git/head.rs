@@ -225,7 +225,7 @@ impl Repository {
     /// is easily forgotten: what is committed meanwhile is work like any other.
     pub fn is_mid_operation(&self) -> bool {
         match self.gix().state() {
-            // A bisection is told before a revert.
+            // A bisection is named even if a revert is under way, too.
             Some(gix::state::InProgress::Bisect) => self.git_dir().join("REVERT_HEAD").exists(),
             state => state.is_some(),
         }

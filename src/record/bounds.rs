@@ -19,8 +19,8 @@ const SHOWN_RATIO: u64 = 16;
 pub const READ_LIMIT: &str = "at most 32 MiB are read, and 16 bytes more for each one that is stored";
 /// In a text up to this length JSON values are not counted.
 const UNCOUNTED_BYTES: usize = 4 << 20;
-/// How many JSON values of any transcript are parsed, plus one for every four stored bytes. Of real transcripts there is one for
-/// ten.
+/// How many JSON values of any transcript are parsed, plus one for every four stored bytes. Real transcripts have one value for
+/// ten stored bytes.
 const SHOWN_VALUES: u64 = 400_000;
 
 /// Returns how many bytes at the beginning of a transcript are parsed: all, or up to a line end.

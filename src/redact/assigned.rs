@@ -128,9 +128,10 @@ fn form(text: &Text<'_>, name: &Name) -> ValueForm {
         || (is_upper && name.is_tight && spelled.contains(&b'_'));
     ValueForm {
         is_quoted: name.quote.is_some(),
-        is_setting: ((is_upper || is_option) && name.is_tight) || (is_upper && name.is_paired),
+        is_setting: (is_upper || is_option) && name.is_tight,
         is_line: begins_line,
         is_listed: name.is_listed,
+        is_paired: is_upper && name.is_paired,
         is_telling,
     }
 }

@@ -13,8 +13,14 @@ const COMMAND_BYTES: usize = 160;
 /// The longest password on a command line.
 const MAX_BYTES: usize = 256;
 
-const COMMAND_LINE_FORM: ValueForm =
-    ValueForm { is_quoted: true, is_setting: false, is_line: true, is_listed: false, is_telling: false };
+const COMMAND_LINE_FORM: ValueForm = ValueForm {
+    is_quoted: true,
+    is_setting: false,
+    is_line: true,
+    is_listed: false,
+    is_paired: false,
+    is_telling: false,
+};
 
 /// Returns the value that begins at `at`, in quotes or up to a space.
 fn word(text: &mut Text<'_>, at: usize) -> Option<Range<usize>> {

@@ -3,8 +3,8 @@
 use super::class::{B64, URL64, is_in};
 use super::view::View;
 
-/// The digits of base64 by which secrets that are encoded are noticed: what words of rules become, whatever stands in front of
-/// them. The first and the last digit of a word can have bits of its neighbours, and are left out.
+/// The base64 forms of words of rules, for each of the three offsets in a group: a text with one of them is decoded. A digit that
+/// also has bits of the byte before or behind the word is left out.
 #[rustfmt::skip]
 pub const WORDS: &[&str] = &[
     "Z2hwX", "docF", "naHBf", "Z2hvX", "dob1", "naG9f", "Z2h1X", "dodV", "naHVf", "Z2hzX", "doc1", "naHNf", "Z2hyX",
@@ -27,56 +27,92 @@ pub const WORDS: &[&str] = &[
 
 /// The shortest text that is decoded, in digits.
 const MIN_DIGITS: usize = 24;
+/// How many digits of something else can stand in front of a stretch: the rest of a group, or a path.
+const MAX_BEFORE: usize = 64;
+/// A line with fewer digits is not followed by another one: programs wrap at 64 or 76.
+const MIN_WRAPPED_DIGITS: usize = 60;
 
-/// Returns what a text has encoded in base64, each stretch in a line of its own. `None` if there is none. A stretch is decoded if it
-/// begins with ASCII; its lines may be wrapped after whole groups of four digits.
+/// A digit of base64 in a text.
+#[derive(Clone, Copy, Default)]
+struct Digit {
+    value: u32,
+    at: usize,
+}
+
+/// Returns what a text has encoded in base64, each stretch in a line of its own. `None` if there is none. A stretch is decoded from
+/// where it reads as ASCII: in front can stand other letters, or a group that was cut.
 pub fn decoded(source: &[u8]) -> Option<View> {
-    let is_digit = |byte: &u8| is_in(*byte, B64 | URL64);
     let mut view: Option<View> = None;
     let mut at = 0;
     while let Some(start) = source[at..].iter().position(is_digit).map(|offset| at + offset) {
         at = start + source[start..].iter().take_while(|byte| is_digit(byte)).count();
-        let begins_with_text = || {
-            source[start..start + MIN_DIGITS]
-                .chunks(4)
-                .all(|group| decode(group).is_some_and(|(bytes, _)| bytes.iter().all(is_text)))
+        let begins_with_text = |start: &usize| {
+            at.saturating_sub(*start) >= MIN_DIGITS
+                && source[*start..start + MIN_DIGITS].chunks(4).all(|group| bytes_of(group).iter().all(is_text))
         };
-        if at - start < MIN_DIGITS || !begins_with_text() {
-            continue;
-        }
+        let Some(start) = (start..start + MAX_BEFORE).find(begins_with_text) else { continue };
         let view = view.get_or_insert_with(|| View::at(start));
         view.skip_to(b"\n", start);
-        at = start;
-        while let Some((bytes, digits)) = decode(&source[at..source.len().min(at + 4)]) {
-            view.add(&bytes.map(|byte| if byte >= 0xFE { 0x80 } else { byte })[..digits * 3 / 4], at..at + digits);
-            at += digits;
-            // A line end between groups is no part of the text.
-            let goes_on = |next: &[u8]| next.iter().all(|byte| is_digit(byte) || *byte == b'=');
-            let is_wrapped =
-                digits == 4 && source[at..].starts_with(b"\n") && source.get(at + 1..at + 5).is_some_and(goes_on);
-            if is_wrapped {
-                at += 1;
-                view.skip_to(b"", at);
-            }
-        }
+        at = decode(source, start, view);
     }
     view
+}
+
+/// Adds what the stretch of base64 from `start` on says, and returns its end.
+fn decode(source: &[u8], start: usize, view: &mut View) -> usize {
+    let (mut group, mut count) = ([Digit::default(); 4], 0);
+    let (mut at, mut line, mut end) = (start, start, start);
+    let mut add = |group: &[Digit]| {
+        let (first, last) = (group[0].at, group[group.len() - 1].at + 1);
+        if first != end {
+            view.skip_to(b"", first);
+        }
+        let bits = (0..4).fold(0, |bits: u32, at| bits << 6 | group.get(at).map_or(0, |digit| digit.value));
+        let [_, bytes @ ..] = bits.to_be_bytes();
+        // Bytes that stand for something else in a view.
+        let bytes = bytes.map(|byte| if byte >= 0xFE { 0x80 } else { byte });
+        view.add(&bytes[..group.len() * 3 / 4], first..last);
+        end = last;
+    };
+    loop {
+        while let Some(byte) = source.get(at).filter(|byte| is_digit(byte)) {
+            group[count] = Digit { value: value(*byte), at };
+            (count, at) = (count + 1, at + 1);
+            if count == 4 {
+                add(&group);
+                count = 0;
+            }
+        }
+        let rest = &source[at..];
+        let break_bytes = if rest.starts_with(b"\r\n") { 2 } else { usize::from(rest.starts_with(b"\n")) };
+        // The last line is shorter, and has nothing else.
+        let next = &rest[break_bytes..];
+        let digits = next.iter().take_while(|byte| is_digit(byte)).count();
+        let is_line = next.get(digits).is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'=' | b'"'));
+        if break_bytes == 0 || digits == 0 || !is_line || at - line < MIN_WRAPPED_DIGITS {
+            break;
+        }
+        at += break_bytes;
+        line = at;
+    }
+    if count > 1 {
+        add(&group[..count]);
+    }
+    at
+}
+
+fn is_digit(byte: &u8) -> bool {
+    is_in(*byte, B64 | URL64)
 }
 
 fn is_text(byte: &u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t')
 }
 
-/// Returns the three bytes of a group of digits, and how many digits it has: four, or two or three at the end of a stretch.
-fn decode(group: &[u8]) -> Option<([u8; 3], usize)> {
-    let digits = group.iter().take_while(|byte| is_in(**byte, B64 | URL64)).count();
-    if digits < 2 {
-        return None;
-    }
-    let bits = (0..4)
-        .fold(0, |bits: u32, at| bits << 6 | group.get(at).filter(|_| at < digits).map_or(0, |digit| value(*digit)));
-    let [_, bytes @ ..] = bits.to_be_bytes();
-    Some((bytes, digits))
+/// Returns the three bytes of four digits.
+fn bytes_of(group: &[u8]) -> [u8; 3] {
+    let [_, bytes @ ..] = group.iter().fold(0, |bits: u32, digit| bits << 6 | value(*digit)).to_be_bytes();
+    bytes
 }
 
 fn value(digit: u8) -> u32 {
@@ -126,17 +162,17 @@ mod tests {
     fn text_in_base64_is_read_and_leads_back() {
         let text = "DB_HOST=localhost\nDB_USER=relay\nnames: M\u{fc}ller, and a line that is long enough to be wrapped twice\n";
         for encoded in [STANDARD.encode(text), URL_SAFE_NO_PAD.encode(text)] {
-            for columns in [1000, 76, 64] {
+            for (columns, end) in [(1000, "\n"), (76, "\n"), (64, "\n"), (76, "\r\n"), (70, "\n")] {
                 let lines: Vec<String> =
                     encoded.as_bytes().chunks(columns).map(|line| line.to_str_lossy().into_owned()).collect();
-                let source = format!("$ base64 .env\n{}\nand {encoded} again", lines.join("\n"));
+                let source = format!("$ base64 .env\n{}{end}and {encoded} again", lines.join(end));
                 let view = decoded(source.as_bytes()).expect("it has text");
                 assert_eq!(view.text.to_str_lossy(), format!("\n{text}\n{text}"), "{source}");
                 let at = view.text.find("relay").expect("it is there");
                 let span = view.source(at..at + 5);
                 // Seven or eight digits hold five bytes.
                 assert!(span.len() >= 7 && span.len() <= 10, "{span:?}");
-                assert!(encoded.contains(&source[span.clone()].replace('\n', "")), "{}", &source[span]);
+                assert!(encoded.contains(&source[span.clone()].replace(end, "")), "{}", &source[span]);
             }
         }
         let image = STANDARD.encode([0x89, b'P', b'N', b'G', 13, 10, 26, 10].repeat(30));
@@ -166,6 +202,24 @@ mod tests {
                     assert!((54..=57).contains(&gone), "{before:?} {after:?} {gone}: {redacted}");
                 }
             }
+        }
+        // Behind other letters, in lines as mail has them, before a line of another kind, and far behind in a long text.
+        let file = STANDARD.encode(format!("PORT=8080\nGITHUB_TOKEN={token}\nDEBUG=1\n# the end is near\n"));
+        let mail: Vec<&str> = file.as_bytes().chunks(76).map(|line| line.to_str().expect("ASCII")).collect();
+        let long = STANDARD.encode(format!("{}{token}\n", "a line of plain text\n".repeat(60_000)));
+        for text in
+            [format!("out/{file}"), format!("id_{file}"), mail.join("\r\n"), format!("x{long}"), format!("xy {long}")]
+        {
+            let source = serde_json::json!({ "text": format!("{text}\ndone\n") }).to_string() + "\n";
+            let redacted = redactor.redact(source.as_bytes()).0.to_str_lossy().into_owned();
+            assert_eq!(redacted.matches(mark).count(), 1, "{}", &source[..80]);
+        }
+        let short = STANDARD.encode("a password=Zq9ZJzzgEOzdmenCkhvx");
+        let source =
+            serde_json::json!({ "text": format!("{}\ndone\n", short.trim_end_matches('=')) }).to_string() + "\n";
+        assert!(redactor.redact(source.as_bytes()).0.contains_str("[REDACTED:"), "{source}");
+        for short in ["ab", "abc", "Zm9v", "a b c d"] {
+            assert!(decoded(short.as_bytes()).is_none());
         }
         let plain =
             format!("{}\n", STANDARD.encode("nothing secret is in this text, which is in base64: token, password"));

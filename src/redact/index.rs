@@ -23,6 +23,8 @@ pub struct Word {
     pub text: &'static str,
     /// For a word of three bytes: a byte that must follow, so that there are four.
     fourth: Option<u8>,
+    /// Whether the case of its letters counts.
+    is_exact: bool,
     /// The next word that shares this one's entry.
     next: u16,
 }
@@ -69,6 +71,7 @@ impl Index {
         }
         for text in WORDS {
             index.put(&text.as_bytes()[..4], rules.len(), text, None);
+            index.words.last_mut().expect("it was put there").is_exact = true;
         }
         for (rule, row) in rules.iter().enumerate().rev() {
             for text in row.words {
@@ -91,7 +94,7 @@ impl Index {
         self.bits[slot >> 6] |= 1 << (slot & 63);
         let place = u16::try_from(self.words.len()).expect("there are fewer words than that");
         let next = std::mem::replace(&mut self.first[slot >> SHARED], place);
-        self.words.push(Word { key, rule, text, fourth, next });
+        self.words.push(Word { key, rule, text, fourth, is_exact: false, next });
     }
 
     /// Returns the first place at or after `from` where a word may begin.
@@ -117,6 +120,7 @@ impl Index {
                 }
                 let found = &text[at..text.len().min(at + word.text.len())];
                 let is_there = found.eq_ignore_ascii_case(word.text.as_bytes())
+                    && (!word.is_exact || found == word.text.as_bytes())
                     && word.fourth.is_none_or(|fourth| text[at + 3].eq_ignore_ascii_case(&fourth));
                 if is_there && let Some(next) = visit(at, word) {
                     from = next.max(from);

@@ -1,5 +1,6 @@
 //! What redaction must do, whatever the rules are.
 
+mod manifests;
 mod patterns;
 
 use proptest::prelude::*;
@@ -110,7 +111,6 @@ fn passwords_are_found_in_the_forms_that_people_write_them() {
         ("  secret_key_base: @@", "{h128}"),
         ("DB_PASSWORD=@@", "correcthorsebattery"),
         ("password: @@", "correcthorsebattery"),
-        ("DB_PASSWORD=@@", "Zq9ZJzzzzgEOzdmenCkhv"),
         ("DB_PASSWORD=@@", "{d10}"),
         ("DB_PASSWORD=@@", "timberlantern57"),
         ("- name: DB_PASSWORD\n  value: @@\n", "timberlantern"),

@@ -25,6 +25,8 @@ pub struct ValueForm {
     pub is_line: bool,
     /// After the name and a comma, like the next element of a list.
     pub is_listed: bool,
+    /// As in `name: DB_PASSWORD` and `value: …`.
+    pub is_paired: bool,
     /// The last word of the name is `token`, or one that means a key.
     pub is_telling: bool,
 }
@@ -188,7 +190,7 @@ pub fn is_secret(value: &[u8], sure: Sure, form: ValueForm) -> bool {
     if value.len() < min || value.len() > max || is_reference(value) {
         return false;
     }
-    let is_certain = form.is_quoted || form.is_setting || form.is_line;
+    let is_certain = form.is_quoted || form.is_setting || form.is_line || form.is_paired;
     let all = |class| value.iter().all(|byte| is_in(*byte, class));
     if value.iter().all(|byte| is_in(*byte, DIGITS) || *byte == b'.') {
         return match sure {
@@ -223,7 +225,7 @@ pub fn is_secret(value: &[u8], sure: Sure, form: ValueForm) -> bool {
         // Names and words have only letters, but so have some passwords.
         let is_strange = words::is_gibberish(value) && value.len() >= if sure == Sure::Password { 7 } else { 14 };
         // No word has as many letters as several words together.
-        let least = if form.is_setting { 8 } else { 16 };
+        let least = if form.is_setting || form.is_paired { 8 } else { 16 };
         let is_chosen = sure == Sure::Password && value.len() >= least && !words::is_camel(value);
         return is_certain && sure > Sure::Maybe && (is_strange || is_chosen) && !is_placeholder(value);
     }
@@ -284,13 +286,14 @@ fn is_public_key(value: &[u8]) -> bool {
 /// Says whether a value with letters and other characters is a password.
 fn is_password(value: &[u8], form: ValueForm, is_token: bool) -> bool {
     let signs = value.iter().filter(|byte| !is_in(**byte, ALNUM) && !matches!(byte, b'-' | b'_' | b'.')).count();
-    let is_certain = form.is_quoted || form.is_setting || form.is_line;
+    let is_certain = form.is_quoted || form.is_setting || form.is_line || form.is_paired;
     if signs == 0 {
         let is_varied = is_mixed(value) && turns(value) >= 1 && (is_certain || turns(value) >= 2);
         let is_plain = is_code(value) || is_words(value);
         // `summer2024x` is a password in a settings file, and a variable in a program.
         let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
-        let is_ended = value.len() >= 10 && value[..value.len() - 2].iter().all(u8::is_ascii_alphabetic);
+        let is_word = |stem: &[u8]| stem.iter().all(u8::is_ascii_alphabetic) && !words::is_camel(stem);
+        let is_ended = value.len() >= 10 && is_word(&value[..value.len() - 2]);
         let is_many = value.len() >= 9 && digits >= if is_ended { 2 } else { 3 };
         let is_numbered = digits > 0 && (!is_code(value) || is_many || words::is_gibberish(value));
         let is_likely = is_varied && (!is_plain || (is_certain && !form.is_listed && is_numbered));

@@ -24,7 +24,8 @@ const MIN_CUT_BYTES: usize = 24;
 pub struct View {
     /// The text without its escapes; what an escape stands for that is no character is one byte of value 0x80.
     pub text: Vec<u8>,
-    /// Pairs of positions in the text and in the source. Between two pairs, both advance alike.
+    /// Pairs of positions in the text and in the source. Between two pairs, both advance alike, or the stretch of the source
+    /// stands for the bytes as a whole.
     anchors: Vec<(usize, usize)>,
 }
 

@@ -172,20 +172,26 @@ pub fn manifest(text: &mut Text<'_>, kind: Range<usize>, spans: &mut Vec<Range<u
     let limit = bytes.len().min(kind.end + 4096);
     text.manifested = limit;
     text.work += limit - from;
-    let mut is_data = false;
-    // How many braces are open since the data began; below zero, the object of the data has ended.
-    let mut depth = 0;
+    let is_json = bytes[kind.start] == b'"' || bytes[kind.clone()].contains(&b'\\');
+    let (mut is_data, mut is_flow) = (false, false);
+    // In JSON, how many braces are open since the data began; below zero, the object of the data has ended.
+    let mut depth = None;
     let mut at = from;
     while at < limit {
         let name = text.run(DOTTED, at);
         if name.is_empty() || name.start < at {
-            depth += i32::from(bytes[at] == b'{') - i32::from(bytes[at] == b'}');
-            let is_other = bytes[at..].starts_with(b"\n---") || depth < 0;
-            is_data &= !is_other && depth >= i32::from(bytes[at] == b'}');
+            if let Some(depth) = &mut depth {
+                *depth += i32::from(bytes[at] == b'{') - i32::from(bytes[at] == b'}');
+            }
+            let is_document_end = bytes[at..].starts_with(b"\n---");
+            let is_flow_end = is_data && is_flow && bytes[at] == b'}' && depth.is_none_or(|depth: i32| depth <= 0);
+            is_data &= !is_document_end && !is_flow_end;
+            // What has ended before the kind is none of its object.
+            let is_other = is_document_end || depth.is_some_and(|depth| depth < 0) || (is_flow_end && !is_json);
             if is_other && at < kind.start {
                 spans.clear();
-                depth = 0;
-            } else if is_other && at > kind.end {
+                depth = None;
+            } else if is_other && at > kind.end && (is_json || is_document_end) {
                 break;
             }
             at = name.end.max(at + 1);
@@ -203,10 +209,14 @@ pub fn manifest(text: &mut Text<'_>, kind: Range<usize>, spans: &mut Vec<Range<u
         }
         let word = &bytes[name.clone()];
         let begin = text.skip(colon + 1, 3, |byte| matches!(byte, b' ' | b'"'));
-        let is_mapping = matches!(text.at(begin), None | Some(b'\n' | b'{' | b'\r'));
+        let is_template = bytes[begin.min(bytes.len())..].starts_with(b"{{");
+        let is_mapping = matches!(text.at(begin), None | Some(b'\n' | b'{' | b'\r')) && !is_template;
         if is_mapping {
             is_data = matches!(word, b"data" | b"stringData");
-            depth = if is_data { 0 } else { depth };
+            if is_data {
+                is_flow = text.at(begin) == Some(b'{');
+                depth = (is_json && is_flow).then_some(0);
+            }
             continue;
         }
         if is_data {
@@ -224,6 +234,7 @@ pub fn manifest(text: &mut Text<'_>, kind: Range<usize>, spans: &mut Vec<Range<u
             at = value.end.max(at);
         }
     }
+    text.manifested = at.min(limit);
     (!spans.is_empty()).then_some(kind.end)
 }
 

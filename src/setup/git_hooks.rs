@@ -90,12 +90,13 @@ pub fn stops_pushes(repo: &Repository) -> Result<bool> {
 }
 
 /// Returns the hooks with our part that stand under other names: programs that manage hooks move what was there aside, as to
-/// `post-commit.legacy` or `post-commit.old`, and may still run it.
+/// `post-commit.legacy` or `post-commit.old`, and may still run it. A file that a hook is a link to is that hook.
 pub(super) fn moved_aside(hooks: &Path) -> Vec<PathBuf> {
     let entries = hooks.read_dir().into_iter().flatten().flatten();
+    let own: Vec<PathBuf> = EVENTS.iter().map(|event| file::real(&hooks.join(event))).collect();
+    let has_ours = |text: Vec<u8>| hook::has_block(&text) && hook::remove_block(&text) != text;
     let is_ours = |path: &PathBuf| {
-        let is_event = EVENTS.iter().any(|event| path.ends_with(event));
-        !is_event && path.is_file() && file::contents(path).is_some_and(|text| hook::has_block(&text))
+        !own.contains(&file::real(path)) && path.is_file() && file::contents(path).is_some_and(has_ours)
     };
     let mut moved: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_ours).collect();
     moved.sort();
@@ -182,8 +183,9 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
     }
     if plan.edits().len() > edits_before {
         below_top.iter().for_each(|below_top| remark_on_tracked_hooks(repo, plan, below_top));
+        let names_lefthook = |line: &[u8]| !line.trim_start().starts_with(b"#") && line.contains_str("lefthook");
         let is_of_lefthook =
-            |event: &str| file::contents(&hooks.join(event)).is_some_and(|text| text.contains_str("lefthook"));
+            |event: &str| file::contents(&hooks.join(event)).is_some_and(|text| text.lines().any(names_lefthook));
         if EVENTS.iter().any(|event| is_of_lefthook(event)) {
             plan.remark(
                 "lefthook writes hooks anew when it is installed or configured; run 'git shiftlog init' after that"

@@ -120,7 +120,7 @@ impl<'v> Visit<'v> {
     fn prices(&self) -> (Prices, Option<String>) {
         match Prices::configured(self.repo, None) {
             Ok(prices) => (prices, None),
-            Err(error) => (Prices::default(), Some(error.to_string())),
+            Err(error) => (Prices::listed(), Some(error.to_string())),
         }
     }
 

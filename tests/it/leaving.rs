@@ -192,3 +192,27 @@ fn a_removal_that_is_killed_while_it_puts_the_config_back_leaves_no_copy_of_it()
     let names = |tree: Vec<(String, Vec<u8>)>| tree.into_iter().map(|(name, _)| name).collect::<Vec<_>>();
     assert_eq!(names(tree(&scratch.top.join(".git"))), names(before));
 }
+
+#[test]
+fn a_hook_that_is_a_link_to_a_file_beside_it_keeps_our_part_however_often_init_runs() {
+    let scratch = Scratch::new();
+    let hooks = scratch.top.join(".git/hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    let script = hooks.join("post-commit.sh");
+    fs::write(&script, "#!/bin/sh\necho mine\n").unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    std::os::unix::fs::symlink("post-commit.sh", hooks.join("post-commit")).unwrap();
+    fs::write(
+        hooks.join("NOTES"),
+        "# >>> git-shiftlog >>> ('git shiftlog deinit' removes this block)\nis how ours begin\n",
+    )
+    .unwrap();
+    for _ in 0..3 {
+        let ran = scratch.shiftlog("init", ["--agent=claude"]);
+        assert!(!ran.ok().contains("restore"));
+        assert!(fs::read_to_string(&script).unwrap().contains("git-shiftlog--hook"));
+    }
+    let left = scratch.shiftlog("deinit", [""; 0]);
+    assert_eq!((left.code, left.stderr.as_str()), (0, ""));
+    assert_eq!(fs::read_to_string(&script).unwrap(), "#!/bin/sh\necho mine\n");
+}

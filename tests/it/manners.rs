@@ -321,6 +321,13 @@ fn an_option_for_changes_that_only_git_has_is_answered_with_the_way_to_it() {
         }
     }
     assert_eq!(hint("branches", "--name-only"), None);
+    let quoted = scratch.shiftlog("log", ["-L/a b/,+1:a.txt"]);
+    assert!(quoted.stderr.contains(" --no-patch '-L/a b/,+1:a.txt' ...)"), "{quoted:?}");
+    let empty = Scratch::new();
+    for option in ["--nosuch", "--bogus=3"] {
+        let ran = empty.shiftlog("log", [option]);
+        assert!(ran.code == 129 && !ran.stderr.contains("git log"), "{ran:?}");
+    }
 }
 
 #[test]

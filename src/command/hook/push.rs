@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::input::standard_input;
-use super::{leave_terminal, open, start_beside_worktrees};
+use super::{leave_terminal, open, start_beside, start_beside_worktrees};
 use crate::capture::process::{self, Process};
 use crate::capture::{Leave, State, hook_recorder};
 use crate::cli;
@@ -92,7 +92,13 @@ pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
     let pushing = process::pushing().map_or_else(String::new, Process::to_word);
     let mut words = vec!["git", "push-now", remote, &pushing];
     words.extend(guarded.arrivals().into_iter().take(MAX_ARRIVALS).flat_map(|(name, hex)| [name, hex]));
-    start_beside_worktrees(&repo, &words).map(|()| Push::Goes)
+    // Git takes a relative address from the top of the worktree.
+    let url = repo.config_string(&format!("remote.{remote}.url")).unwrap_or_else(|| remote.to_owned());
+    match url.starts_with('.') {
+        true => start_beside(&words)?,
+        false => start_beside_worktrees(&repo, &words)?,
+    }
+    Ok(Push::Goes)
 }
 
 /// Writes down which of our refs a push sends, so that a later purge names the remote.

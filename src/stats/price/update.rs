@@ -22,7 +22,7 @@ pub struct Fetched {
 fn kept_at() -> Option<PathBuf> {
     let named = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
     let folder = named.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/share")))?;
-    Some(folder.join("git-shiftlog/prices.tsv"))
+    Some(folder.join("git-shiftlog/prices.tsv")).filter(|file| file.is_absolute())
 }
 
 /// Returns the text of the table that was fetched last, if it is one.

@@ -58,7 +58,7 @@ fn newer_prices_are_fetched_if_that_is_typed_and_hold_everywhere() {
 
 #[test]
 fn what_is_older_or_no_table_is_not_taken() {
-    let scratch = Scratch::set_up();
+    let mut scratch = Scratch::set_up();
     work(&scratch, "one");
     let before = total(&scratch, &["HEAD"]);
     let older = source(&scratch, "older", &table("2001-01-02", "1"));
@@ -78,6 +78,15 @@ fn what_is_older_or_no_table_is_not_taken() {
     let other = scratch.shiftlog("prices", ["--update=."]);
     assert!(other.code != 0 && other.stderr.contains("has no table of prices at 'src/stats/prices.tsv'"), "{other:?}");
     assert_eq!(total(&scratch, &["HEAD"]), before);
+
+    // Without a home there is no place for it, least of all in the working tree.
+    let newer = source(&scratch, "for-nobody", &table("2099-01-02", "1"));
+    scratch.env.insert("HOME".into(), String::new());
+    assert_ne!(scratch.shiftlog("prices", [format!("--update={}", newer.display())]).code, 0);
+    assert!(!scratch.top.join(".local").exists());
+    scratch.write(".local/share/git-shiftlog/prices.tsv", &table("2099-01-02", "1"));
+    assert_eq!(total(&scratch, &["HEAD"]), before, "a file that a checkout has brought is none");
+    scratch.env.insert("HOME".into(), scratch.root().join("home").to_str().unwrap().to_owned());
 
     // A kept table that was damaged is none.
     let newer = source(&scratch, "newer", &table("2099-01-02", "1"));

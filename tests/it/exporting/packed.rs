@@ -90,3 +90,29 @@ fn only_a_page_above_eight_mebibytes_is_packed_by_itself() {
     let focused = scratch.shiftlog("export", ["--html", "--view=focused"]).ok();
     assert_eq!(packed(&focused), [""; 0]);
 }
+
+#[test]
+fn a_page_that_is_written_anew_because_it_is_large_has_all_that_was_read() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("beta");
+    session.prompt("words of beta");
+    session.edits("one.rs", "fn one() {}\n");
+    let id = session.commits("one");
+    let text = (0..400).map(|n| format!("line {n} of much output that is repeated")).collect::<Vec<_>>().join("\n");
+    let line = |kind: &str, content: serde_json::Value| {
+        json!({ "type": kind, "message": { "role": kind, "content": content } }).to_string()
+    };
+    let mut long = line("user", json!("words of alpha")) + "\n";
+    while long.len() < 36 << 20 {
+        long += &(line("assistant", json!([{ "type": "text", "text": text }])) + "\n");
+    }
+    let file = scratch.root().join("alpha.jsonl");
+    std::fs::write(&file, long).unwrap();
+    scratch.shiftlog("add", ["-q", "--session=alpha", &format!("--transcript={}", file.display()), &id]).ok();
+    let page = |embed: &str| scratch.shiftlog("export", ["--html", embed]).stdout;
+    let (auto, never) = (page("--embed=auto"), page("--embed=never"));
+    assert!(never.len() > 8 << 20, "{}", never.len());
+    for page in [auto, never] {
+        assert!(page.contains("words of alpha") && page.contains("words of beta") && !page.contains("left out"));
+    }
+}

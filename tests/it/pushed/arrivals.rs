@@ -223,3 +223,18 @@ fn a_worktree_that_is_removed_after_a_push_from_it_shares_its_words() {
         assert!(ours(&team).contains("refs/shiftlog/sessions\n"));
     }
 }
+
+#[test]
+fn a_push_from_a_worktree_to_a_relative_address_shares_its_words() {
+    let team = Team::new();
+    let clone = team.clone_of("a", &[]);
+    team.commit(&clone, "x", "1\n", "words of a worktree");
+    let place = clone.parent().unwrap().join("deep/place");
+    team.git(&clone, &["worktree", "add", "-q", "-b", "topic", place.to_str().unwrap()]).ok();
+    // From the worktree, and from nowhere else.
+    let name = team.server.file_name().unwrap().to_str().unwrap();
+    team.git(&clone, &["config", "remote.origin.url", &format!("../../{name}")]).ok();
+    team.git(&place, &["push", "-q", "origin", "topic"]).ok();
+    logged(&clone, "pushed 1 notes, 1 segments to origin");
+    assert!(ours(&team).contains("refs/shiftlog/sessions\n"));
+}
