@@ -7,22 +7,25 @@ use super::view::View;
 /// also has bits of the byte before or behind the word is left out.
 #[rustfmt::skip]
 pub const WORDS: &[&str] = &[
-    "Z2hwX", "docF", "naHBf", "Z2hvX", "dob1", "naG9f", "Z2h1X", "dodV", "naHVf", "Z2hzX", "doc1", "naHNf", "Z2hyX",
-    "docl", "naHJf", "Z2l0aHViX3BhdF", "dpdGh1Yl9wYXRf", "naXRodWJfcGF0X", "Z2xwYXQt", "dscGF0L", "nbHBhdC",
-    "Z2xkdC", "dsZHQt", "nbGR0L", "c2stYW50L", "NrLWFudC", "zay1hbnQt", "c2stcHJvai", "NrLXByb2ot", "zay1wcm9qL",
-    "c2tfbGl2ZV", "NrX2xpdmVf", "za19saXZlX", "cmtfbGl2ZV", "JrX2xpdmVf", "ya19saXZlX", "d2hzZWNf", "doc2VjX",
-    "3aHNlY1", "QUtJQ", "FLSU", "BS0lB", "QVNJQ", "FTSU", "BU0lB", "QUl6Y", "FJem", "BSXph", "R09DU1BYL", "dPQ1NQWC",
-    "HT0NTUFgt", "eWEyOS", "lhMjku", "5YTI5L", "eG94Yi", "hveGIt", "4b3hiL", "eG94cC", "hveHAt", "4b3hwL", "eGFwcC",
-    "hhcHAt", "4YXBwL", "bnBtX", "5wbV", "ucG1f", "cHlwaS1BZ0", "B5cGktQWdF", "weXBpLUFnR", "ZG9wX3YxX", "RvcF92MV",
-    "kb3BfdjFf", "aHZzL", "h2cy", "odnMu", "c2hwYXRf", "NocGF0X", "zaHBhdF", "QWNjb3VudEtleT", "FjY291bnRLZXk9",
-    "BY2NvdW50S2V5P", "cG9zdGdyZXM6Ly", "Bvc3RncmVzOi8v", "wb3N0Z3JlczovL", "cG9zdGdyZXNxbDovL", "Bvc3RncmVzcWw6Ly",
+    "Z2hwX", "docF8", "docF9", "docF+", "docF/", "naHBf", "Z2hvX", "dob18", "dob19", "dob1+", "dob1/", "naG9f",
+    "Z2h1X", "dodV8", "dodV9", "dodV+", "dodV/", "naHVf", "Z2hzX", "doc18", "doc19", "doc1+", "doc1/", "naHNf",
+    "Z2hyX", "docl8", "docl9", "docl+", "docl/", "naHJf", "Z2l0aHViX3BhdF", "dpdGh1Yl9wYXRf", "naXRodWJfcGF0X",
+    "Z2xwYXQt", "dscGF0L", "nbHBhdC", "Z2xkdC", "dsZHQt", "nbGR0L", "c2stYW50L", "NrLWFudC", "zay1hbnQt",
+    "c2stcHJvai", "NrLXByb2ot", "zay1wcm9qL", "c2tfbGl2ZV", "NrX2xpdmVf", "za19saXZlX", "cmtfbGl2ZV", "JrX2xpdmVf",
+    "ya19saXZlX", "d2hzZWNf", "doc2VjX", "3aHNlY1", "QUtJQ", "FLSUE", "FLSUF", "FLSUG", "FLSUH", "BS0lB", "QVNJQ",
+    "FTSUE", "FTSUF", "FTSUG", "FTSUH", "BU0lB", "QUl6Y", "FJemE", "FJemF", "FJemG", "FJemH", "BSXph", "R09DU1BYL",
+    "dPQ1NQWC", "HT0NTUFgt", "eWEyOS", "lhMjku", "5YTI5L", "eG94Yi", "hveGIt", "4b3hiL", "eG94cC", "hveHAt",
+    "4b3hwL", "eGFwcC", "hhcHAt", "4YXBwL", "bnBtX", "5wbV8", "5wbV9", "5wbV+", "5wbV/", "ucG1f", "cHlwaS1BZ0",
+    "B5cGktQWdF", "weXBpLUFnR", "ZG9wX3YxX", "RvcF92MV", "kb3BfdjFf", "aHZzL", "h2cy4", "h2cy5", "h2cy6", "h2cy7",
+    "odnMu", "c2hwYXRf", "NocGF0X", "zaHBhdF", "QWNjb3VudEtleT", "FjY291bnRLZXk9", "BY2NvdW50S2V5P",
+    "cG9zdGdyZXM6Ly", "Bvc3RncmVzOi8v", "wb3N0Z3JlczovL", "cG9zdGdyZXNxbDovL", "Bvc3RncmVzcWw6Ly",
     "wb3N0Z3Jlc3FsOi8v", "bXlzcWw6Ly", "15c3FsOi8v", "teXNxbDovL", "bW9uZ29kY", "1vbmdvZG", "tb25nb2Ri",
     "cmVkaXM6Ly", "JlZGlzOi8v", "yZWRpczovL", "YW1xcDovL", "FtcXA6Ly", "hbXFwOi8v", "cGFzc3dvcm", "Bhc3N3b3Jk",
     "wYXNzd29yZ", "UEFTU1dPUk", "BBU1NXT1JE", "QQVNTV09SR", "UGFzc3dvcm", "QYXNzd29yZ", "cGFzc3dk", "Bhc3N3Z",
     "wYXNzd2", "c2VjcmV0", "NlY3Jld", "zZWNyZX", "U0VDUkVU", "NFQ1JFV", "TRUNSRV", "U2VjcmV0", "TZWNyZX", "dG9rZW",
-    "Rva2Vu", "0b2tlb", "VE9LRU", "RPS0VO", "UT0tFT", "VG9rZW", "Ub2tlb", "X0tFW", "9LRV", "fS0VZ", "X2tle", "9rZX",
-    "fa2V5", "YXBpa2V5", "FwaWtle", "hcGlrZX", "YXBpS2V5", "FwaUtle", "hcGlLZX", "QVBJS0VZ", "FQSUtFW", "BUElLRV",
-    "QmVhcmVy", "JlYXJlc", "CZWFyZX",
+    "Rva2Vu", "0b2tlb", "VE9LRU", "RPS0VO", "UT0tFT", "VG9rZW", "Ub2tlb", "X0tFW", "9LRVk", "9LRVl", "9LRVm",
+    "9LRVn", "fS0VZ", "X2tle", "9rZXk", "9rZXl", "9rZXm", "9rZXn", "fa2V5", "YXBpa2V5", "FwaWtle", "hcGlrZX",
+    "YXBpS2V5", "FwaUtle", "hcGlLZX", "QVBJS0VZ", "FQSUtFW", "BUElLRV", "QmVhcmVy", "JlYXJlc", "CZWFyZX",
 ];
 
 /// The shortest text that is decoded, in digits.
@@ -146,12 +149,16 @@ mod tests {
     fn the_words_are_those_of_secrets_at_each_place_of_a_group() {
         let mut made = Vec::new();
         for word in PLAIN.split_ascii_whitespace() {
-            for before in 0..3 {
-                let digits = STANDARD.encode([&[0; 3][..before], word.as_bytes(), &[0; 3]].concat());
+            for before in 0..3_usize {
                 let inner = (8 * before).div_ceil(6)..8 * (before + word.len()) / 6;
-                let inner = digits[inner].to_owned();
-                if inner.len() >= 4 && !made.contains(&inner) {
-                    made.push(inner);
+                // Four digits occur by chance; the next one has two bits of the byte behind the word.
+                let is_short = inner.len() < 5;
+                for next in (0..4_u8).take(if is_short { 4 } else { 1 }) {
+                    let bytes = [&[0; 3][..before], word.as_bytes(), &[next << 6, 0, 0]].concat();
+                    let digits = STANDARD.encode(bytes)[inner.start..inner.end + usize::from(is_short)].to_owned();
+                    if !made.contains(&digits) {
+                        made.push(digits);
+                    }
                 }
             }
         }
