@@ -98,7 +98,7 @@ impl Reader<'_> {
     /// [`Kind::Missing`] if `session` matches none or more than one.
     pub fn conversations(&self, note: &Note, session: Option<&str>, is_full: bool) -> Result<Vec<Conversation>> {
         let mut found: Vec<Conversation> = Vec::new();
-        self.each_conversation(note, session, is_full, Words::All, |conversation| {
+        self.each_conversation(note, session, is_full, Words::Shown, |conversation| {
             found.push(conversation);
             Ok(ControlFlow::Continue(()))
         })?;
