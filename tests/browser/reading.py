@@ -74,7 +74,7 @@ def cases(tab, axe):
             page.wait_for_timeout(400)
             assert page.locator(".hits li").count() >= 60
         with tab(browser, files["packed"], java_script_enabled=False) as page:
-            assert "80 lines, which JavaScript unpacks" in page.content()
+            assert "40 lines, which JavaScript unpacks" in page.content()
 
     return [find_reads_every_page, packed_answers_are_put_where_they_belong, costs_are_seen_and_nothing_covers_them, words_from_right_to_left_stay_where_they_belong,
             landmarks_and_headings_are_in_order]
