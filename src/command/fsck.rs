@@ -62,11 +62,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         let finish = || is_repairing.then(|| capture::recorder(&repo, &notes_ref).finish());
         let mut finished = finish();
-        // Hooks must not store more of a session that is stored anew.
         let deadline = Instant::now() + LOCK_TIMEOUT;
         let mut progress = Progress::new(!options.quiet);
         let mut tell = |title, done, total| progress.tell(title, done, total);
         let mut repaired = || {
+            // Hooks must not store more of a session that is stored anew.
             let _lock = is_repairing.then(|| State::new(&repo.common_dir()).lock(deadline)).transpose()?;
             let checked = check(&repo, &notes_ref, &mut tell)?;
             let done = match options.repair && !checked.problems.is_empty() {

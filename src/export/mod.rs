@@ -75,7 +75,20 @@ struct Met {
     commits: usize,
 }
 
-/// A page in memory, which may have so many bytes.
+/// What one page holds.
+#[derive(Clone, Copy, Debug)]
+pub struct PageContents<'c> {
+    /// Sessions of the plan, by their positions.
+    pub sessions: &'c [usize],
+    /// Commits that have evidence alone.
+    pub observed: &'c [Rc<Commit>],
+    /// The title.
+    pub title: &'c str,
+    /// The address of the overview.
+    pub up: Option<&'c str>,
+}
+
+/// A page in memory, of [`MAX_SMALL_BYTES`] at most.
 struct SmallPage {
     bytes: Vec<u8>,
     is_exceeded: bool,
@@ -166,47 +179,30 @@ impl<'a, 'r> Pages<'a, 'r> {
         self.counts.values().map(|counts| counts.uncounted).fold(Uncounted::default(), Uncounted::plus)
     }
 
-    /// Writes the page of some sessions of the plan, and of commits that have evidence alone. `up` is the address of the overview; what the page says is returned for
-    /// its search, if it stands in a file.
+    /// Writes a page. Returns its texts for the search of the overview, if it stands in a file.
     ///
     /// # Errors
     ///
     /// If a conversation cannot be read, Git fails, or writing fails.
-    pub fn write(
-        &mut self,
-        out: &mut dyn Write,
-        sessions: &[usize],
-        observed: &[Rc<Commit>],
-        title: &str,
-        up: Option<&str>,
-    ) -> Result<PageTexts> {
+    pub fn write(&mut self, out: &mut dyn Write, contents: PageContents<'_>) -> Result<PageTexts> {
         let met = self.met;
         if self.packing == Packing::Large {
-            let mut page = SmallPage { bytes: Vec::new(), is_exceeded: false };
-            let written = self.write_page(&mut page, sessions, observed, title, up);
-            if !page.is_exceeded {
+            let mut small = SmallPage { bytes: Vec::new(), is_exceeded: false };
+            let written = self.write_page(&mut small, contents, false);
+            if !small.is_exceeded {
                 let texts = written?;
-                return out.write_all(&page.bytes).map(|()| texts).map_err(Error::output);
+                return out.write_all(&small.bytes).map(|()| texts).map_err(Error::output);
             }
             // All is read once more, within the same limits.
             self.met = met;
             self.notes.clear();
         }
-        self.shape.is_packed = self.packing != Packing::Never;
-        let written = self.write_page(out, sessions, observed, title, up);
-        self.shape.is_packed = false;
-        written
+        self.write_page(out, contents, self.packing != Packing::Never)
     }
 
-    fn write_page(
-        &mut self,
-        out: &mut dyn Write,
-        sessions: &[usize],
-        observed: &[Rc<Commit>],
-        title: &str,
-        up: Option<&str>,
-    ) -> Result<PageTexts> {
-        let (plan, shape) = (self.plan, self.shape.clone());
+    fn write_page(&mut self, out: &mut dyn Write, contents: PageContents<'_>, is_packed: bool) -> Result<PageTexts> {
+        let PageContents { sessions, observed, title, up } = contents;
+        let (plan, shape) = (self.plan, PageOptions { is_packed, ..self.shape.clone() });
         let has_patch = self.has_patch && shape.span != Span::Focused;
         let has_pages = shape.outlet == Outlet::Server;
         // What somebody pays is nobody else's business; a file is handed on.

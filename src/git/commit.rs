@@ -86,8 +86,10 @@ impl Repository {
             committer: person(decoded.committer().map_err(fail)?),
             message: decoded.message.to_owned(),
         };
-        if let Some(encoding) = decoded.encoding.filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case(b"UTF-8"))
-        {
+        // The names by which Git knows UTF-8.
+        let is_other =
+            |name: &&BStr| !["", "utf-8", "utf8"].iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()));
+        if let Some(encoding) = decoded.encoding.filter(is_other) {
             self.encode_again(&mut commit, encoding);
         }
         Ok(commit)

@@ -319,7 +319,7 @@ impl Note {
         self.units.iter().filter(is_record).count()
     }
 
-    /// Returns what of the note is not read: lines of a note that is too large, and lines that look like records and are none.
+    /// Describes the parts of the note that were not read: lines beyond the limits, and records that cannot be parsed.
     pub fn unread(&self) -> Vec<String> {
         let records = match self.unreadable_records() {
             0 => None,

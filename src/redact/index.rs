@@ -58,29 +58,28 @@ impl Index {
             match text.as_bytes() {
                 [a, b, c] => {
                     let digits = b"0123456789abcdef;".iter();
-                    digits.for_each(|d| index.put(&[*a, *b, *c, *d], rules.len(), text, Some(*d)));
+                    digits.for_each(|d| index.put(&[*a, *b, *c, *d], rules.len(), text, Some(*d), false));
                 }
-                bytes => index.put(&bytes[..4], rules.len(), text, None),
+                bytes => index.put(&bytes[..4], rules.len(), text, None, false),
             }
         }
         // Two percent-encoded bytes in a row, or one that is a sign of a connection string.
         for high in b"234567" {
             for low in b"0123456789abcdef" {
-                index.put(&[b'%', *high, *low, b'%'], rules.len(), "%", None);
+                index.put(&[b'%', *high, *low, b'%'], rules.len(), "%", None, false);
             }
         }
         for text in WORDS {
-            index.put(&text.as_bytes()[..4], rules.len(), text, None);
-            index.words.last_mut().expect("it was put there").is_exact = true;
+            index.put(&text.as_bytes()[..4], rules.len(), text, None, true);
         }
         for (rule, row) in rules.iter().enumerate().rev() {
             for text in row.words {
                 match text.as_bytes() {
                     [a, b, c] => {
                         let graphic = (b'!'..=b'~').filter(|byte| !byte.is_ascii_uppercase() && row.may_follow(*byte));
-                        graphic.for_each(|d| index.put(&[*a, *b, *c, d], rule, text, Some(d)));
+                        graphic.for_each(|d| index.put(&[*a, *b, *c, d], rule, text, Some(d), false));
                     }
-                    [_, _, _, _, ..] => index.put(&text.as_bytes()[..4], rule, text, None),
+                    [_, _, _, _, ..] => index.put(&text.as_bytes()[..4], rule, text, None, false),
                     _ => unreachable!("a test looks at the words of all rules"),
                 }
             }
@@ -88,13 +87,13 @@ impl Index {
         index
     }
 
-    fn put(&mut self, quad: &[u8], rule: usize, text: &'static str, fourth: Option<u8>) {
+    fn put(&mut self, quad: &[u8], rule: usize, text: &'static str, fourth: Option<u8>, is_exact: bool) {
         let key = fold(quad);
         let slot = slot(key);
         self.bits[slot >> 6] |= 1 << (slot & 63);
         let place = u16::try_from(self.words.len()).expect("there are fewer words than that");
         let next = std::mem::replace(&mut self.first[slot >> SHARED], place);
-        self.words.push(Word { key, rule, text, fourth, is_exact: false, next });
+        self.words.push(Word { key, rule, text, fourth, is_exact, next });
     }
 
     /// Returns the first place at or after `from` where a word may begin.

@@ -170,8 +170,6 @@ pub fn manifest(text: &mut Text<'_>, kind: Range<usize>, spans: &mut Vec<Range<u
         return None;
     }
     let limit = bytes.len().min(kind.end + 4096);
-    text.manifested = limit;
-    text.work += limit - from;
     let is_json = bytes[kind.start] == b'"' || bytes[kind.clone()].contains(&b'\\');
     let (mut is_data, mut is_flow) = (false, false);
     // In JSON, how many braces are open since the data began; below zero, the object of the data has ended.
@@ -235,6 +233,7 @@ pub fn manifest(text: &mut Text<'_>, kind: Range<usize>, spans: &mut Vec<Range<u
         }
     }
     text.manifested = at.min(limit);
+    text.work += text.manifested - from;
     (!spans.is_empty()).then_some(kind.end)
 }
 

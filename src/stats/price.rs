@@ -186,15 +186,15 @@ impl Prices {
         let text = if is_pipe { piped(path) } else { private::read(path, MAX_FILE_BYTES) };
         let text = text.map_err(|error| Error::io("read", path, error))?;
         let text = String::from_utf8(text).map_err(|_| cannot("it is not UTF-8".into()))?;
-        Self::with(&text).map_err(|number| cannot(format!("line {number} is no price")))
+        Self::listed().with(&text).map_err(|number| cannot(format!("line {number} is no price")))
     }
 
-    /// Returns the prices of a table of the user's over the list prices.
+    /// Puts the prices of a table of the user's over these list prices.
     ///
     /// # Errors
     ///
     /// The number of the first line that is no row.
-    pub fn with(text: &str) -> std::result::Result<Self, usize> {
+    pub fn with(self, text: &str) -> std::result::Result<Self, usize> {
         let mut own = Vec::new();
         // Some editors begin a file with a byte order mark, which would become part of the first model's name.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -203,7 +203,7 @@ impl Prices {
                 own.push(Row::parse(line).ok_or(number + 1)?);
             }
         }
-        Ok(Prices { own, ..Prices::listed() })
+        Ok(Prices { own, listed: self.listed, rows: OnceCell::new() })
     }
 
     /// Returns the date of the list prices.

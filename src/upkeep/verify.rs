@@ -50,7 +50,7 @@ pub struct Verified {
 pub struct Verification {
     /// The results for their records.
     pub records: Vec<Verified>,
-    /// What of their notes was not read, and so not verified, in words.
+    /// The commits whose notes were not verified whole, each with a description of the part that was not read.
     pub unread: Vec<(ObjectId, String)>,
 }
 

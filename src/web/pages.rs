@@ -11,7 +11,7 @@ use bstr::ByteSlice as _;
 use super::Server;
 use super::asked::Values;
 use crate::error::{Error, Kind, Result};
-use crate::export::{Pages, Selection, Wanted, clean_commit, clean_summary, read_commit};
+use crate::export::{PageContents, Pages, Selection, Wanted, clean_commit, clean_summary, read_commit};
 use crate::find::{self, Case, Limits, SearchOptions, Terms};
 use crate::git::date::Time;
 use crate::git::{self, BlameRequest, Branch, Commit, ObjectId, Paths, Range, Repository};
@@ -173,7 +173,9 @@ impl<'v> Visit<'v> {
         }
         let all: Vec<usize> = (0..plan.sessions.len()).collect();
         let mut pages = Pages::new(&self.reader, &self.redactor, &plan, self.shape.clone(), true);
-        pages.write(out, &all, &plan.observed, &plan.title(&all, &plan.observed), None).map(drop)
+        let title = plan.title(&all, &plan.observed);
+        let contents = PageContents { sessions: &all, observed: &plan.observed, title: &title, up: None };
+        pages.write(out, contents).map(drop)
     }
 }
 

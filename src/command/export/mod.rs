@@ -14,7 +14,7 @@ use self::target::Target;
 use super::target::{Named, nothing_on, nothing_recorded, targets};
 use crate::cli::{self, NotesSource, Outcome, Progress};
 use crate::error::{Error, Kind, Result};
-use crate::export::{Packing, Pages, Selection, ShownConversation, Wanted};
+use crate::export::{Packing, PageContents, Pages, Selection, ShownConversation, Wanted};
 use crate::git::{Commit, Repository};
 use crate::outside;
 use crate::pretty::html::{Indexed, ObservedCommit, Outlet, PageOptions, PageTexts, Span, Theme, write_index};
@@ -303,7 +303,7 @@ impl Export<'_, '_> {
             return self.write_document(out, sessions).map(|()| PageTexts::default());
         }
         let title = self.title.clone().unwrap_or_else(|| self.plan.title(sessions, observed));
-        self.pages.write(out, sessions, observed, &title, up)
+        self.pages.write(out, PageContents { sessions, observed, title: &title, up })
     }
 
     fn write_document(&mut self, out: &mut dyn Write, sessions: &[usize]) -> Result<()> {

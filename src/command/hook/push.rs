@@ -93,8 +93,9 @@ pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
     let mut words = vec!["git", "push-now", remote, &pushing];
     words.extend(guarded.arrivals().into_iter().take(MAX_ARRIVALS).flat_map(|(name, hex)| [name, hex]));
     // Git takes a relative address from the top of the worktree.
-    let url = repo.config_string(&format!("remote.{remote}.url")).unwrap_or_else(|| remote.to_owned());
-    match url.starts_with('.') {
+    let is_relative = |url: &String| !url.contains(':') && !url.starts_with('/');
+    let urls = ["url", "pushurl"].map(|key| repo.config_strings(&format!("remote.{remote}.{key}"))).concat();
+    match urls.is_empty() || urls.iter().any(is_relative) {
         true => start_beside(&words)?,
         false => start_beside_worktrees(&repo, &words)?,
     }

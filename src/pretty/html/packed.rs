@@ -1,4 +1,4 @@
-//! Tools' answers that stand packed at the end of a large page, where its script gets them from.
+//! The answers of tools, compressed at the end of a large page. Its script puts them in their places.
 
 use std::io::{self, Write as _};
 

@@ -73,7 +73,7 @@
   };
   views.forEach(v => v.addEventListener('change', () => setView(v.value, true)));
 
-  // Steps.
+  // Movement.
   let here = null;
   const current = () => here && here.isConnected && shown(here) ? here : null;
   const open = e => { for (let d = e; d; d = d.parentElement) if (d.tagName === 'DETAILS' && d !== e) d.open = true; };

@@ -22,14 +22,14 @@ fn the_table_is_sorted_dated_and_small() {
 
 #[test]
 fn a_name_that_is_too_long_for_a_model_has_no_price() {
-    let prices = Prices::with("m\t-\t5\t25").expect("a table");
+    let prices = Prices::default().with("m\t-\t5\t25").expect("a table");
     assert!(prices.find(&format!("m{}", "-latest".repeat(3)), None, TIME).is_some());
     assert!(prices.find(&format!("m{}", "-latest".repeat(100_000)), None, TIME).is_none());
 }
 
 #[test]
 fn each_kind_of_token_has_its_own_price() {
-    let prices = Prices::with("m\t-\t5\t25\t0.5\t6.25\t10").expect("a table");
+    let prices = Prices::default().with("m\t-\t5\t25\t0.5\t6.25\t10").expect("a table");
     let tokens = Tokens {
         input: 1000,
         output: 100,
@@ -48,7 +48,7 @@ fn each_kind_of_token_has_its_own_price() {
 
 #[test]
 fn a_price_that_is_not_known_is_never_zero_and_never_that_of_a_neighbour() {
-    let prices = Prices::with("a-1\t-\t5\t25\nb\t-\t1\t2").expect("a table");
+    let prices = Prices::default().with("a-1\t-\t5\t25\nb\t-\t1\t2").expect("a table");
     let tokens = Tokens { input: MILLION, output: MILLION, ..Tokens::default() };
     for model in ["a-1-8", "a-18", "a", "a-1-mini", ""] {
         let cost = prices.cost(&usage(model, tokens), TIME, None);
@@ -86,7 +86,7 @@ fn names_lose_dates_and_places_but_no_version() {
 
 #[test]
 fn a_record_is_priced_at_its_time() {
-    let prices = Prices::with("m\t2026-03-01\t2\t2\nm\t2026-06-01\t1\t1").expect("a table");
+    let prices = Prices::default().with("m\t2026-03-01\t2\t2\nm\t2026-06-01\t1\t1").expect("a table");
     let at =
         |time: &str| prices.cost(&usage("m", Tokens { input: MILLION, ..Tokens::default() }), time, None).rounded();
     assert_eq!(at("2026-02-28T23:59:59Z"), "unknown", "nobody has told a price for the time before");
@@ -97,7 +97,7 @@ fn a_record_is_priced_at_its_time() {
 
 #[test]
 fn long_input_costs_more_where_one_answer_has_it() {
-    let prices = Prices::with("m\t-\t1\t1\t1\t-\t-\t200000\t2\t2\t2").expect("a table");
+    let prices = Prices::default().with("m\t-\t1\t1\t1\t-\t-\t200000\t2\t2\t2").expect("a table");
     let cost = |input: u64, cache_read: u64, is_answer: bool| {
         let tokens = Tokens { input, cache_read, ..Tokens::default() };
         prices.cost(&usage("m", tokens), TIME, is_answer.then(|| tokens.given()))
@@ -110,24 +110,25 @@ fn long_input_costs_more_where_one_answer_has_it() {
 
 #[test]
 fn rows_of_the_user_stand_before_those_of_the_program() {
-    let prices = Prices::with("claude-opus-4-8\t-\t0\t0\t0\t0\t0\nmine\t-\t1\t1\n").expect("a table");
+    let prices = Prices::default().with("claude-opus-4-8\t-\t0\t0\t0\t0\t0\nmine\t-\t1\t1\n").expect("a table");
     let tokens = Tokens { input: 1, cache_write: 1, ..Tokens::default() };
     let contract = prices.cost(&usage("anthropic/claude-opus-4-8-20260401", tokens), TIME, None);
     assert_eq!((contract.rounded().as_str(), contract.is_at_least), ("0.00", false));
     assert_eq!(prices.rows().iter().filter(|row| row.model == "claude-opus-4-8").count(), 1);
-    let later =
-        Prices::with("claude-opus-4-8\t2026-11-21\t0\t0\nclaude-opus-4-8-20260401\t2027-01-01\t1\t1").expect("it");
+    let later = Prices::default()
+        .with("claude-opus-4-8\t2026-11-21\t0\t0\nclaude-opus-4-8-20260401\t2027-01-01\t1\t1")
+        .expect("it");
     let at = |time: &str| later.find("claude-opus-4-8-20260401", None, time).map(|row| row.line.clone());
     assert!(at(TIME).is_some_and(|line| line.contains("\t5\t25\t")), "the list price holds until the day");
     assert_eq!(at("2026-11-21T00:00:00Z").as_deref(), Some("claude-opus-4-8\t2026-11-21\t0\t0"));
-    assert_eq!(Prices::with("# a head\n\nbroken line").err(), Some(3));
-    let marked = Prices::with("\u{feff}mine\t-\t1\t1\n").expect("a table");
+    assert_eq!(Prices::default().with("# a head\n\nbroken line").err(), Some(3));
+    let marked = Prices::default().with("\u{feff}mine\t-\t1\t1\n").expect("a table");
     assert!(marked.find("mine", None, TIME).is_some(), "a byte order mark is no part of a name");
 }
 
 #[test]
 fn a_hostile_count_overflows_nothing() {
-    let prices = Prices::with("m\t-\t999999\t999999\t1\t1\t1").expect("a table");
+    let prices = Prices::default().with("m\t-\t999999\t999999\t1\t1\t1").expect("a table");
     let tokens = Tokens {
         input: u64::MAX,
         output: u64::MAX,
