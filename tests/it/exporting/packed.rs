@@ -109,10 +109,17 @@ fn a_page_that_is_written_anew_because_it_is_large_has_all_that_was_read() {
     let file = scratch.root().join("alpha.jsonl");
     std::fs::write(&file, long).unwrap();
     scratch.shiftlog("add", ["-q", "--session=alpha", &format!("--transcript={}", file.display()), &id]).ok();
+    // The limit counts what is read before a session.
+    let last = scratch.root().join("gamma.jsonl");
+    std::fs::write(&last, line("user", json!("words of gamma")) + "\n").unwrap();
+    scratch.shiftlog("add", ["-q", "--session=gamma", &format!("--transcript={}", last.display()), &id]).ok();
     let page = |embed: &str| scratch.shiftlog("export", ["--html", embed]).stdout;
     let (auto, never) = (page("--embed=auto"), page("--embed=never"));
     assert!(never.len() > 8 << 20, "{}", never.len());
     for page in [auto, never] {
-        assert!(page.contains("words of alpha") && page.contains("words of beta") && !page.contains("left out"));
+        for name in ["alpha", "beta", "gamma"] {
+            assert!(page.contains(&format!("words of {name}")), "{name}");
+        }
+        assert!(!page.contains("left out"));
     }
 }
