@@ -39,6 +39,17 @@ impl SegmentSpan {
     }
 }
 
+/// Where an increment is stored.
+#[derive(Debug)]
+pub struct Stored {
+    /// The places of its bytes, oldest first.
+    pub pieces: Vec<SegmentSpan>,
+    /// How many segments were read to find them.
+    pub links: usize,
+    /// The reason if some of its bytes are nowhere.
+    pub problem: Option<Error>,
+}
+
 /// A transcript, or a part of one, read back from its segments.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
@@ -52,6 +63,8 @@ pub struct Contents {
     pub links: usize,
     /// How many bytes the segments have that were read: all of each, also where only a part of it is here.
     pub segment_bytes: u64,
+    /// How many bytes follow that were not read, because only the beginning was wanted.
+    pub left_bytes: u64,
 }
 
 impl Contents {
@@ -95,9 +108,24 @@ impl Archive<'_> {
     /// Costs one read and one decompression per segment. A missing segment shows as a gap and as a problem, a different
     /// digest as a problem.
     pub fn transcript(&self, through: ObjectId) -> Contents {
-        let (links, _, error) = self.links(None, through);
-        let mut contents = self.assemble(&links, 0..u64::MAX, error);
-        let is_whole = !contents.pieces.iter().any(|piece| matches!(piece, Chunk::Gap(_)));
+        self.increment(None, through)
+    }
+
+    /// Returns the increment from `since` to `through`; only its own segments are unpacked. Without `since` it is the whole
+    /// transcript, as [`Archive::transcript`] returns it.
+    pub fn increment(&self, since: Option<ObjectId>, through: ObjectId) -> Contents {
+        self.beginning(since, through, |_| u64::MAX)
+    }
+
+    /// Returns the beginning of an increment, as long as `limit` says of the stored size of its segments; both in bytes. What
+    /// follows is not unpacked, and then no digest is checked.
+    pub fn beginning(&self, since: Option<ObjectId>, through: ObjectId, limit: impl FnOnce(u64) -> u64) -> Contents {
+        let (links, start, error) = self.links(since, through);
+        let end = start.saturating_add(limit(links.iter().map(|link| link.stored_bytes).sum()));
+        let mut contents = self.assemble(&links, start..end, error);
+        contents.left_bytes = links.first().map_or(0, |last| last.header.total_bytes().saturating_sub(end));
+        let is_gap = |piece: &Chunk| matches!(piece, Chunk::Gap(_));
+        let is_whole = since.is_none() && contents.left_bytes == 0 && !contents.pieces.iter().any(is_gap);
         if let Some(last) = links.first().filter(|_| is_whole) {
             let mut digest = Sha256::new();
             for piece in &contents.pieces {
@@ -112,15 +140,6 @@ impl Archive<'_> {
         contents
     }
 
-    /// Returns the increment from `since` to `through`; only its own segments are unpacked.
-    pub fn increment(&self, since: Option<ObjectId>, through: ObjectId) -> Contents {
-        if since.is_none() {
-            return self.transcript(through);
-        }
-        let (links, start, error) = self.links(since, through);
-        self.assemble(&links, start..u64::MAX, error)
-    }
-
     /// Returns the bytes between two positions of the transcript that ends with `through`; only the segments that have
     /// them are unpacked.
     pub fn range(&self, through: ObjectId, range: Range<u64>) -> Contents {
@@ -128,13 +147,12 @@ impl Archive<'_> {
         self.assemble(&links, range, error)
     }
 
-    /// Returns where the bytes of the increment from `since` to `through` are stored, oldest first, and the reason if some
-    /// of them are nowhere. Unpacks nothing.
-    pub fn pieces(&self, since: Option<ObjectId>, through: ObjectId) -> (Vec<SegmentSpan>, Option<Error>) {
+    /// Returns where the bytes of the increment from `since` to `through` are stored. Unpacks nothing.
+    pub fn pieces(&self, since: Option<ObjectId>, through: ObjectId) -> Stored {
         let (links, start, error) = self.links(since, through);
         let (mut pieces, limit) = pieces(&links, start..u64::MAX);
         pieces.reverse();
-        (pieces, error.filter(|_| limit > start))
+        Stored { pieces, links: links.len(), problem: error.filter(|_| limit > start) }
     }
 
     /// Returns the segments, newest first, that have the increment from `since` to `through`, and where it begins. The
@@ -224,7 +242,7 @@ pub(super) fn too_much() -> Error {
 /// [`u64::MAX`] for an empty chain.
 fn pieces(links: &[Link], Range { start, end }: Range<u64>) -> (Vec<SegmentSpan>, u64) {
     let (mut pieces, mut limit) = (Vec::new(), u64::MAX);
-    for Link { segment_id, header } in links {
+    for Link { segment_id, header, .. } in links {
         let (from, to) = (header.keep.max(start), header.total_bytes().min(limit).min(end));
         if from < to {
             let (keep, segment_bytes) = (header.keep, header.bytes);

@@ -13,7 +13,7 @@ mod unpack;
 use std::collections::HashSet;
 use std::time::Instant;
 
-pub use self::contents::{Chunk, Contents, SegmentSpan};
+pub use self::contents::{Chunk, Contents, SegmentSpan, Stored};
 pub use self::reader::Transcript;
 pub use self::segment::Header;
 use self::tree::{MAX_SEQUENCE, session_directory};
@@ -41,6 +41,8 @@ pub struct Link {
     pub segment_id: ObjectId,
     /// The segment's header.
     pub header: Header,
+    /// The size of its file, in bytes.
+    pub stored_bytes: u64,
 }
 
 /// The segments of a repository.
@@ -138,7 +140,8 @@ impl<'r> Archive<'r> {
                 return (links, Some(Error::new(Kind::Corrupt, "the chain of segments is too large to be read")));
             }
             let file = self.repo.read_blob(segment_id, MAX_FILE_BYTES);
-            stored_bytes += file.as_ref().map_or(0, |file| file.len() as u64);
+            let file_bytes = file.as_ref().map_or(0, |file| file.len() as u64);
+            stored_bytes += file_bytes;
             let header = match file.and_then(|file| self.header_in(segment_id, &file)) {
                 Ok(header) => header,
                 Err(error) => return (links, Some(error)),
@@ -152,7 +155,7 @@ impl<'r> Archive<'r> {
                 let why = format!("segment {segment_id} keeps a part of a transcript that it does not name");
                 return (links, Some(Error::new(Kind::Corrupt, why)));
             }
-            links.push(Link { segment_id, header });
+            links.push(Link { segment_id, header, stored_bytes: file_bytes });
             if links.last().is_some_and(&mut is_last) {
                 break;
             }

@@ -10,7 +10,7 @@ use super::{Increments, PlannedIncrement};
 use crate::archive::{Unpacker, segment};
 use crate::error::{Error, Kind, Result};
 use crate::git::{ObjectId, Repository};
-use crate::record::{Documents, Reader, redaction};
+use crate::record::{Documents, MAX_LINKS, Reader, redaction};
 use crate::redact::Redactor;
 
 /// More threads than this make no search faster.
@@ -36,6 +36,8 @@ pub struct Worker<'r> {
     pub(super) documents: Option<Documents>,
     /// The length of the increment that is read, in bytes.
     read_bytes: u64,
+    /// How many segments were read to find it.
+    links: usize,
     /// Whether large increments are read, too.
     takes_large: bool,
     /// Whether the increment is large and was not read.
@@ -43,18 +45,18 @@ pub struct Worker<'r> {
 }
 
 impl Worker<'_> {
-    /// Begins to read an increment of so many bytes. Says whether it is to be read by this thread.
-    pub(super) fn begins(&mut self, bytes: u64) -> bool {
-        self.read_bytes = bytes;
+    /// Begins to read an increment of so many bytes, which was found by reading so many segments. Says whether it is to be read by this thread.
+    pub(super) fn begins(&mut self, bytes: u64, links: usize) -> bool {
+        (self.read_bytes, self.links) = (bytes, links);
         self.is_left = bytes > LARGE_BYTES && !self.takes_large;
         !self.is_left
     }
 
     /// Works on an increment, and says what reading it cost.
     fn work<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T>) -> (Result<T>, Spent) {
-        (self.read_bytes, self.is_left) = (0, false);
+        (self.read_bytes, self.links, self.is_left) = (0, 0, false);
         let result = act(self);
-        (result, Spent { read_bytes: self.read_bytes, sources: self.unpacker.take_sources() })
+        (result, Spent { read_bytes: self.read_bytes, links: self.links, sources: self.unpacker.take_sources() })
     }
 }
 
@@ -78,6 +80,7 @@ impl Default for Limits {
 #[derive(Default)]
 struct Spent {
     read_bytes: u64,
+    links: usize,
     /// The segments that were read, with the sizes of their files.
     sources: Vec<(ObjectId, u64)>,
 }
@@ -89,6 +92,7 @@ struct Budget {
     commit: Option<usize>,
     stored_bytes: u64,
     read_bytes: u64,
+    links: usize,
     seen: HashSet<ObjectId>,
     /// How many increments were left out, of any commit.
     left_out: usize,
@@ -97,7 +101,8 @@ struct Budget {
 impl Budget {
     /// Says whether no more of a commit may be read.
     fn is_spent(&self, commit: Option<usize>) -> bool {
-        commit.is_some() && self.commit == commit && self.read_bytes > segment::unpacked_limit(self.stored_bytes)
+        let is_large = self.links > MAX_LINKS || self.read_bytes > segment::unpacked_limit(self.stored_bytes);
+        commit.is_some() && self.commit == commit && is_large
     }
 
     /// Adds what an increment cost.
@@ -106,6 +111,7 @@ impl Budget {
             *self = Budget { commit, left_out: self.left_out, ..Budget::default() };
         }
         self.read_bytes = self.read_bytes.saturating_add(spent.read_bytes);
+        self.links += spent.links;
         for (segment_id, bytes) in spent.sources {
             // Many records can name the same segment, which is stored only once.
             if self.seen.insert(segment_id) {
@@ -358,7 +364,7 @@ fn in_worker<R>(
     let reader = Reader::with_refs(&repo, refs.to_vec());
     let redactor = redaction::redactor(&repo)?;
     let unpacker = Unpacker::new(reader.archive())?.until(deadline);
-    let (documents, read_bytes) = (None, 0);
+    let (documents, read_bytes, links) = (None, 0, 0);
     let worker = Worker {
         reader: &reader,
         unpacker,
@@ -366,6 +372,7 @@ fn in_worker<R>(
         redactor,
         documents,
         read_bytes,
+        links,
         takes_large: true,
         is_left: false,
     };

@@ -39,10 +39,11 @@ impl Worker<'_> {
     /// `problem` gets the reason if some of them are missing.
     pub(super) fn words(&mut self, session: &PlannedIncrement, problem: &mut Option<Error>) -> Option<StoredWords> {
         let agent = agent::find(&session.key.agent)?;
-        let (pieces, error) = self.unpacker.archive().pieces(session.since, session.through?);
-        *problem = error;
+        let stored = self.unpacker.archive().pieces(session.since, session.through?);
+        let pieces = stored.pieces;
+        *problem = stored.problem;
         let cost = |piece: &SegmentSpan| piece.length().max(MIN_PIECE_BYTES);
-        if !self.begins(pieces.iter().map(cost).fold(0, u64::saturating_add)) {
+        if !self.begins(pieces.iter().map(cost).fold(0, u64::saturating_add), stored.links) {
             return None;
         }
         self.unpacker.begin(&session.key);

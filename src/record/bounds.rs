@@ -10,45 +10,65 @@ use crate::archive::{Contents, segment};
 use crate::git::ObjectId;
 
 /// How many segments are read for one note.
-pub(super) const MAX_LINKS: usize = 20_000;
+pub const MAX_LINKS: usize = 20_000;
 /// How many bytes of any transcript are parsed.
 const SHOWN_BYTES: u64 = 32 << 20;
 /// How many further bytes are parsed for each stored byte. Transcripts compress to a fifth or an eighth.
 const SHOWN_RATIO: u64 = 16;
 /// The limit in words, for messages.
 pub const READ_LIMIT: &str = "at most 32 MiB are read, and 16 bytes more for each one that is stored";
-/// In a text up to this length JSON values are not counted.
-const UNCOUNTED_BYTES: usize = 4 << 20;
-/// How many JSON values of any transcript are parsed, plus one for every four stored bytes. Real transcripts have one value for
-/// ten stored bytes.
-const SHOWN_VALUES: u64 = 400_000;
+/// How many JSON values of the transcripts of a note are parsed in any case.
+const SHOWN_VALUES: u64 = 200_000;
+/// For how many stored bytes one JSON value more is parsed. Real transcripts have one for ten.
+const BYTES_FOR_A_VALUE: u64 = 6;
+
+/// How much of what is stored was parsed so far: the limits are for all transcripts of a note together, as all of them can
+/// be in memory at once.
+#[derive(Default)]
+struct Shown {
+    bytes: u64,
+    values: u64,
+}
+
+impl Shown {
+    /// Returns how many bytes more may be parsed.
+    fn left(&self, stored_bytes: u64) -> u64 {
+        SHOWN_BYTES.saturating_add(stored_bytes.saturating_mul(SHOWN_RATIO)).saturating_sub(self.bytes)
+    }
+
+    /// Returns how many bytes at the beginning of a transcript are parsed, and counts them: all, or up to a line end.
+    fn readable(&mut self, transcript: &[u8], stored_bytes: u64) -> usize {
+        let max_bytes = self.left(stored_bytes);
+        let beginning = match transcript.get(..usize::try_from(max_bytes).unwrap_or(usize::MAX)) {
+            Some(beginning) if beginning.len() < transcript.len() => {
+                &beginning[..crate::transcript::complete_lines(beginning)]
+            }
+            _ => transcript,
+        };
+        let max_values = (SHOWN_VALUES + stored_bytes / BYTES_FOR_A_VALUE).saturating_sub(self.values);
+        // Those within strings count here, too; that takes a tenth of the time.
+        let marks = beginning.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count() as u64;
+        let (length, values) =
+            if marks <= max_values { (beginning.len(), marks) } else { values_end(beginning, max_values) };
+        self.bytes += length as u64;
+        self.values += values;
+        length
+    }
+}
 
 /// Returns how many bytes at the beginning of a transcript are parsed: all, or up to a line end.
 pub(crate) fn readable(transcript: &[u8], stored_bytes: u64) -> usize {
-    let max_bytes = SHOWN_BYTES.saturating_add(stored_bytes.saturating_mul(SHOWN_RATIO));
-    let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-    let beginning = match transcript.get(..max_bytes) {
-        Some(beginning) if beginning.len() < transcript.len() => {
-            &beginning[..crate::transcript::complete_lines(beginning)]
-        }
-        _ => transcript,
-    };
-    if beginning.len() <= UNCOUNTED_BYTES {
-        return beginning.len();
-    }
-    let max_values = SHOWN_VALUES + stored_bytes / 4;
-    // Those within strings count here, too; that takes a tenth of the time.
-    let marks = beginning.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
-    if marks as u64 <= max_values { beginning.len() } else { values_end(beginning, max_values) }
+    Shown::default().readable(transcript, stored_bytes)
 }
 
-/// Returns the start of the line in which the number of JSON values exceeds `max_values`; the length of the text if
-/// none does.
-fn values_end(text: &[u8], max_values: u64) -> usize {
+/// Returns the start of the line in which the number of JSON values exceeds `max_values`, or the length of the text if
+/// none does, and the number of values before that.
+fn values_end(text: &[u8], max_values: u64) -> (usize, u64) {
     let (mut values, mut line_start, mut is_string, mut is_escaped) = (0, 0, false, false);
+    let mut values_before = 0;
     for (at, byte) in text.iter().enumerate() {
         match byte {
-            b'\n' => (line_start, is_string, is_escaped) = (at + 1, false, false),
+            b'\n' => (line_start, values_before, is_string, is_escaped) = (at + 1, values, false, false),
             _ if std::mem::take(&mut is_escaped) => {}
             b'"' => is_string = !is_string,
             b'\\' => is_escaped = is_string,
@@ -56,10 +76,10 @@ fn values_end(text: &[u8], max_values: u64) -> usize {
             _ => {}
         }
         if values > max_values {
-            return line_start;
+            return (line_start, values_before);
         }
     }
-    text.len()
+    (text.len(), values)
 }
 
 /// What was read for one note so far.
@@ -69,6 +89,7 @@ pub(super) struct Budget {
     stored_bytes: u64,
     unpacked_bytes: u64,
     seen: HashSet<ObjectId>,
+    shown: Shown,
 }
 
 impl Budget {
@@ -90,6 +111,17 @@ impl Budget {
         self.stored_bytes += stored_bytes;
     }
 
+    /// Returns how many bytes more may be parsed if `stored_bytes` more are read; at least that.
+    pub(super) fn readable_of(&self, stored_bytes: u64) -> u64 {
+        self.shown.left(self.stored_bytes.saturating_add(stored_bytes))
+    }
+
+    /// Returns how many bytes at the beginning of a transcript are parsed, after those before it: all, or up to a line end.
+    /// What is stored of it is spent already.
+    pub(super) fn readable(&mut self, transcript: &[u8]) -> usize {
+        self.shown.readable(transcript, self.stored_bytes)
+    }
+
     /// Says whether a limit is reached, so that nothing more may be read.
     pub(super) fn is_spent(&self) -> bool {
         self.links > MAX_LINKS || self.unpacked_bytes > segment::unpacked_limit(self.stored_bytes)
@@ -104,9 +136,9 @@ mod tests {
     fn values_are_counted_outside_of_strings_and_end_a_line() {
         let line = "{\"a\":[1,2],\"b\":\"[,{\\\",\"}\n";
         let text = line.repeat(3);
-        assert_eq!(values_end(text.as_bytes(), 12), text.len());
-        assert_eq!(values_end(text.as_bytes(), 11), 2 * line.len());
-        assert_eq!(values_end(text.as_bytes(), 0), 0);
+        assert_eq!(values_end(text.as_bytes(), 12), (text.len(), 12));
+        assert_eq!(values_end(text.as_bytes(), 11), (2 * line.len(), 8));
+        assert_eq!(values_end(text.as_bytes(), 0), (0, 0));
     }
 
     #[test]
@@ -114,5 +146,18 @@ mod tests {
         let text = "a line of words\n".repeat(4 << 20);
         assert_eq!(readable(text.as_bytes(), 8 << 20), text.len());
         assert_eq!(readable(text.as_bytes(), 0), 32 << 20);
+    }
+
+    #[test]
+    fn the_transcripts_of_a_note_are_limited_together() {
+        let text = "a line of words\n".repeat(1 << 20);
+        let mut budget = Budget::default();
+        assert_eq!([(); 4].map(|()| budget.readable(text.as_bytes())), [16 << 20, 16 << 20, 0, 0]);
+        budget.spend_bytes(0, 1 << 20);
+        assert_eq!(budget.readable(text.as_bytes()), 16 << 20);
+        let text = "[1,2,3,4]\n".repeat(30_000);
+        let mut budget = Budget::default();
+        let values = [(); 3].map(|()| budget.readable(text.as_bytes()) / 10);
+        assert_eq!(values, [30_000, 20_000, 0]);
     }
 }

@@ -1,7 +1,6 @@
 //! The prompt of a turn that begins in an earlier record, and the prompts of the record that follows.
 
-use super::{Reader, Record, short_prompt, shown_prompt};
-use crate::agent;
+use super::{Reader, Record, Summary, short_prompt, shown_prompt};
 use crate::git::{ObjectId, Order, Range};
 use crate::transcript::SessionKey;
 
@@ -51,9 +50,9 @@ impl Reader<'_> {
         if record.turns <= 1 {
             return record.prompt.iter().filter(|_| record.turns > 0).take(count).cloned().collect();
         }
-        let Some(agent) = agent::find(&record.agent) else { return Vec::new() };
-        let messages = agent.parse(&self.contents(record, false).into_bytes());
-        let prompts = messages.iter().filter(|message| message.is_prompt());
+        let summary = Summary::of_record(record);
+        let Some(conversation) = self.increments([&summary]).next() else { return Vec::new() };
+        let prompts = conversation.messages.iter().filter(|message| message.is_prompt());
         prompts.filter_map(|prompt| short_prompt(&prompt.text())).take(count).collect()
     }
 
@@ -63,9 +62,10 @@ impl Reader<'_> {
             0 => None,
             1 => record.prompt.clone(),
             _ => {
-                let messages = agent::find(&record.agent)?.parse(&self.contents(record, false).into_bytes());
-                let last = messages.iter().rfind(|message| message.is_prompt())?;
-                short_prompt(&last.text())
+                let summary = Summary::of_record(record);
+                let conversation = self.increments([&summary]).next()?;
+                let last = conversation.messages.iter().rfind(|message| message.is_prompt())?;
+                short_prompt(&last.text()).filter(|_| !conversation.is_too_large)
             }
         }
     }

@@ -27,6 +27,16 @@ pub enum Words {
     Shown,
 }
 
+impl Words {
+    /// Returns how many bytes of a transcript are read, of which so many are stored.
+    fn limit(self, budget: &bounds::Budget, stored_bytes: u64) -> u64 {
+        match self {
+            Words::All => u64::MAX,
+            Words::Shown => budget.readable_of(stored_bytes),
+        }
+    }
+}
+
 /// A conversation read back.
 #[derive(Debug)]
 pub struct Conversation {
@@ -204,31 +214,34 @@ impl Reader<'_> {
         budget: &mut bounds::Budget,
     ) -> Conversation {
         let mut is_too_large = budget.is_spent();
-        let (mut bytes, stored_bytes, mut problems) = match unit {
-            _ if is_too_large => (Vec::new(), 0, vec![TOO_MUCH.to_owned()]),
+        let mut left_bytes = 0;
+        let (mut bytes, mut problems) = match unit {
+            _ if is_too_large => (Vec::new(), vec![TOO_MUCH.to_owned()]),
             Unit::Newer(newer) if newer.record.through.is_empty() => {
                 let problem = "only a newer version of git-shiftlog can find its words";
-                (Vec::new(), 0, vec![problem.to_owned()])
+                (Vec::new(), vec![problem.to_owned()])
             }
             Unit::Record(record) => {
                 let contents = match summary.within.clone() {
                     Some(within) => self.words_within(record, within),
-                    None => self.contents(record, is_full),
+                    None => self.contents(record, is_full, |stored| words.limit(budget, stored)),
                 };
+                left_bytes = contents.left_bytes;
                 self.recorded_words(record, contents, is_full, budget)
             }
             Unit::Newer(newer) => {
-                self.recorded_words(&newer.record, self.contents(&newer.record, is_full), is_full, budget)
+                let contents = self.contents(&newer.record, is_full, |stored| words.limit(budget, stored));
+                left_bytes = contents.left_bytes;
+                self.recorded_words(&newer.record, contents, is_full, budget)
             }
             Unit::Earlier(earlier, _) => match earlier.transcript() {
                 Ok((bytes, problem)) => {
-                    let stored_bytes = earlier.packed_bytes() as u64;
-                    budget.spend_bytes(bytes.len() as u64, stored_bytes);
-                    (bytes, stored_bytes, problem.into_iter().collect())
+                    budget.spend_bytes(bytes.len() as u64, earlier.packed_bytes() as u64);
+                    (bytes, problem.into_iter().collect())
                 }
-                Err(error) => (Vec::new(), 0, vec![error.to_string()]),
+                Err(error) => (Vec::new(), vec![error.to_string()]),
             },
-            Unit::Foreign(_) => (Vec::new(), 0, Vec::new()),
+            Unit::Foreign(_) => (Vec::new(), Vec::new()),
         };
         let lack = match unit {
             Unit::Record(record) if bytes.is_empty() && !problems.is_empty() => self.lack(record, is_full),
@@ -238,13 +251,13 @@ impl Reader<'_> {
             problems = vec![lack.sentence().to_owned()];
         }
         let is_whole = problems.is_empty();
-        let readable = if words == Words::All { bytes.len() } else { bounds::readable(&bytes, stored_bytes) };
-        if readable < bytes.len() {
+        let readable = if words == Words::All { bytes.len() } else { budget.readable(&bytes) };
+        if readable < bytes.len() || left_bytes > 0 {
             is_too_large = true;
             problems.push(format!(
                 "only the first {readable} of {} bytes are shown: it is too large for what is stored of it; 'git \
                  shiftlog show --raw' prints all of it",
-                bytes.len()
+                bytes.len() as u64 + left_bytes
             ));
             bytes.truncate(readable);
             bytes.shrink_to_fit();
@@ -259,15 +272,14 @@ impl Reader<'_> {
         Conversation { summary, bytes, messages, problems, lack, is_too_large, is_whole }
     }
 
-    /// Takes the words of a record. Returns them, the stored size of their segments, and the problems.
+    /// Takes the words of a record. Returns them and the problems.
     fn recorded_words(
         &self,
         record: &Record,
         contents: Contents,
         is_full: bool,
         budget: &mut bounds::Budget,
-    ) -> (Vec<u8>, u64, Vec<String>) {
-        let stored_bytes = contents.sources.iter().map(|(_, bytes)| bytes).sum();
+    ) -> (Vec<u8>, Vec<String>) {
         budget.spend(&contents);
         let missing = contents.pieces.iter().map(|piece| match piece {
             Chunk::Gap(bytes) => *bytes,
@@ -280,7 +292,7 @@ impl Reader<'_> {
         } else if missing > 0 {
             problems.push(format!("{missing} bytes of the transcript are missing"));
         }
-        (contents.into_bytes(), stored_bytes, problems)
+        (contents.into_bytes(), problems)
     }
 
     /// Returns the archive, in which the words that purge marks of others name read as gaps.
@@ -294,14 +306,16 @@ impl Reader<'_> {
         through.map_or_else(Contents::default, |through| self.archive().only(&record.key()).range(through, within))
     }
 
-    /// Reads the words of a record.
-    pub(super) fn contents(&self, record: &Record, is_full: bool) -> Contents {
+    /// Reads the words of a record, as many as `limit` says of their stored size; both in bytes.
+    pub(super) fn contents(&self, record: &Record, is_full: bool, limit: impl FnOnce(u64) -> u64) -> Contents {
         let parse = |hex: &str| self.repo.parse_id(hex);
         let key = record.key();
         let archive = self.archive().only(&key);
         match parse(&record.through) {
-            Some(through) if is_full => archive.transcript(through),
-            Some(through) => archive.increment(record.since.as_deref().and_then(parse), through),
+            Some(through) => {
+                let since = record.since.as_deref().filter(|_| !is_full);
+                archive.beginning(since.and_then(parse), through, limit)
+            }
             None => {
                 let problems = vec![format!("'{}' is no object id", record.through)];
                 Contents { problems, ..Contents::default() }

@@ -14,11 +14,19 @@ const MAX_COMPARISONS: usize = 64 * 64;
 /// The problem of a note with more.
 const UNCOMPARED: &str = "the note has too many records of one session to compare them: words may be shown twice";
 
+/// Two records of one session that can be joined.
+enum Order<'r> {
+    /// Both begin at the same segment.
+    Extends { longer: &'r Record, shorter: &'r Record },
+    /// The second begins where the first ends.
+    Continues { first: &'r Record, second: &'r Record },
+}
+
 impl Record {
     /// Says whether the increment of this record contains that of `other`, as far as the records show.
     pub(crate) fn covers(&self, other: &Record) -> bool {
         let begins_there = self.since == other.since;
-        self.is_same_increment(other) || (begins_there && self.joined(other).is_some() && self.bytes >= other.bytes)
+        self.is_same_increment(other) || (begins_there && self.last(other).is_some() && self.bytes >= other.bytes)
     }
 
     /// Says whether this record begins where `other` begins and reaches at least as far. Records of the same increment
@@ -34,8 +42,52 @@ impl Record {
         self.summary.as_deref().map(|summary| (self.summary_time.as_deref(), summary))
     }
 
+    /// Returns the rank of the record among those that begin at the same segment: the higher one is kept.
+    ///
+    /// A record without a tree cannot be verified; those made from an earlier tool's document have none. A record that was
+    /// counted again has more of the counts.
+    fn rank(&self) -> impl Ord {
+        let has_counts = (self.active.is_some(), self.has_long_writes(), !self.edits.is_empty());
+        (self.bytes, self.tree.is_some(), &self.time, self.prompt.is_some(), has_counts)
+    }
+
     fn without_summary(&self) -> Record {
         Record { summary: None, summary_time: None, ..self.clone() }
+    }
+
+    /// Says which of two records of one session goes on from the other; `None` if they cannot be joined.
+    ///
+    /// Of two that begin at the same segment the longer goes on from the shorter. The result does not depend on the order, or
+    /// two clones that join the same notes would never agree; nor on summaries.
+    fn order<'r>(&'r self, other: &'r Record) -> Option<Order<'r>> {
+        if !self.is_same_session(other) {
+            return None;
+        }
+        if self.since == other.since {
+            if self.through == other.through && !self.tells_the_same(other) {
+                return None;
+            }
+            let line = |record: &Record| record.without_summary().to_line();
+            let order = other.rank().cmp(&self.rank()).then_with(|| other.through.cmp(&self.through));
+            let is_more = order.then_with(|| line(other).cmp(&line(self))).is_gt();
+            let (longer, shorter) = if is_more { (other, self) } else { (self, other) };
+            return Some(Order::Extends { longer, shorter });
+        }
+        if other.since.as_deref() == Some(&self.through) {
+            Some(Order::Continues { first: self, second: other })
+        } else if self.since.as_deref() == Some(&other.through) {
+            Some(Order::Continues { first: other, second: self })
+        } else {
+            None
+        }
+    }
+
+    /// Returns the record of two that the joined one has its end and its words from; `None` if they cannot be joined.
+    pub(super) fn last<'r>(&'r self, other: &'r Record) -> Option<&'r Record> {
+        self.order(other).map(|order| match order {
+            Order::Extends { longer, .. } => longer,
+            Order::Continues { second, .. } => second,
+        })
     }
 
     /// Returns the joined record of two records of the same increment, or of which one continues the other; otherwise
@@ -44,78 +96,50 @@ impl Record {
     /// The newer of both summaries is kept, and has no influence on which record is kept: clones that
     /// join the same records in a different order must get the same result.
     pub(super) fn joined(&self, other: &Record) -> Option<Record> {
-        if !self.is_same_session(other) {
-            return None;
-        }
+        let joined = match self.order(other)? {
+            Order::Extends { longer, shorter } => longer.joined_with_shorter(shorter),
+            Order::Continues { first, second } => first.joined_with_next(second),
+        };
         let newest = if other.summary_rank() > self.summary_rank() { other } else { self };
-        let (summary, summary_time) = (newest.summary.clone(), newest.summary_time.clone());
-        let joined = self.joined_without_summary(other)?;
-        Some(Record { summary, summary_time, ..joined })
+        Some(Record { summary: newest.summary.clone(), summary_time: newest.summary_time.clone(), ..joined })
     }
 
-    /// Returns the joined record, without regard to summaries.
-    ///
-    /// Of two that begin at the same segment the longer is kept: it extends the shorter.
-    fn joined_without_summary(&self, other: &Record) -> Option<Record> {
-        if !self.is_same_session(other) {
-            return None;
-        }
-        if self.since == other.since {
-            if self.through == other.through && !self.tells_the_same(other) {
-                return None;
-            }
-            // The result must not depend on the order, or two clones that join the same notes would never agree. A
-            // record without a tree cannot be verified; those made from an earlier tool's document have none.
-            // A record that was counted again has more of the counts.
-            let rank = |record: &Record| {
-                let has_counts = (record.active.is_some(), record.has_long_writes(), !record.edits.is_empty());
-                (record.bytes, record.tree.is_some(), record.time.clone(), record.prompt.is_some(), has_counts)
-            };
-            let line = |record: &Record| record.without_summary().to_line();
-            let is_more = rank(other) > rank(self) || (rank(other) == rank(self) && line(other) > line(self));
-            let (longer, shorter) = if is_more { (other, self) } else { (self, other) };
-            let tree = longer.tree.clone().or_else(|| shorter.tree.clone());
-            let joined_trees = trees([&self.joined_trees, &other.joined_trees], None, tree.as_deref());
-            let rules = longer.rules.clone().or_else(|| shorter.rules.clone());
-            return Some(Record { tree, joined_trees, earlier: self.earlier_with(other), rules, ..longer.clone() });
-        }
-        let (first, second) = if other.since.as_deref() == Some(&self.through) {
-            (self, other)
-        } else if self.since.as_deref() == Some(&other.through) {
-            (other, self)
-        } else {
-            return None;
-        };
-        let tokens = match (first.tokens, second.tokens) {
+    /// Returns this record, with what a shorter one from the same beginning knows beside it.
+    fn joined_with_shorter(&self, shorter: &Record) -> Record {
+        let tree = self.tree.clone().or_else(|| shorter.tree.clone());
+        let joined_trees = trees([&self.joined_trees, &shorter.joined_trees], None, tree.as_deref());
+        let rules = self.rules.clone().or_else(|| shorter.rules.clone());
+        Record { tree, joined_trees, earlier: self.earlier_with(shorter), rules, ..self.clone() }
+    }
+
+    /// Returns one record of this one and of `second`, which continues it.
+    fn joined_with_next(&self, second: &Record) -> Record {
+        let tokens = match (self.tokens, second.tokens) {
             (Some(a), Some(b)) => Some(a.plus(b)),
             (a, b) => a.or(b),
         };
-        let active = match (first.active, second.active) {
+        let active = match (self.active, second.active) {
             (Some(a), Some(b)) => Some(a.saturating_add(b)),
             (a, b) => a.or(b),
         };
-        let model = second.model.clone().or_else(|| first.model.clone());
-        let usage: UsageSums = first.usage_by_model().into_iter().chain(second.usage_by_model()).collect();
-        Some(Record {
-            since: first.since.clone(),
-            prompt: first.prompt.clone().or_else(|| second.prompt.clone()),
+        let model = second.model.clone().or_else(|| self.model.clone());
+        let usage: UsageSums = self.usage_by_model().into_iter().chain(second.usage_by_model()).collect();
+        Record {
+            since: self.since.clone(),
+            prompt: self.prompt.clone().or_else(|| second.prompt.clone()),
             usage: apart(usage.list().collect(), model.as_deref()),
-            edits: edits::joined(first.edits.iter().chain(&second.edits).cloned()),
+            edits: edits::joined(self.edits.iter().chain(&second.edits).cloned()),
             active,
             model,
-            turns: first.turns.saturating_add(second.turns),
-            messages: first.messages.saturating_add(second.messages),
+            turns: self.turns.saturating_add(second.turns),
+            messages: self.messages.saturating_add(second.messages),
             tokens,
-            joined_trees: trees(
-                [&first.joined_trees, &second.joined_trees],
-                first.tree.as_ref(),
-                second.tree.as_deref(),
-            ),
-            earlier: self.earlier_with(other),
+            joined_trees: trees([&self.joined_trees, &second.joined_trees], self.tree.as_ref(), second.tree.as_deref()),
+            earlier: self.earlier_with(second),
             // The end of a turn is recorded alone, without looking at the files once more.
-            rules: second.rules.clone().or_else(|| first.rules.clone()),
+            rules: second.rules.clone().or_else(|| self.rules.clone()),
             ..second.clone()
-        })
+        }
     }
 
     /// Says whether two records of the same increment have the same transcript and prompt; a purge can have removed one
@@ -143,9 +167,9 @@ impl Record {
 /// archive proves that neither loses words: anyone can write a longer record of our session.
 pub(crate) fn add_proven(repo: &Repository, note: &mut Note, record: Record) {
     let since = record.since.clone();
-    note.add_if(record, |joined, part| {
-        let goes_on = since.as_ref() == Some(&part.through) && !has_lost(repo, joined, part);
-        goes_on || joined.through == part.through || has_all_of(repo, joined, part)
+    note.add_if(record, |last, part| {
+        let goes_on = since.as_ref() == Some(&part.through) && !has_lost(repo, last, part);
+        goes_on || last.through == part.through || has_all_of(repo, last, part)
     });
 }
 
@@ -153,7 +177,7 @@ pub(crate) fn add_proven(repo: &Repository, note: &mut Note, record: Record) {
 pub(crate) fn merge_proven(repo: &Repository, note: &mut Note, other: Note) {
     note.add_lacking(other.into_units(), |note, unit| match unit {
         Unit::Record(record) => {
-            note.add_if(*record, |joined, part| joined.through == part.through || has_all_of(repo, joined, part))
+            note.add_if(*record, |last, part| last.through == part.through || has_all_of(repo, last, part))
         }
         unit => note.add_line(unit),
     });

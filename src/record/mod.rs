@@ -39,8 +39,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub(crate) use self::before::before;
-pub use self::bounds::READ_LIMIT;
 pub(crate) use self::bounds::readable;
+pub use self::bounds::{MAX_LINKS, READ_LIMIT};
 pub use self::branches::BranchSummary;
 pub(crate) use self::conversation::Documents;
 pub use self::conversation::{Conversation, Words};

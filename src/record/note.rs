@@ -119,21 +119,22 @@ impl Note {
         self.add_if(record, |_, _| true);
     }
 
-    /// Adds a record, but joins two records only if `has_all_of(joined, part)` holds for both parts: no words are lost.
+    /// Adds a record, but joins two records only if `has_all_of(last, part)` holds for both parts, of which `last` is the one
+    /// whose end the joined record has: no words are lost.
     pub(super) fn add_if(&mut self, mut record: Record, has_all_of: impl Fn(&Record, &Record) -> bool) {
         self.add_tree(&record);
-        let joined = |known: &Record, record: &Record| {
-            known.joined(record).filter(|joined| has_all_of(joined, known) && has_all_of(joined, record))
+        let can_join = |known: &Record, record: &Record| {
+            known.last(record).is_some_and(|last| has_all_of(last, known) && has_all_of(last, record))
         };
         // Joining two can make the result join a third.
         loop {
             let found = self.compared().find_map(|(index, unit)| match unit {
-                Unit::Record(known) => joined(known, &record).map(|joined| (index, joined)),
+                Unit::Record(known) if can_join(known, &record) => Some((index, known.joined(&record)?)),
                 _ => None,
             });
             let Some((index, one)) = found else { break };
             let has_neighbour = self.compared().any(|(other, unit)| match unit {
-                Unit::Record(known) => other != index && joined(known, &one).is_some(),
+                Unit::Record(known) => other != index && can_join(known, &one),
                 _ => false,
             });
             if !has_neighbour {
@@ -228,8 +229,8 @@ impl Note {
             match unit {
                 Unit::Record(record) => {
                     let since = record.since.clone();
-                    note.add_if(*record, |joined, part| {
-                        joined.through == part.through || since.as_ref() == Some(&part.through)
+                    note.add_if(*record, |last, part| {
+                        last.through == part.through || since.as_ref() == Some(&part.through)
                     });
                 }
                 unit => note.add_unit(unit),

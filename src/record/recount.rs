@@ -173,7 +173,7 @@ impl Reader<'_> {
     fn tally_within(&self, record: &Record, room: &mut u64) -> Result<(Tally, Vec<u8>), Uncountable> {
         let since = record.since.as_deref().and_then(|hex| self.repo().parse_id(hex));
         let before = since.map(|since| before_segment(&self.archive(), &record.key(), since));
-        let ((before, unpacked), contents) = (before.unwrap_or_default(), self.contents(record, false));
+        let ((before, unpacked), contents) = (before.unwrap_or_default(), self.contents(record, false, |_| u64::MAX));
         *room = room.saturating_sub(unpacked.saturating_add(contents.segment_bytes));
         tallied(&record.agent, contents, before)
     }

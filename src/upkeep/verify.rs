@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::git::sign::{Signature, SignatureState};
 use crate::git::{Commit, ObjectId, Order, Range, Repository, Tip};
 use crate::notes;
-use crate::record::{Note, Record, Unit};
+use crate::record::{MAX_LINKS, Note, Record, Unit};
 use crate::transcript::SessionKey;
 
 /// The result for one record.
@@ -77,16 +77,17 @@ pub fn verify(repo: &Repository, notes_ref: &str, commit_ids: &[ObjectId]) -> Re
     }
     let history = History::read(repo, &tip, &noted.iter().map(|(commit_id, ..)| *commit_id).collect())?;
     let mut verified = Vec::new();
-    let mut transcripts = HashMap::new();
+    let mut transcripts = Transcripts { repo, problems: HashMap::new(), links: 0 };
     for (commit_id, note, lines) in &noted {
         let tree = repo.commit(*commit_id).ok().map(|commit| commit.tree_id.to_string());
         let mut search = Search::default();
+        transcripts.links = 0;
         for unit in note.units() {
             let Some(record) = unit.record() else { continue };
             let newer_version = if let Unit::Newer(newer) = unit { Some(newer.version) } else { None };
             let (problem, is_elsewhere) = match newer_version {
                 Some(_) => (None, false),
-                None => problem(repo, record, &mut transcripts),
+                None => transcripts.problem(record),
             };
             let own = unit.text().to_str_lossy().into_owned();
             let parts = lines.iter().filter(|(_, line)| *line == own);
@@ -119,29 +120,43 @@ fn author(repo: &Repository, commit_id: ObjectId) -> String {
         .map_or_else(|_| String::new(), |commit| format!("{} <{}>", commit.author.name, commit.author.email))
 }
 
-/// Returns the problem with a record's transcript, and whether the transcript is not here. `transcripts` caches the problem
-/// of each transcript by its last segment and its session, because many records can name it.
-fn problem(
-    repo: &Repository,
-    record: &Record,
-    transcripts: &mut HashMap<(ObjectId, SessionKey), Option<String>>,
-) -> (Option<String>, bool) {
-    let Some(through) = repo.parse_id(&record.through) else {
-        return (Some(format!("'{}' is no object id", record.through)), false);
-    };
-    if !repo.has_object(through) && !repo.is_partial() {
-        return (None, true);
+/// The transcripts that records name.
+struct Transcripts<'r> {
+    repo: &'r Repository,
+    /// The problem of each by its last segment and its session, because many records can name it.
+    problems: HashMap<(ObjectId, SessionKey), Option<String>>,
+    /// How many segments were read for the note.
+    links: usize,
+}
+
+impl Transcripts<'_> {
+    /// Returns the problem with a record's transcript, and whether the transcript is not here.
+    fn problem(&mut self, record: &Record) -> (Option<String>, bool) {
+        let Some(through) = self.repo.parse_id(&record.through) else {
+            return (Some(format!("'{}' is no object id", record.through)), false);
+        };
+        if !self.repo.has_object(through) && !self.repo.is_partial() {
+            return (None, true);
+        }
+        let key = record.key();
+        let archive = Archive::new(self.repo).only(&key);
+        let at = (through, key.clone());
+        if !self.problems.contains_key(&at) {
+            if self.links > MAX_LINKS {
+                return (Some("it was not read: the note names too many segments".to_owned()), false);
+            }
+            let contents = archive.transcript(through);
+            self.links += contents.links;
+            self.problems.insert(at.clone(), contents.problems.into_iter().next());
+        }
+        if let Some(Some(problem)) = self.problems.get(&at) {
+            return (Some(problem.clone()), false);
+        }
+        let is_it = archive
+            .header(through)
+            .is_ok_and(|header| header.sha256 == record.sha256 && header.total_bytes() == record.bytes);
+        ((!is_it).then(|| "the record tells of another transcript than its segments hold".to_owned()), false)
     }
-    let key = record.key();
-    let archive = Archive::new(repo).only(&key);
-    let read = || archive.transcript(through).problems.into_iter().next();
-    if let Some(problem) = transcripts.entry((through, key.clone())).or_insert_with(read) {
-        return (Some(problem.clone()), false);
-    }
-    let is_it = archive
-        .header(through)
-        .is_ok_and(|header| header.sha256 == record.sha256 && header.total_bytes() == record.bytes);
-    ((!is_it).then(|| "the record tells of another transcript than its segments hold".to_owned()), false)
 }
 
 /// Returns the lines of the records of a note, within the limits of readers.

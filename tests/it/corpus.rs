@@ -138,6 +138,28 @@ pub const CASES: &[Case] = &[
         let through = ids.last().unwrap();
         maker.note(&lines(4_000 - 1, |number| record("s", Some(&ids[number]), through)));
     }),
+    ("2,000 records of 8,000 segments that keep a half", |maker| {
+        let line = |number: usize| format!("{{\"number\":{number:05}}}\n");
+        let half = |length: u64| length / 2 / line(0).len() as u64 * line(0).len() as u64;
+        let ids = maker.chain(8_000, |number, length| (half(length), line(number).repeat(30).into_bytes()));
+        maker.note(&lines(2_000, |number| record("s", None, &ids[number * 4])));
+    }),
+    ("a million turns in little more than a megabyte", |maker| {
+        let turn = |number: usize| {
+            let prompt = json!({ "type": "user", "message": { "role": "user", "content": format!("p{number}") } });
+            let part = json!({ "type": "text", "text": format!("a{number}") });
+            let answer = json!({ "type": "assistant", "message": { "role": "assistant", "content": [part] } });
+            format!("{prompt}\n{answer}")
+        };
+        let ids = maker.chain(25, |number, length| (length, lines(20_000, |of| turn(number * 20_000 + of))));
+        maker.archive(&ids);
+        maker.note(record("s", None, ids.last().unwrap()).as_bytes());
+    }),
+    ("4,000 sessions of 300 messages", |maker| {
+        let line = "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"a message of some words\"}}\n";
+        let id = |number: usize| maker.blob(&encode(&number.to_string(), None, 0, line.repeat(300).as_bytes()));
+        maker.note(&lines(4_000, |number| record(&number.to_string(), None, &id(number))));
+    }),
     ("a notes tree of 300,000 entries", |maker| {
         maker.note(b"x");
         let blob = maker.blob(b"y");
@@ -349,6 +371,11 @@ pub const COMMANDS: &[&[&str]] = &[
     &["scan", "--archive"],
     &["scan", "--branches"],
     &["resume", "--print"],
+    &["export", "--html"],
+    &["export", "--markdown"],
+    &["summarise", "-n"],
+    &["stats"],
+    &["doctor"],
 ];
 
 /// What a client asks the server: everything at once.

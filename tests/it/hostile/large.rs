@@ -83,6 +83,14 @@ fn what_is_too_large_is_told() {
             "the conversations of the note are too large for what is stored",
         ),
         ("200 sessions of 8 MiB that are stored in a few bytes", &["grep", "zzz"], "sessions left out: "),
+        ("2,000 records of 8,000 segments that keep a half", &["grep", "zzz"], "sessions left out: "),
+        (
+            "2,000 records of 8,000 segments that keep a half",
+            &["verify"],
+            "it was not read: the note names too many segments",
+        ),
+        ("a million turns in little more than a megabyte", &["show"], "it is too large for what is stored of it"),
+        ("4,000 sessions of 300 messages", &["export", "--html"], " conversations too large to be shown whole"),
         ("5,000 segments that keep nothing", &["fsck"], "the transcript does not match its digest"),
     ] {
         let scratch = made(name);
