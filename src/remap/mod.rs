@@ -8,6 +8,7 @@ mod candidates;
 mod facts;
 mod lines;
 mod origins;
+mod parts;
 mod scope;
 mod sources;
 mod squash;

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use super::facts::{Facts, KnownFacts};
 use super::lines::Lines;
+use super::parts;
 use super::sources::Sources;
 use crate::error::Result;
 use crate::git::{Commit, ObjectId, Order, PathChange, Range, Repository, private};
@@ -26,6 +27,14 @@ pub enum SourceCommits {
     Records(Vec<ObjectId>),
     /// Any one of these, which have different records.
     Several(Vec<ObjectId>),
+}
+
+/// The commits whose change a commit makes.
+#[derive(Default)]
+struct Copied {
+    sources: Vec<ObjectId>,
+    /// Whether a commit before it made the same change, which was reverted in between.
+    is_made_again: bool,
 }
 
 /// Finds the commits whose records belong to other commits.
@@ -54,6 +63,8 @@ pub struct Mapper<'a, 'r> {
     pub(super) map: HashMap<ObjectId, Vec<ObjectId>>,
     /// Whether `git filter-branch` has left the heads that it rewrote.
     is_filtered: bool,
+    /// How many sources may yet be compared with parts.
+    pub(super) compared_left: usize,
     /// The heads of branches.
     pub(super) heads: Vec<ObjectId>,
     /// The records copied in this run.
@@ -84,6 +95,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
             between: HashMap::new(),
             map: commit_map(repo),
             is_filtered: !repo.ref_names("refs/original/").is_empty(),
+            compared_left: parts::MAX_COMPARED,
             heads,
             taken: BTreeMap::new(),
         }
@@ -216,14 +228,17 @@ impl<'a, 'r> Mapper<'a, 'r> {
         if facts.paths.is_empty() {
             return Ok(SourceCommits::Nothing);
         }
-        let copied = self.copied(&commit, &facts)?;
-        if !copied.is_empty() {
-            let ranges = copied.into_iter().map(|source| vec![source]).collect();
+        let Copied { sources, is_made_again } = self.copied(&commit, &facts)?;
+        if !sources.is_empty() {
+            let ranges = sources.into_iter().map(|source| vec![source]).collect();
             return self.choose(&facts, ranges);
         }
         let mut ranges = self.squashed(&commit, &facts)?;
         if ranges.is_empty() && self.is_filtered {
             ranges = self.filtered(&commit, &facts);
+        }
+        if ranges.is_empty() && !is_made_again {
+            ranges = self.parted(&commit, &facts)?;
         }
         self.choose(&facts, ranges)
     }
@@ -256,14 +271,15 @@ impl<'a, 'r> Mapper<'a, 'r> {
     }
 
     /// Returns commits with records that make the same change.
-    fn copied(&mut self, commit: &Commit, facts: &Facts) -> Result<Vec<ObjectId>> {
+    fn copied(&mut self, commit: &Commit, facts: &Facts) -> Result<Copied> {
+        let mut is_made_again = false;
         let (has_alike, written_alike) = (self.sources.has_paths(&facts.paths), self.sources.by_author(facts.author));
         if !has_alike && written_alike.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Copied::default());
         }
         let is_candidate = |source: &&ObjectId| **source != commit.commit_id;
         let written_alike: Vec<ObjectId> = written_alike.iter().filter(is_candidate).take(MAX_TIPS).copied().collect();
-        let Ok(change) = self.repo.changes_of(commit) else { return Ok(Vec::new()) };
+        let Ok(change) = self.repo.changes_of(commit) else { return Ok(Copied::default()) };
         let latest = facts.time + CLOCK_SKEW_SECS;
         let mut copied = Vec::new();
         if has_alike {
@@ -278,9 +294,11 @@ impl<'a, 'r> Mapper<'a, 'r> {
                 if source != commit.commit_id
                     && self.changes.facts(source).is_some_and(|facts| facts.time <= latest)
                     && self.makes(source, commit, &change)
-                    && self.is_copy(source, commit, facts)?
                 {
-                    copied.push(source);
+                    match self.is_copy(source, commit, facts)? {
+                        true => copied.push(source),
+                        false => is_made_again = true,
+                    }
                 }
             }
         }
@@ -297,7 +315,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
             }
         }
         self.check_time()?;
-        Ok(copied)
+        Ok(Copied { sources: copied, is_made_again })
     }
 
     /// Says whether a commit with the same change is a copy of its source. If the source is its ancestor, the change was

@@ -24,6 +24,8 @@ pub struct Sources {
     by_paths: HashMap<Vec<u32>, usize>,
     /// Each group under one of its paths.
     by_path: HashMap<u32, Vec<usize>>,
+    /// Each group under all its paths; made when it is first asked for, with the number of groups that it has.
+    with_path: (usize, HashMap<u32, Vec<usize>>),
     by_author: HashMap<u64, Vec<ObjectId>>,
 }
 
@@ -83,13 +85,33 @@ impl Sources {
     /// Returns commits made until `latest` that change none but these paths, the newest first, at most `limit`.
     pub fn within(&self, paths: &[u32], latest: i64, limit: usize) -> Vec<ObjectId> {
         let groups = paths.iter().filter_map(|path| self.by_path.get(path)).flatten().map(|index| &self.groups[*index]);
-        let mut found: Vec<(i64, ObjectId)> = Vec::new();
-        for group in groups.filter(|group| group.paths.iter().all(|path| paths.binary_search(path).is_ok())) {
-            let until = group.commits.partition_point(|(time, _)| *time <= latest);
-            found.extend(group.commits[..until].iter().rev().take(limit));
-        }
-        found.sort_unstable_by(|a, b| b.cmp(a));
-        found.truncate(limit);
-        found.into_iter().map(|(_, commit_id)| commit_id).collect()
+        newest(groups.filter(|group| group.paths.iter().all(|path| paths.binary_search(path).is_ok())), latest, limit)
     }
+
+    /// Returns commits made until `latest` that change these paths and others, the newest first, at most `limit`.
+    pub fn with_more(&mut self, paths: &[u32], latest: i64, limit: usize) -> Vec<ObjectId> {
+        let (known, with_path) = &mut self.with_path;
+        for (index, group) in self.groups.iter().enumerate().skip(*known) {
+            group.paths.iter().for_each(|path| with_path.entry(*path).or_default().push(index));
+        }
+        *known = self.groups.len();
+        let groups_with = |path: &u32| with_path.get(path).map_or(&[][..], Vec::as_slice);
+        let rarest = paths.iter().map(groups_with).min_by_key(|groups| groups.len()).unwrap_or_default();
+        let groups = rarest.iter().map(|index| &self.groups[*index]).filter(|group| {
+            group.paths.len() > paths.len() && paths.iter().all(|path| group.paths.binary_search(path).is_ok())
+        });
+        newest(groups, latest, limit)
+    }
+}
+
+/// Returns the commits of some groups that were made until `latest`, the newest first, at most `limit`.
+fn newest<'g>(groups: impl Iterator<Item = &'g Group>, latest: i64, limit: usize) -> Vec<ObjectId> {
+    let mut found: Vec<(i64, ObjectId)> = Vec::new();
+    for group in groups {
+        let until = group.commits.partition_point(|(time, _)| *time <= latest);
+        found.extend(group.commits[..until].iter().rev().take(limit));
+    }
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    found.truncate(limit);
+    found.into_iter().map(|(_, commit_id)| commit_id).collect()
 }

@@ -246,9 +246,8 @@ fn a_pick_that_may_be_of_several_commits_gets_none() {
     assert_eq!(sessions(&scratch, "HEAD"), NOBODY, "no guess");
 }
 
-#[test]
-fn a_part_of_a_pick_without_a_commit_is_not_the_pick() {
-    let scratch = Scratch::set_up();
+/// Makes a commit of two files in a session, on the branch `topic`, and goes back to `main`.
+fn two_files_on_a_branch(scratch: &Scratch) {
     scratch.git(["switch", "-q", "-c", "topic"]).ok();
     let session = scratch.session("s1");
     session.prompt("both");
@@ -257,9 +256,55 @@ fn a_part_of_a_pick_without_a_commit_is_not_the_pick() {
     session.commits("both");
     session.hook("SessionEnd");
     scratch.git(["switch", "-q", "main"]).ok();
+}
+
+#[test]
+fn a_part_of_a_pick_without_a_commit_has_the_conversation() {
+    let scratch = Scratch::set_up();
+    two_files_on_a_branch(&scratch);
     scratch.git(["cherry-pick", "-n", "topic"]).ok();
     scratch.git(["rm", "-q", "-f", "b"]).ok();
     scratch.git(["commit", "-q", "-m", "a alone"]).ok();
+    scratch.shiftlog("show", ["HEAD"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD"), ["s1"]);
+}
+
+#[test]
+fn a_change_that_is_not_of_the_pick_alone_is_no_part_of_it() {
+    for (path, text) in [("c", "c\n"), ("a", "a\nmore\n")] {
+        let scratch = Scratch::set_up();
+        two_files_on_a_branch(&scratch);
+        scratch.git(["checkout", "-q", "topic", "--", "a"]).ok();
+        fs::write(scratch.top.join(path), text).unwrap();
+        scratch.git(["add", path]).ok();
+        scratch.git(["commit", "-q", "-m", "a and another"]).ok();
+        scratch.shiftlog("show", ["HEAD"]);
+        assert_eq!(sessions(&scratch, "HEAD"), NOBODY, "{path}");
+    }
+}
+
+#[test]
+fn each_part_of_a_commit_that_was_divided_by_hand_has_the_conversation() {
+    let scratch = Scratch::set_up();
+    two_files_on_a_branch(&scratch);
+    scratch.git(["switch", "-q", "topic"]).ok();
+    scratch.git(["reset", "-q", "HEAD~"]).ok();
+    for file in ["a", "b"] {
+        scratch.git(["add", file]).ok();
+        scratch.git(["commit", "-q", "-m", file]).ok();
+    }
+    scratch.shiftlog("show", ["HEAD~"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD~"), ["s1"]);
+    scratch.shiftlog("show", ["HEAD"]).ok();
+    assert_eq!(sessions(&scratch, "HEAD"), ["s1"]);
+    // Reverted and made again by hand it is new work.
+    scratch.git(["revert", "--no-edit", "HEAD"]).ok();
+    scratch.git(["switch", "-q", "main"]).ok();
+    scratch.git(["merge", "-q", "topic"]).ok();
+    fs::write(scratch.top.join("b"), "b\n").unwrap();
+    scratch.git(["add", "b"]).ok();
+    scratch.git(["commit", "-q", "-m", "again", "--date=2026-02-03T04:05:06Z"]).ok();
+    scratch.shiftlog("show", ["HEAD"]);
     assert_eq!(sessions(&scratch, "HEAD"), NOBODY);
 }
 
