@@ -310,6 +310,7 @@ fn result_value(plan: &purge::Removal<'_>, purged: &Purged) -> Value {
     let mut value = plan_value(plan, false);
     value["objects"] = purged.objects.into();
     value["left"] = purged.left.iter().map(ToString::to_string).collect();
+    value["temporary"] = purged.temporary.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     value["otherRefs"] = purged.other_refs.clone().into();
     value["agentFiles"] = json!(purged.agent_files);
     value["remotes"] = purged.held.keys().cloned().collect();
@@ -473,10 +474,19 @@ fn tell_what_is_left(repo: &Repository, purged: &Purged) {
     if !purged.left.is_empty() && repo.is_partial() {
         let error = Error::other(format!("{number} cannot be removed: Git keeps what a partial clone has fetched"));
         cli::error(&error.hint("without them at the remote, a new clone in the place of this one has none of them"));
+    } else if !purged.left.is_empty() && !repo.has_kept_packs() {
+        let error =
+            Error::other(format!("{number} cannot be removed: another program has stored them again meanwhile"));
+        cli::error(&error.hint("when no 'git gc' or 'git maintenance' is running, run this again"));
     } else if !purged.left.is_empty() {
         let error = Error::other(format!("{number} cannot be removed: kept packs or borrowed objects have them"));
         let way = "remove the pack's .keep file, or purge in the repository that objects/info/alternates names";
         cli::error(&error.hint(format!("{way}, and run this again")));
+    }
+    if let Some(first) = purged.temporary.first() {
+        let number = count(purged.temporary.len(), "temporary file");
+        cli::warning(&format!("{number} of Git may have removed words, such as '{}'", first.display()));
+        cli::hint(repo, "if no Git process writes here, remove them; after an hour the next purge does");
     }
     for name in &purged.other_refs {
         let hint = match name.as_str() {

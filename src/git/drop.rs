@@ -177,16 +177,17 @@ impl Repository {
     /// Deletes objects from this repository. Returns those that remain: in a pack with a `.keep` file, or in a repository
     /// whose objects this one borrows.
     ///
-    /// If one of them is packed, Git packs everything again; other unreachable objects become loose.
+    /// If one of them is packed, what else is in that pack is packed again.
     ///
     /// # Errors
     ///
-    /// If a file cannot be removed, or `git repack` fails.
+    /// If a file cannot be removed, or Git cannot pack.
     pub fn drop_objects(&self, ids: &[ObjectId]) -> Result<Vec<ObjectId>> {
         self.unlink(ids)?;
         let mut left = self.still_here(ids)?;
         if !left.is_empty() {
-            git(["repack", "-A", "-d", "-q"]).repository(self).capture()?;
+            self.pack_without(&left)?;
+            // A 'git gc' beside it may have made them loose.
             self.unlink(ids)?;
             left = self.still_here(ids)?;
         }
@@ -196,7 +197,7 @@ impl Repository {
 
     /// Writes the commit-graph file again, if there is one: it may name deleted commits.
     fn renew_commit_graph(&self) -> Result<()> {
-        let info = self.gix().objects.store_ref().path().join("info");
+        let info = self.objects_directory().join("info");
         let (file, chain) = (info.join("commit-graph"), info.join("commit-graphs"));
         if !file.exists() && !chain.exists() {
             return Ok(());
@@ -208,7 +209,7 @@ impl Repository {
     }
 
     fn unlink(&self, ids: &[ObjectId]) -> Result<()> {
-        let objects = self.gix().objects.store_ref().path().to_owned();
+        let objects = self.objects_directory();
         for id in ids {
             let hex = id.to_string();
             let path = objects.join(&hex[..2]).join(&hex[2..]);

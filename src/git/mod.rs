@@ -43,6 +43,7 @@ mod kept;
 mod ref_name;
 mod refs;
 mod remote;
+mod repack;
 pub mod sign;
 mod whole;
 mod whole_date;

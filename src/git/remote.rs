@@ -192,9 +192,10 @@ impl Repository {
     /// With Git's message if another clone has pushed meanwhile, if the remote refuses, or if it cannot be reached. Some of the
     /// refs may have been pushed all the same: list the refs of the remote again.
     pub fn push_refs(&self, remote: &str, pushes: &[Push], asking: Asking, lock: &Lock) -> Result<()> {
-        // Our own hook must not run, and settings for the user's branches do not apply.
+        // Our own hook must not run, and settings for the user's branches do not apply. An empty value ends the list.
         let mirror = format!("remote.{remote}.mirror=false");
-        let mut args = vec!["-c".to_owned(), mirror, "push".to_owned(), asking.volume()];
+        let no_options = "push.pushOption=".to_owned();
+        let mut args = vec!["-c".to_owned(), mirror, "-c".to_owned(), no_options, "push".to_owned(), asking.volume()];
         args.extend(["--no-verify", "--no-follow-tags", "--recurse-submodules=no"].map(str::to_owned));
         for push in pushes {
             let expected = push.expected.map(|id| id.to_string()).unwrap_or_default();

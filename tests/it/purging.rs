@@ -5,6 +5,7 @@ mod anew;
 mod both;
 mod fetched;
 mod killed;
+mod packed;
 mod squashed;
 
 use std::fs;

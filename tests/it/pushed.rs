@@ -1,6 +1,7 @@
 //! What somebody who can push may do to others: hide what they name, visibly, and nothing more.
 
 mod arrivals;
+mod foreseen;
 mod signatures;
 
 use std::fs;

@@ -80,7 +80,8 @@ pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
         return Ok(Push::Goes);
     }
     let level = level?;
-    if is_off || remote.is_empty() {
+    // '.' is this repository.
+    if is_off || remote.is_empty() || remote == "." {
         return Ok(Push::Goes);
     }
     if !State::new(&repo.common_dir()).is_idle() {

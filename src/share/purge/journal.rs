@@ -322,10 +322,12 @@ fn finish(repo: &Repository, mut journal: Journal, signed: &HashSet<(ObjectId, S
     let Unneeded { gone, held } = repo.unneeded(&tips, is_unneeded)?;
     let other_refs = other_refs(repo, &with_words, &tips, &held)?;
     let left = repo.drop_objects(&gone)?;
+    let temporary = repo.remove_left_objects()?;
     fault_point("purge-dropped");
     let purged = Purged {
         objects: gone.len() - left.len(),
         left,
+        temporary,
         other_refs,
         agent_files,
         held: std::mem::take(&mut journal.held),

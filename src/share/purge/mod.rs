@@ -21,7 +21,7 @@ use self::clean::text_without_matches;
 pub use self::journal::{carry_out, finish_interrupted, is_unfinished};
 pub use self::received::{Received, named_by_others};
 use crate::archive::{self, Archive, Header, text};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
 use crate::git::{ObjectId, Repository};
 use crate::notes;
@@ -106,6 +106,9 @@ pub struct Purged {
     pub objects: usize,
     /// Objects that could not be deleted.
     pub left: Vec<ObjectId>,
+    /// Temporary files of Git in the object database that may hold purged objects: a program that was killed has left them, or
+    /// one is writing them.
+    pub temporary: Vec<PathBuf>,
     /// Other refs that still reach the purged objects.
     pub other_refs: Vec<String>,
     /// Files of agents that still have the purged words.
@@ -159,8 +162,12 @@ pub fn plan<'t>(repo: &Repository, notes_ref: &str, target: &'t Target, tell: Te
 ///
 /// # Errors
 ///
-/// If a note or a segment cannot be read.
+/// If a note or a segment cannot be read, or if nothing may be removed from this repository.
 pub fn preview<'t>(repo: &Repository, notes_ref: &str, target: &'t Target, tell: Tell<'_>) -> Result<Removal<'t>> {
+    if repo.config_bool("extensions.preciousObjects") == Some(true) {
+        let why = "no object may be removed from this repository: extensions.preciousObjects is set";
+        return Err(Error::new(Kind::Unsupported, why).hint("other repositories may borrow its objects"));
+    }
     fill(Removal { is_preview: true, ..Removal::default() }, repo, notes_ref, target, tell)
 }
 

@@ -4,6 +4,7 @@
 //! the remote's refs have not moved since they were listed, so nobody's data is overwritten.
 
 mod exchange_lock;
+mod foreseen;
 mod join;
 mod known;
 mod level;
@@ -206,29 +207,22 @@ impl<'r> Syncer<'r> {
             if pushes.is_empty() {
                 return Ok(is_complete);
             }
-            let outcome = self.repo.push_refs(remote, &pushes, self.asking, lock);
-            // Servers report a lost race in different words, so the refs are listed again.
-            let after = match &outcome {
-                Ok(()) => pushes.iter().map(|push| (push.ref_name.clone(), push.commit_id)).collect(),
-                Err(_) => self.repo.remote_refs(remote, &names, self.asking)?,
-            };
-            let now = |name: &str| after.iter().find(|(known, _)| known == name).map(|(_, id)| *id);
+            let outcome = self.push(remote, &shared, &pushes, &names, lock)?;
             let mut is_contended = false;
             for push in &pushes {
                 let shared = shared.iter().find(|shared| shared.name == push.ref_name);
-                if now(&push.ref_name) == Some(push.commit_id) {
+                if outcome.now(&push.ref_name) == Some(push.commit_id) {
                     let Some(shared) = shared else { continue };
                     self.count_sent(shared, push, &mut synced.sent)?;
                     synced.has_sent_marks |= shared.holds == Holds::Marks;
-                    self.repo.point_ref(&shared.tracking, push.commit_id)?;
-                } else if now(&push.ref_name) != push.expected {
+                } else if outcome.now(&push.ref_name) != push.expected {
                     is_contended = true;
-                } else if let (Err(_), Some(id)) = (&outcome, self.repo.missing_object(push.commit_id)) {
+                } else if let (Err(_), Some(id)) = (&outcome.pushed, self.repo.missing_object(push.commit_id)) {
                     let why = format!("object {id}, which it names, is missing here");
                     let error = Error::other(format!("cannot push '{}' to '{remote}'", push.ref_name)).because(why);
                     synced.refused.push(error.hint("'git shiftlog fsck --repair' repairs what can be repaired"));
                     refused.push(push.ref_name.clone());
-                } else if let Err(error) = &outcome {
+                } else if let Err(error) = &outcome.pushed {
                     let reason =
                         std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
                     let error = Error::other(format!("'{remote}' does not take '{}'", push.ref_name)).because(reason);

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use super::{Exchange, Level, Syncer, notes_name};
+use super::{Exchange, Level, Syncer, foreseen, notes_name};
 use crate::capture::State;
 use crate::error::Result;
 use crate::git::private;
@@ -74,6 +74,9 @@ fn only_one(state: &State, remote: &str) -> Option<File> {
 ///
 /// If a ref cannot be read.
 pub fn has_news(repo: &Repository, notes_ref: &str, remote: &str, level: Level) -> Result<bool> {
+    if foreseen::is_unsure(repo, remote) {
+        return Ok(true);
+    }
     let pairs = [(notes_ref, notes_name(notes_ref), Level::Notes), (archive::REF, "sessions".into(), Level::All)];
     for (name, last, needed) in pairs {
         let tracking = repo.tracking_ref(remote, &last);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::sharing::Team;
 
 /// Waits until the log of a clone has a line with these words.
-fn logged(clone: &Path, words: &str) {
+pub(super) fn logged(clone: &Path, words: &str) {
     let until = Instant::now() + Duration::from_secs(60);
     loop {
         let log = fs::read_to_string(clone.join(".git/shiftlog/log")).unwrap_or_default();
@@ -22,7 +22,7 @@ fn logged(clone: &Path, words: &str) {
 }
 
 /// The names of our refs on the server.
-fn ours(team: &Team) -> String {
+pub(super) fn ours(team: &Team) -> String {
     team.git(&team.server, &["for-each-ref", "--format=%(refname)", "refs/notes", "refs/shiftlog"]).ok()
 }
 

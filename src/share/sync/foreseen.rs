@@ -1,0 +1,102 @@
+//! Fetched refs while we push.
+//!
+//! Git moves them when a push has arrived. A `git fetch` of the user's that runs meanwhile and has seen the pushed refs on
+//! the remote would want to move them, too, and fail because it is too late. So they are moved before the push begins, and
+//! moved back if it does not arrive.
+
+use std::path::PathBuf;
+
+use super::{Shared, Syncer};
+use crate::capture::{Lock, State};
+use crate::error::Result;
+use crate::git::{ObjectId, Push, Repository, fault_point, private};
+use crate::hex;
+
+/// What a push came to.
+pub(super) struct Outcome {
+    /// What Git says of it.
+    pub pushed: Result<()>,
+    /// The refs of the remote afterwards.
+    pub after: Vec<(String, ObjectId)>,
+}
+
+impl Outcome {
+    /// Returns what a ref of the remote names now.
+    pub(super) fn now(&self, name: &str) -> Option<ObjectId> {
+        self.after.iter().find(|(known, _)| known == name).map(|(_, id)| *id)
+    }
+}
+
+impl Syncer<'_> {
+    /// Pushes refs, and looks at those of the remote with these `names` if that fails.
+    ///
+    /// # Errors
+    ///
+    /// If a fetched ref cannot be moved, or if the refs of the remote cannot be listed.
+    pub(super) fn push(
+        &self,
+        remote: &str,
+        shared: &[Shared],
+        pushes: &[Push],
+        names: &[&str],
+        lock: &Lock,
+    ) -> Result<Outcome> {
+        let foreseen = Foreseen::begin(self.repo, remote, shared, pushes)?;
+        let pushed = self.repo.push_refs(remote, pushes, self.asking, lock);
+        // Servers report a lost race in different words, so the refs are listed again.
+        let after = match &pushed {
+            Ok(()) => Ok(pushes.iter().map(|push| (push.ref_name.clone(), push.commit_id)).collect()),
+            Err(_) => self.repo.remote_refs(remote, names, self.asking),
+        };
+        let has_arrived =
+            |push: &Push| after.iter().flatten().any(|(name, id)| *name == push.ref_name && *id == push.commit_id);
+        foreseen.end(has_arrived)?;
+        Ok(Outcome { pushed, after: after? })
+    }
+}
+
+/// Says whether a push to a remote was killed, so that the fetched refs tell what may not have arrived.
+pub(super) fn is_unsure(repo: &Repository, remote: &str) -> bool {
+    mark(repo, remote).exists()
+}
+
+/// The file that is there while a push to a remote is under way.
+fn mark(repo: &Repository, remote: &str) -> PathBuf {
+    State::new(&repo.common_dir()).root().join(format!("foreseen-{}", hex::xxh3(remote.as_bytes())))
+}
+
+/// Fetched refs that were moved before what they name is on the remote.
+struct Foreseen<'p> {
+    repo: &'p Repository,
+    remote: &'p str,
+    /// Each push with the fetched ref, and what that named before.
+    moved: Vec<(&'p Push, String, Option<ObjectId>)>,
+}
+
+impl<'p> Foreseen<'p> {
+    fn begin(repo: &'p Repository, remote: &'p str, shared: &[Shared], pushes: &'p [Push]) -> Result<Self> {
+        private::write(&mark(repo, remote), b"")?;
+        let mut foreseen = Foreseen { repo, remote, moved: Vec::new() };
+        for push in pushes {
+            let Some(shared) = shared.iter().find(|shared| shared.name == push.ref_name) else { continue };
+            let before = repo.tip(&shared.tracking)?.map(|tip| tip.commit_id);
+            repo.point_ref(&shared.tracking, push.commit_id)?;
+            foreseen.moved.push((push, shared.tracking.clone(), before));
+        }
+        fault_point("push-foreseen");
+        Ok(foreseen)
+    }
+
+    /// Moves back what has not arrived.
+    fn end(self, has_arrived: impl Fn(&Push) -> bool) -> Result<()> {
+        for (push, tracking, before) in &self.moved {
+            match before {
+                // A fetch of the user's may have moved it back meanwhile.
+                _ if has_arrived(push) => self.repo.point_ref(tracking, push.commit_id)?,
+                Some(before) => self.repo.point_ref(tracking, *before)?,
+                None => self.repo.delete_ref(tracking)?,
+            }
+        }
+        private::remove(&mark(self.repo, self.remote))
+    }
+}
