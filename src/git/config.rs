@@ -40,9 +40,17 @@ impl Identity {
 }
 
 impl Repository {
-    /// Returns the value of a config key; the last one set wins.
+    /// Returns the value of a config key; the last one set wins. A key that stands there without a value has the empty one, as
+    /// `git config --get` prints it.
     pub fn config_string(&self, key: &str) -> Option<String> {
-        self.gix().config_snapshot().string(key).map(|value| value.to_str_lossy().into_owned())
+        let snapshot = self.gix().config_snapshot();
+        let wanted = gix::config::KeyRef::parse_unvalidated(key.into())?;
+        let sections: Vec<_> = snapshot.plumbing().sections_by_name(wanted.section_name)?.collect();
+        let of_section = sections.into_iter().rev();
+        let mut values = of_section
+            .filter(|section| section.header().subsection_name() == wanted.subsection_name)
+            .filter_map(|section| section.body().value_implicit(wanted.value_name));
+        values.next().map(|value| value.unwrap_or_default().to_str_lossy().into_owned())
     }
 
     /// Returns all values of a multi-valued config key, in the order Git reads them.

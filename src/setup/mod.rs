@@ -125,7 +125,12 @@ pub fn install(repo: &Repository, wanted: &Wanted) -> Result<Plan> {
 /// As [`install`].
 pub fn remove(repo: &Repository, is_for_all: bool) -> Result<Plan> {
     let mut plan = Plan::new(repo, true, is_for_all)?;
-    for path in plan.foreign_files() {
+    let is_gone = |path: &Path| {
+        let id = path.to_str().and_then(|name| Some(name.strip_prefix("worktree ")?.split_once(':')?.0));
+        id.is_some_and(|id| !repo.common_dir().join("worktrees").join(id).exists())
+    };
+    // With a worktree that was removed its files have gone.
+    for path in plan.foreign_files().into_iter().filter(|path| !is_gone(path)) {
         plan.remark(format!("'{}' belongs to another repository and is left alone", path.display()));
     }
     let mut files = known_files(repo)?;

@@ -243,12 +243,35 @@ fn last_record(repo: &Repository, agent: &dyn Agent) -> Result<Option<Finding>> 
     }))
 }
 
-/// Says whether a text names our hook program by a path that does not exist.
+/// Says whether a text names our hook program by a path that does not exist. The text is a shell script, or JSON or TOML with
+/// lines of one.
 pub(super) fn missing_program(text: &str) -> bool {
+    // In JSON a backslash stands before each backslash and quote.
+    let text = text.replace("\\\\", "\\").replace("\\\"", "\"");
     text.match_indices(HOOK_PROGRAM).any(|(at, _)| {
-        let head = &text[..at];
-        let start = head.rfind(|c: char| c.is_whitespace() || matches!(c, '\'' | '"')).map_or(0, |at| at + 1);
-        let path = format!("{}{HOOK_PROGRAM}", &head[start..]);
-        path.starts_with('/') && !head[start..].contains('\\') && !Path::new(&path).is_file()
+        let (head, end) = (&text[..at], &text[at + HOOK_PROGRAM.len()..]);
+        let directory = if end.starts_with('\'') { quoted(head) } else { Some(plain(head).to_owned()) };
+        directory.is_some_and(|directory| {
+            let path = directory + HOOK_PROGRAM;
+            path.starts_with('/') && !path.contains('\\') && !Path::new(&path).is_file()
+        })
     })
+}
+
+/// Returns the end of a text from where its last word begins.
+fn plain(text: &str) -> &str {
+    &text[text.rfind(|c: char| c.is_whitespace() || matches!(c, '\'' | '"')).map_or(0, |at| at + 1)..]
+}
+
+/// Returns what a text has after the quote that is still open at its end, as [`outside::shell`] writes it; `None` if none is.
+fn quoted(text: &str) -> Option<String> {
+    const QUOTE: &str = r"'\''";
+    let mut end = text.len();
+    loop {
+        let at = text[..end].rfind('\'')?;
+        match text[..=at].strip_suffix(QUOTE) {
+            Some(before) => end = before.len(),
+            None => return Some(text[at + 1..].replace(QUOTE, "'")),
+        }
+    }
 }

@@ -20,6 +20,20 @@ const WITH_VALUE: [&str; 5] = ["-o", "--push-option", "--repo", "--receive-pack"
 /// How long Git may look for our history among the commits that a push adds.
 const HISTORY_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// Says whether the input of the hook names refs of ours, under the names that they have without any setting, to be pushed.
+pub fn names_ours(moves: &str) -> bool {
+    let is_ours = |name: &str| name.starts_with(notes::DEFAULT_REF) || name.starts_with("refs/shiftlog/");
+    moves.lines().any(|line| {
+        let [local, local_id, to, _] = line.split(' ').collect::<Vec<_>>()[..] else { return false };
+        (is_ours(local) || is_ours(to)) && !is_deletion(local_id)
+    })
+}
+
+/// Says whether the id of a pushed object, which is all zeros then, says that the ref of the remote is deleted.
+fn is_deletion(hex: &str) -> bool {
+    hex.bytes().all(|digit| digit == b'0')
+}
+
 /// A push that runs our hook.
 pub struct UserPush<'a> {
     remote: &'a str,
@@ -81,9 +95,8 @@ impl<'a> UserPush<'a> {
         let wrong = |line: &'a str| {
             let fields: Vec<&str> = line.split(' ').collect();
             let [local, local_id, to, _] = fields[..] else { return None };
-            let is_deletion = local_id.bytes().all(|digit| digit == b'0');
             let by_name = needed(local).max(needed(to));
-            let is_wrong = !is_deletion
+            let is_wrong = !is_deletion(local_id)
                 && (by_name > level
                     || by_name == Level::None && object(local_id).is_some_and(|id| of_object(id) > level));
             is_wrong.then_some(to)
@@ -130,8 +143,7 @@ impl<'a> UserPush<'a> {
     pub fn arrivals(&self) -> Vec<(&'a str, &'a str)> {
         let arrival = |line: &'a str| {
             let [_, id, name, _] = line.split(' ').collect::<Vec<_>>()[..] else { return None };
-            let is_deletion = id.bytes().all(|digit| digit == b'0');
-            (!is_deletion).then_some((name, id))
+            (!is_deletion(id)).then_some((name, id))
         };
         let arrivals: Vec<_> = self.moves.lines().filter_map(arrival).collect();
         let stays = |(name, _): &(&str, &str)| name.starts_with("refs/heads/") || name.starts_with("refs/tags/");

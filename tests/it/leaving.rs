@@ -216,3 +216,15 @@ fn a_hook_that_is_a_link_to_a_file_beside_it_keeps_our_part_however_often_init_r
     assert_eq!((left.code, left.stderr.as_str()), (0, ""));
     assert_eq!(fs::read_to_string(&script).unwrap(), "#!/bin/sh\necho mine\n");
 }
+
+#[test]
+fn files_of_a_worktree_that_was_removed_are_nothing_to_tell_of() {
+    let scratch = Scratch::new();
+    let place = scratch.root().join("place");
+    scratch.git(["worktree", "add", "-q", "-b", "topic", place.to_str().unwrap()]).ok();
+    scratch.shiftlog_in(&place, "init", ["--agent=claude", "-q"]).ok();
+    scratch.git(["worktree", "remove", "--force", place.to_str().unwrap()]).ok();
+    let ran = scratch.shiftlog("deinit", ["-q"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert!(!scratch.top.join(".git/hooks/post-commit").exists());
+}

@@ -489,4 +489,9 @@ fn a_push_that_cannot_be_looked_at_goes_and_says_so() {
     let warning = "warning: cannot tell whether this push takes conversations along: '";
     assert!(ran.code == 0 && ran.stderr.starts_with(warning) && ran.stderr.lines().count() == 1, "{ran:?}");
     assert!(team.git(&team.server, &["rev-parse", "-q", "--verify", "other"]).code == 0);
+    // The names that Git tells are enough to know ours.
+    team.git(&clone, &["update-ref", "refs/shiftlog/sessions", "HEAD"]).ok();
+    let ran = team.git(&clone, &["push", "-q", "--mirror", "origin"]);
+    assert!(ran.code != 0 && ran.stderr.contains("error: this push takes conversations along"), "{ran:?}");
+    assert!(team.git(&team.server, &["rev-parse", "-q", "--verify", "refs/shiftlog/sessions"]).code != 0);
 }

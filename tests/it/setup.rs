@@ -240,8 +240,15 @@ fn the_users_hooks_still_run_with_their_input() {
 
 #[test]
 fn an_uninstalled_program_is_silent_everywhere() {
+    for directory in ["installed", "installed here", "bob's \"programs\""] {
+        is_silent_without(directory);
+    }
+}
+
+/// Installs the programs in a directory, sets a repository up, and removes them.
+fn is_silent_without(directory: &str) {
     let scratch = Scratch::new();
-    let bin = scratch.root().join("installed");
+    let bin = scratch.root().join(directory);
     fs::create_dir_all(&bin).unwrap();
     for name in ["git-shiftlog", "git-shiftlog-init", "git-shiftlog--hook"] {
         super::support::copy_program(super::support::bin_dir().join(name), &bin.join(name));
@@ -262,6 +269,11 @@ fn an_uninstalled_program_is_silent_everywhere() {
     assert!(doctor.stdout.contains(
         "problem  Git hook post-commit: names a program that is not there\n         fix: git shiftlog init\n"
     ));
+    assert!(
+        doctor.stdout.contains("problem  Claude Code: its hooks name a program that is not there\n"),
+        "{}",
+        doctor.stdout
+    );
     scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
     scratch.shiftlog("doctor", [""; 0]).ok();
 }

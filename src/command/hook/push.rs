@@ -14,7 +14,7 @@ use crate::git::{Asking, Repository};
 use crate::outside;
 use crate::record;
 use crate::setup;
-use crate::share::guard::UserPush;
+use crate::share::guard::{self, UserPush};
 use crate::share::purge;
 use crate::share::sync::{self, Level};
 
@@ -44,7 +44,17 @@ pub enum Push {
 pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
     let input = standard_input(REFS_TIMEOUT);
     let moves = String::from_utf8_lossy(&input.bytes);
-    let repo = open(here).map_err(|error| Error::other(UNCHECKED).because(error))?;
+    let repo = match open(here) {
+        Ok(repo) => repo,
+        // It is no harm to stop what a second push can do, and what is published stays so.
+        Err(error) if guard::names_ours(&moves) => {
+            let error = Error::other("this push takes conversations along, and whether they are shared cannot be read")
+                .because(error);
+            cli::error(&error.hint("'git push --no-verify' pushes them"));
+            return Ok(Push::Stops);
+        }
+        Err(error) => return Err(Error::other(UNCHECKED).because(error)),
+    };
     let level = Level::of(&repo, remote);
     let (guarded, notes_ref) = (UserPush::of(remote, &moves), record::notes_ref(&repo));
     // A level that cannot be read shares nothing.

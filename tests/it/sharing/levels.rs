@@ -1,5 +1,7 @@
 //! What is configured for one remote holds for it by each name that it has, or had.
 
+use std::fs;
+
 use crate::sharing::Team;
 
 /// Commits something and pushes it. Returns which refs of ours the server has after that.
@@ -95,4 +97,16 @@ fn advice_about_the_remote_of_transcripts_publishes_nothing() {
     team.git(&clone, &["remote", "remove", "few"]).ok();
     let advice = "fix: git config shiftlog.sessionsRemote <remote>    # transcripts go there, and nowhere else";
     assert_eq!(fix(&clone), advice);
+}
+
+#[test]
+fn a_level_without_a_value_shares_nothing() {
+    let team = Team::new();
+    let clone = team.clone_of("a", &[]);
+    team.commit(&clone, "x", "1\n", "words of mine");
+    let config = clone.join(".git/config");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, text + "[shiftlog]\n\tpush\n").unwrap();
+    assert_eq!(team.git(&clone, &["config", "shiftlog.push"]).ok(), "\n");
+    assert_eq!(pushed(&team, &clone, "origin"), "");
 }
