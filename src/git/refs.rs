@@ -55,7 +55,8 @@ pub struct Branch {
 }
 
 impl Repository {
-    /// Returns where `ref_name` points, or `None` if there is no such ref.
+    /// Returns where `ref_name` points, or `None` if there is no such ref. In a clone without trees, those of the commit are
+    /// fetched, all at once, unless [`Repository::stay_offline`] was called.
     ///
     /// # Errors
     ///
@@ -66,6 +67,10 @@ impl Repository {
         let Some(mut reference) = self.gix().try_find_reference(ref_name).map_err(fail)? else { return Ok(None) };
         let commit = reference.peel_to_commit().map_err(fail)?;
         let tree_id = commit.tree_id().map_err(fail)?.detach();
+        // A clone without trees has none of ours; what of it is missing is told by who reads it.
+        if self.is_partial() && !self.has_object(tree_id) {
+            let _ = self.fetch_absent(vec![tree_id]);
+        }
         Ok(Some(Tip { commit_id: commit.id, tree_id }))
     }
 

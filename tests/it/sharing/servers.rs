@@ -124,3 +124,24 @@ fn what_a_server_leaves_out_is_noticed_and_fetched_the_next_time() {
     team.assert_said(&b, "HEAD", &["first", "second"]);
     team.assert_sound(&b);
 }
+
+#[test]
+fn a_clone_without_trees_reads_what_a_plain_fetch_brought() {
+    let team = Team::new();
+    team.git(&team.server, &["config", "uploadpack.allowFilter", "true"]).ok();
+    team.git(&team.server, &["config", "uploadpack.allowAnySHA1InWant", "true"]).ok();
+    let a = team.clone_of("a", &[]);
+    for number in 0..3 {
+        team.commit(&a, "x", &format!("{number}\n"), &format!("words {number}"));
+    }
+    team.git(&a, &["push", "-q", "--no-verify"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    let clone = team.clone_of("treeless", &["--filter=tree:0"]);
+    team.git(&clone, &["fetch", "-q"]).ok();
+    let log = team.shiftlog(&clone, "log", &[]);
+    assert_eq!((log.code, log.stdout.lines().count(), log.stderr.as_str()), (0, 3, ""), "{log:?}");
+    team.assert_said(&clone, "HEAD~1", &["words 1"]);
+    team.commit(&clone, "x", "4\n", "words of the clone");
+    assert!(team.shiftlog(&clone, "sync", &[]).ok().ends_with("sent 1 note, 1 segment\n"));
+    team.shiftlog(&clone, "fsck", &["-q"]).ok();
+}
