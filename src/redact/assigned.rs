@@ -43,7 +43,7 @@ pub fn is_plausible(text: &[u8], end: usize) -> bool {
     // As in `key="X" value="…"`, on one line or two.
     if matches!(gap.first(), Some(b'\\' | b'<' | b'"' | b'\'' | b',')) {
         let near = &gap[..gap.len().min(GAP_BYTES)];
-        if near.contains_str("alue") || near.contains_str("<string") {
+        if near.contains_str("alue") || near.contains_str("<string") || near.contains_str("efault") {
             return true;
         }
     }
@@ -242,8 +242,18 @@ fn paired(text: &Text<'_>, at: usize) -> Option<usize> {
     let is_between = |byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'\'' | b',' | b'+');
     let mut at = text.skip(at, GAP_BYTES, is_between);
     // `</name>` and `<value>`, as Java and Apple write settings.
-    if !matches!(text.at(at)?.to_ascii_lowercase(), b'<' | b'd' | b's' | b'v') {
+    if !matches!(text.at(at)?.to_ascii_lowercase(), b'<' | b'{' | b'd' | b'p' | b's' | b't' | b'v') {
         return None;
+    }
+    // `variable "X" { default = "…" }` of Terraform.
+    if text.at(at) == Some(b'{') {
+        at = text.skip(at + 1, GAP_BYTES, is_between);
+        return if text.has(at, "default") { after_sign(text, at, "default") } else { None };
+    }
+    // `"Name": "X", "Type": "SecureString", "Value": "…"` of AWS.
+    if text.has(at, "type\"") {
+        at = text.skip(at, GAP_BYTES, |byte| byte != b',');
+        at = text.skip(at, GAP_BYTES, is_between);
     }
     for tag in ["</name>", "</key>"] {
         if text.has(at, tag) {
@@ -252,9 +262,13 @@ fn paired(text: &Text<'_>, at: usize) -> Option<usize> {
             return Some(at + tag.len());
         }
     }
-    let word =
-        ["default_value", "defaultvalue", "stringvalue", "value", "val"].into_iter().find(|word| text.has(at, word))?;
-    at = text.skip(at + word.len(), 4, |byte| matches!(byte, b'"' | b'\'' | b' '));
+    let words = ["default_value", "defaultvalue", "parametervalue", "stringvalue", "value", "val"];
+    after_sign(text, at, words.into_iter().find(|word| text.has(at, word))?)
+}
+
+/// Returns the position behind the sign that follows a word.
+fn after_sign(text: &Text<'_>, at: usize, word: &str) -> Option<usize> {
+    let at = text.skip(at + word.len(), 4, |byte| matches!(byte, b'"' | b'\'' | b' '));
     matches!(text.at(at), Some(b':' | b'=')).then_some(at + 1)
 }
 

@@ -1,6 +1,7 @@
 //! What redaction must do, whatever the rules are.
 
 mod manifests;
+mod pairs;
 mod patterns;
 
 use proptest::prelude::*;
@@ -87,12 +88,11 @@ fn a_finding_removes_its_value_and_no_more() {
     );
 }
 
-/// Returns a text with each of some secrets in it, and whether the secret was found.
+/// Returns the texts with some secrets in which one was not found. Plain text is examined line by line.
 fn missed(cases: &[(&str, &str)]) -> Vec<String> {
     let mut missed = Vec::new();
     for (pattern, secret) in cases {
         let (text, secret) = (pattern.replace("@@", &expand(secret)), expand(secret));
-        // Plain text is examined line by line.
         let plain = Some(text.clone()).filter(|text| !text.contains('\n'));
         for text in plain.into_iter().chain([serde_json::json!({ "content": text }).to_string()]) {
             let told = redacted(&text);

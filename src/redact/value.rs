@@ -293,8 +293,9 @@ fn is_password(value: &[u8], form: ValueForm, is_token: bool) -> bool {
         // `summer2024x` is a password in a settings file, and a variable in a program.
         let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
         let is_word = |stem: &[u8]| stem.iter().all(u8::is_ascii_alphabetic) && !words::is_camel(stem);
-        let is_ended = value.len() >= 10 && is_word(&value[..value.len() - 2]);
-        let is_many = value.len() >= 9 && digits >= if is_ended { 2 } else { 3 };
+        let least = if form.is_setting || form.is_paired { 8 } else { 10 };
+        let is_ended = value.len() >= least && is_word(&value[..value.len() - 2]);
+        let is_many = (is_ended || value.len() >= 9) && digits >= if is_ended { 2 } else { 3 };
         let is_numbered = digits > 0 && (!is_code(value) || is_many || words::is_gibberish(value));
         let is_likely = is_varied && (!is_plain || (is_certain && !form.is_listed && is_numbered));
         return (is_likely || (form.is_setting && is_passphrase(value))) && !is_placeholder(value);
