@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use super::facts::{Facts, KnownFacts};
 use super::lines::Lines;
-use super::parts;
 use super::sources::Sources;
 use crate::error::Result;
 use crate::git::{Commit, ObjectId, Order, PathChange, Range, Repository, private};
@@ -18,6 +17,9 @@ use crate::record::{Note, Reader, Unit, merge_proven};
 pub(super) const CLOCK_SKEW_SECS: i64 = 300;
 /// How many ends of a squashed range are tried for one commit.
 pub(super) const MAX_TIPS: usize = 64;
+/// How many sources are compared in one run with commits that may be parts of them. Each costs two trees, and most commits are a
+/// part of nothing.
+const MAX_COMPARED: usize = 2_000;
 
 /// The commits whose records belong to a commit.
 pub enum SourceCommits {
@@ -95,7 +97,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
             between: HashMap::new(),
             map: commit_map(repo),
             is_filtered: !repo.ref_names("refs/original/").is_empty(),
-            compared_left: parts::MAX_COMPARED,
+            compared_left: MAX_COMPARED,
             heads,
             taken: BTreeMap::new(),
         }

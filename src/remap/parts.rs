@@ -10,8 +10,6 @@ use crate::git::{Commit, ObjectId};
 
 /// How many sources are compared with one commit.
 const MAX_SOURCES: usize = 16;
-/// How many sources are compared in one run. Each costs two trees, and most commits of most people are a part of nothing.
-pub(super) const MAX_COMPARED: usize = 2_000;
 
 impl Mapper<'_, '_> {
     /// Returns commits with records that make every change of a commit, file by file and byte for byte, and others beside
