@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::finding::{Finding, Verdict};
-use super::proof::{proof, set_up};
+use super::proof::{last_records, proof, set_up};
 use super::sharing::remote_of;
 use super::{git_hooks, hook_check, program};
 use crate::agent::{self, Agent};
@@ -28,8 +28,10 @@ const STALE_LOCK: Duration = Duration::from_secs(60);
 ///
 /// If the directory with Git's hooks is unknown.
 pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
-    let found =
-        check_with(repo, &|agent| [set_up(repo, agent, false).into_iter().collect(), proof(repo, agent)].concat());
+    let last = last_records(repo);
+    let found = check_with(repo, &|agent| {
+        [set_up(repo, agent, false).into_iter().collect(), proof(repo, agent, &last)].concat()
+    });
     found.map(with_program)
 }
 
@@ -39,12 +41,12 @@ pub fn check(repo: &Repository) -> Result<Vec<Finding>> {
 ///
 /// [`Kind::Usage`](crate::error::Kind::Usage) if there is no such agent.
 pub fn check_agents(repo: &Repository, names: &[String]) -> Result<Vec<Finding>> {
-    let mut findings = Vec::new();
+    let (mut findings, last) = (Vec::new(), last_records(repo));
     for name in names {
         let agent = agent::named(name)?;
         let absent = || Finding::note(format!("{}: it is not on this machine, and not set up here", agent.title()));
         findings.push(set_up(repo, agent, true).unwrap_or_else(absent));
-        findings.extend(proof(repo, agent));
+        findings.extend(proof(repo, agent, &last));
     }
     Ok(with_program(findings))
 }

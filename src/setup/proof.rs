@@ -1,6 +1,8 @@
 //! What shows that an agent is recorded here: whether its hooks are in place and allowed, whether they reported its last
 //! session, and what its last record lacks.
 
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -10,8 +12,8 @@ use crate::agent::{self, Agent, HookFile, HookForm, Permission};
 use crate::capture::State;
 use crate::capture::tracked::TrackedSession;
 use crate::error::Result;
-use crate::git::Repository;
 use crate::git::date::Time;
+use crate::git::{ObjectId, Repository};
 use crate::managed::{HOOK_PROGRAM, Plan, file};
 use crate::outside;
 use crate::record::{Query, Reader, Summary};
@@ -144,7 +146,7 @@ fn has_chosen(repo: &Repository) -> bool {
 
 /// Looks at what hooks of an agent have done: whether they may run, whether they reported its last session, and what its last
 /// record lacks. Nothing for an agent that is not set up.
-pub(super) fn proof(repo: &Repository, agent: &dyn Agent) -> Vec<Finding> {
+pub(super) fn proof(repo: &Repository, agent: &dyn Agent, last: &Result<LastRecords>) -> Vec<Finding> {
     let Some(hooks) = Hooks::of(repo, agent) else { return Vec::new() };
     let mut findings = Vec::new();
     if hooks.are_set_up() {
@@ -156,9 +158,10 @@ pub(super) fn proof(repo: &Repository, agent: &dyn Agent) -> Vec<Finding> {
         findings.push(seen);
     }
     // What else is wrong must be reported where records cannot be read.
-    findings.extend(last_record(repo, agent).unwrap_or_else(|error| {
-        Some(Finding::problem("the last records", &error.to_string(), "git shiftlog fsck --repair"))
-    }));
+    findings.extend(match last {
+        Ok(last) => last.get(agent.name()).map(|(commit_id, summary)| last_record(repo, agent, *commit_id, summary)),
+        Err(error) => Some(Finding::problem("the last records", &error.to_string(), "git shiftlog fsck --repair")),
+    });
     findings
 }
 
@@ -212,18 +215,32 @@ fn last_session(repo: &Repository, agent: &dyn Agent, hooks: &Hooks) -> Finding 
     }
 }
 
-/// Says what the agent's last record on the present branch has, and what it lacks.
-fn last_record(repo: &Repository, agent: &dyn Agent) -> Result<Option<Finding>> {
-    let Some(head) = repo.head()?.commit_id else { return Ok(None) };
-    let query = Query { agent: Some(agent.name().to_owned()), max_count: Some(1), ..Query::default() };
-    let query = Query { range: crate::git::Range { tips: vec![head], hidden: Vec::new() }, ..query };
-    let mut last = None;
-    Reader::new(repo, None).each(&query, |listed| {
-        let own = listed.summaries.into_iter().find(|summary| summary.key.agent == agent.name());
-        last = own.map(|own| (listed.commit.commit_id, own));
-        Ok(std::ops::ControlFlow::Break(()))
+/// The last record of each agent on the present branch, with its commit, by the agent's name.
+pub(super) type LastRecords = HashMap<String, (ObjectId, Summary)>;
+
+/// Finds the last records: once for all agents, as it can take the whole history.
+///
+/// # Errors
+///
+/// If a note cannot be read.
+pub(super) fn last_records(repo: &Repository) -> Result<LastRecords> {
+    let mut last = LastRecords::new();
+    let Some(head) = repo.head()?.commit_id else { return Ok(last) };
+    let range = crate::git::Range { tips: vec![head], hidden: Vec::new() };
+    let mut missing: HashSet<&str> = agent::all().map(Agent::name).collect();
+    Reader::new(repo, None).each(&Query { range, ..Query::default() }, |listed| {
+        for summary in listed.summaries {
+            if missing.remove(summary.key.agent.as_str()) {
+                last.insert(summary.key.agent.clone(), (listed.commit.commit_id, summary));
+            }
+        }
+        Ok(if missing.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
-    let Some((commit_id, summary)) = last else { return Ok(None) };
+    Ok(last)
+}
+
+/// Says what an agent's last record has, and what it lacks.
+fn last_record(repo: &Repository, agent: &dyn Agent, commit_id: ObjectId, summary: &Summary) -> Finding {
     let hex = commit_id.to_string();
     let live = State::new(&repo.common_dir()).session(&summary.key);
     let is_awaited =
@@ -237,10 +254,10 @@ fn last_record(repo: &Repository, agent: &dyn Agent) -> Result<Option<Finding>> 
         names.join(", ")
     };
     let title = format!("{}: the last record, on {}", agent.title(), commit_id.to_hex_with_len(7));
-    Ok(Some(match told.iter().all(|(_, is_there)| *is_there) {
+    match told.iter().all(|(_, is_there)| *is_there) {
         true => Finding::ok(format!("{title}, has {}", names(true))),
         false => Finding::note(format!("{title}, lacks {}", names(false))),
-    }))
+    }
 }
 
 /// Says whether a text names our hook program by a path that does not exist. The text is a shell script, or JSON or TOML with
