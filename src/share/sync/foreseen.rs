@@ -74,29 +74,29 @@ struct Foreseen<'p> {
 }
 
 impl<'p> Foreseen<'p> {
+    /// Moves the refs. One that is locked, as by a fetch, stays and keeps no push from beginning.
     fn begin(repo: &'p Repository, remote: &'p str, shared: &[Shared], pushes: &'p [Push]) -> Result<Self> {
         private::write(&mark(repo, remote), b"")?;
         let mut foreseen = Foreseen { repo, remote, moved: Vec::new() };
         for push in pushes {
             let Some(shared) = shared.iter().find(|shared| shared.name == push.ref_name) else { continue };
-            let before = repo.tip(&shared.tracking)?.map(|tip| tip.commit_id);
-            repo.point_ref(&shared.tracking, push.commit_id)?;
+            let before = repo.tip(&shared.tracking).ok().flatten().map(|tip| tip.commit_id);
+            let _ = repo.point_ref(&shared.tracking, push.commit_id);
             foreseen.moved.push((push, shared.tracking.clone(), before));
         }
         fault_point("push-foreseen");
         Ok(foreseen)
     }
 
-    /// Moves back what has not arrived.
+    /// Moves back what has not arrived. If that fails, the mark stays.
     fn end(self, has_arrived: impl Fn(&Push) -> bool) -> Result<()> {
-        for (push, tracking, before) in &self.moved {
-            match before {
-                // A fetch of the user's may have moved it back meanwhile.
-                _ if has_arrived(push) => self.repo.point_ref(tracking, push.commit_id)?,
-                Some(before) => self.repo.point_ref(tracking, *before)?,
-                None => self.repo.delete_ref(tracking)?,
-            }
-        }
+        let back = self.moved.iter().map(|(push, tracking, before)| match before {
+            // A fetch of the user's may have moved it back meanwhile.
+            _ if has_arrived(push) => self.repo.point_ref(tracking, push.commit_id),
+            Some(before) => self.repo.point_ref(tracking, *before),
+            None => self.repo.delete_ref(tracking),
+        });
+        back.fold(Ok(()), Result::and)?;
         private::remove(&mark(self.repo, self.remote))
     }
 }
