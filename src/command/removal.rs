@@ -474,6 +474,8 @@ fn tell_what_is_left(repo: &Repository, purged: &Purged) {
     if !purged.left.is_empty() && repo.is_partial() {
         let error = Error::other(format!("{number} cannot be removed: Git keeps what a partial clone has fetched"));
         cli::error(&error.hint("without them at the remote, a new clone in the place of this one has none of them"));
+    } else if !purged.left.is_empty() && repo.has_precious_objects() {
+        cli::error(&Error::other(format!("{number} cannot be removed: extensions.preciousObjects is set")));
     } else if !purged.left.is_empty() && !repo.has_kept_packs() {
         let error =
             Error::other(format!("{number} cannot be removed: another program has stored them again meanwhile"));
@@ -486,7 +488,7 @@ fn tell_what_is_left(repo: &Repository, purged: &Purged) {
     if let Some(first) = purged.temporary.first() {
         let number = count(purged.temporary.len(), "temporary file");
         cli::warning(&format!("{number} of Git may have removed words, such as '{}'", first.display()));
-        cli::hint(repo, "if no Git process writes here, remove them; after an hour the next purge does");
+        cli::hint(repo, "if no Git process writes here, remove them; after a day the next purge does");
     }
     for name in &purged.other_refs {
         let hint = match name.as_str() {

@@ -45,7 +45,8 @@ pub struct Worker<'r> {
 }
 
 impl Worker<'_> {
-    /// Begins to read an increment of so many bytes, which was found by reading so many segments. Says whether it is to be read by this thread.
+    /// Begins to read an increment of so many bytes, which was found by reading so many segments. Says whether it is to be
+    /// read by this thread.
     pub(super) fn begins(&mut self, bytes: u64, links: usize) -> bool {
         (self.read_bytes, self.links) = (bytes, links);
         self.is_left = bytes > LARGE_BYTES && !self.takes_large;

@@ -40,9 +40,14 @@ impl Identity {
 }
 
 impl Repository {
-    /// Returns the value of a config key; the last one set wins. A key that stands there without a value has the empty one, as
-    /// `git config --get` prints it.
+    /// Returns the value of a config key; the last one set wins.
     pub fn config_string(&self, key: &str) -> Option<String> {
+        self.gix().config_snapshot().string(key).map(|value| value.to_str_lossy().into_owned())
+    }
+
+    /// Returns the value of a config key, as `git config --get` prints it: that of a key that stands there without one is empty,
+    /// and values that were set before do not count.
+    pub fn config_word(&self, key: &str) -> Option<String> {
         let snapshot = self.gix().config_snapshot();
         let wanted = gix::config::KeyRef::parse_unvalidated(key.into())?;
         let sections: Vec<_> = snapshot.plumbing().sections_by_name(wanted.section_name)?.collect();

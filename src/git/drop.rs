@@ -174,8 +174,8 @@ impl Repository {
         Ok(found)
     }
 
-    /// Deletes objects from this repository. Returns those that remain: in a pack with a `.keep` file, or in a repository
-    /// whose objects this one borrows.
+    /// Deletes objects from this repository. Returns those that remain: in a pack with a `.keep` file, in a repository
+    /// whose objects this one borrows, or all where they are precious.
     ///
     /// If one of them is packed, what else is in that pack is packed again.
     ///
@@ -183,6 +183,9 @@ impl Repository {
     ///
     /// If a file cannot be removed, or Git cannot pack.
     pub fn drop_objects(&self, ids: &[ObjectId]) -> Result<Vec<ObjectId>> {
+        if self.has_precious_objects() {
+            return self.still_here(ids);
+        }
         self.unlink(ids)?;
         let mut left = self.still_here(ids)?;
         if !left.is_empty() {

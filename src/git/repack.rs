@@ -8,16 +8,19 @@ use std::time::{Duration, SystemTime};
 use gix::odb::pack;
 
 use super::{ObjectId, Repository, fault_point, git, private};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
-/// The files of a pack, in the order in which Git removes them: without its index nobody reads a pack.
-const PARTS: [&str; 5] = ["idx", "pack", "rev", "bitmap", "mtimes"];
+/// The files of a pack. The objects go first: whoever is killed then leaves nothing of them, and Git passes over an index without
+/// its pack.
+const PARTS: [&str; 5] = ["pack", "idx", "rev", "bitmap", "mtimes"];
 /// Files that keep a pack as it is: `.keep` is a user's wish, and of `.promisor` Git needs each object.
 const KEPT: [&str; 2] = ["keep", "promisor"];
 /// The index of several packs, and what belongs to it; all of it is a cache.
 const INDEX_OF_PACKS: &str = "multi-pack-index";
 /// A file that nobody has written to for so long is of a program that was killed.
-const LEFT_AFTER: Duration = Duration::from_secs(60 * 60);
+const LEFT_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
+/// How deep directories of temporary objects are looked into.
+const MAX_DEPTH: usize = 3;
 
 impl Repository {
     /// Packs everything again that is in a pack with one of these objects, but for the objects themselves. Packs with a `.keep`
@@ -28,7 +31,7 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// If a pack cannot be read or removed, or `git pack-objects` fails.
+    /// If a pack cannot be removed, or `git pack-objects` fails.
     pub(super) fn pack_without(&self, ids: &[ObjectId]) -> Result<()> {
         let gone: HashSet<ObjectId> = ids.iter().copied().collect();
         let directory = self.objects_directory().join("pack");
@@ -37,8 +40,8 @@ impl Repository {
             if KEPT.iter().any(|kept| index.with_extension(kept).exists()) || !index.with_extension("pack").exists() {
                 continue;
             }
-            let file = pack::index::File::at(&index, self.null_id().kind())
-                .map_err(|error| Error::other(format!("cannot read '{}': {error}", index.display())))?;
+            // Git passes over an index that it cannot read, and a 'git gc' may have removed it.
+            let Ok(file) = pack::index::File::at(&index, self.null_id().kind()) else { continue };
             let (left_out, rest): (Vec<_>, Vec<_>) =
                 file.iter().map(|entry| entry.oid).partition(|id| gone.contains(id));
             if left_out.is_empty() {
@@ -59,17 +62,23 @@ impl Repository {
         }
         let had_index = self.forget_index_of_packs(&directory)?;
         for index in &replaced {
-            PARTS.iter().try_for_each(|part| private::remove(&index.with_extension(part)))?;
+            PARTS.iter().try_for_each(|part| {
+                private::remove(&index.with_extension(part))?;
+                fault_point("pack-removed");
+                Ok(())
+            })?;
         }
         if had_index {
-            git([INDEX_OF_PACKS, "write"]).repository(self).capture()?;
+            // Without packs there is nothing to write; the next 'git maintenance' makes up for another failure.
+            let _ = git([INDEX_OF_PACKS, "write"]).repository(self).capture();
         }
         Ok(())
     }
 
     /// Removes the index of several packs. Says whether there was one.
     fn forget_index_of_packs(&self, directory: &Path) -> Result<bool> {
-        let files = entries(directory).filter(|path| name(path).starts_with(INDEX_OF_PACKS)).collect::<Vec<_>>();
+        let is_of_index = |path: &PathBuf| name(path).starts_with(INDEX_OF_PACKS) && !name(path).ends_with(".lock");
+        let files = entries(directory).filter(is_of_index).collect::<Vec<_>>();
         for path in &files {
             // It is a cache; of a chain of several, the parts are in a directory.
             if fs::remove_dir_all(path).is_err() {
@@ -80,7 +89,8 @@ impl Repository {
     }
 
     /// Removes temporary files in the object database that killed programs have left: an object that was being written can be
-    /// read from them. Returns those that may still be written to, because they changed within the last hour.
+    /// read from them. Returns what may still be written to, because it changed within the last day, and packs without an index,
+    /// which a user may want to index.
     ///
     /// # Errors
     ///
@@ -88,22 +98,24 @@ impl Repository {
     pub fn remove_left_objects(&self) -> Result<Vec<PathBuf>> {
         let objects = self.objects_directory();
         let directories = entries(&objects).filter(|path| path.is_dir()).collect::<Vec<_>>();
-        let files = directories.iter().chain([&objects]).flat_map(|directory| entries(directory));
-        let is_temporary = |path: &PathBuf| {
-            let name = name(path);
-            (name.starts_with("tmp_") || name.starts_with(".tmp")) && path.is_file()
-        };
-        let mut recent = Vec::new();
-        for path in files.filter(is_temporary) {
-            let modified = path.metadata().and_then(|metadata| metadata.modified());
-            let age = modified.ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
-            match age.is_some_and(|age| age > LEFT_AFTER) {
-                true => private::remove(&path)?,
-                false => recent.push(path),
+        let inside = directories.iter().filter(|path| !name(path).starts_with("tmp_")).flat_map(|path| entries(path));
+        let mut left = Vec::new();
+        for path in entries(&objects).chain(inside) {
+            let name = name(&path);
+            let is_pack = path.extension().is_some_and(|extension| extension == "pack");
+            // Git reads a pack of any name that has an index: it may have the only copy of what is in it.
+            let is_read = path.with_extension("idx").exists();
+            let is_temporary = name.starts_with("tmp_") || (name.starts_with(".tmp") && !is_read);
+            if is_temporary && is_old(&path, MAX_DEPTH) {
+                if std::fs::remove_dir_all(&path).is_err() {
+                    private::remove(&path)?;
+                }
+            } else if is_temporary || (is_pack && !is_read) {
+                left.push(path);
             }
         }
-        recent.sort();
-        Ok(recent)
+        left.sort();
+        Ok(left)
     }
 
     /// Says whether some pack of this repository must stay as it is, or other repositories lend it objects.
@@ -112,9 +124,24 @@ impl Repository {
         objects.join("info/alternates").exists() || !with_extension(&objects.join("pack"), "keep").is_empty()
     }
 
+    /// Returns the directory of objects, also for a program that runs in another one.
     pub(super) fn objects_directory(&self) -> PathBuf {
-        self.gix().objects.store_ref().path().to_owned()
+        let path = self.gix().objects.store_ref().path();
+        std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
     }
+
+    /// Says whether no object may be removed, as others may borrow them: `extensions.preciousObjects`.
+    pub fn has_precious_objects(&self) -> bool {
+        self.config_bool("extensions.preciousObjects") == Some(true)
+    }
+}
+
+/// Says whether a file, or all files of a directory, have not been written to for [`LEFT_AFTER`].
+fn is_old(path: &Path, depth: usize) -> bool {
+    let modified = path.metadata().and_then(|metadata| metadata.modified());
+    let age = modified.ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
+    age.is_some_and(|age| age > LEFT_AFTER)
+        && (!path.is_dir() || (depth > 0 && entries(path).all(|path| is_old(&path, depth - 1))))
 }
 
 fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {

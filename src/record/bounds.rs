@@ -11,7 +11,7 @@ use crate::git::ObjectId;
 
 /// How many segments are read for one note.
 pub const MAX_LINKS: usize = 20_000;
-/// How many bytes of any transcript are parsed.
+/// How many bytes of the transcripts of a note are parsed in any case.
 const SHOWN_BYTES: u64 = 32 << 20;
 /// How many further bytes are parsed for each stored byte. Transcripts compress to a fifth or an eighth.
 const SHOWN_RATIO: u64 = 16;

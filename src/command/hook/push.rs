@@ -46,7 +46,7 @@ pub fn run_pre_push(here: &Path, remote: &str, is_off: bool) -> Result<Push> {
     let moves = String::from_utf8_lossy(&input.bytes);
     let repo = match open(here) {
         Ok(repo) => repo,
-        // It is no harm to stop what a second push can do, and what is published stays so.
+        // A push that was stopped can be made again; what was published cannot be taken back.
         Err(error) if guard::names_ours(&moves) => {
             let error = Error::other("this push takes conversations along, and whether they are shared cannot be read")
                 .because(error);

@@ -322,7 +322,7 @@ fn finish(repo: &Repository, mut journal: Journal, signed: &HashSet<(ObjectId, S
     let Unneeded { gone, held } = repo.unneeded(&tips, is_unneeded)?;
     let other_refs = other_refs(repo, &with_words, &tips, &held)?;
     let left = repo.drop_objects(&gone)?;
-    let temporary = repo.remove_left_objects()?;
+    let temporary = if repo.has_precious_objects() { Vec::new() } else { repo.remove_left_objects()? };
     fault_point("purge-dropped");
     let purged = Purged {
         objects: gone.len() - left.len(),

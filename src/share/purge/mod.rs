@@ -106,8 +106,8 @@ pub struct Purged {
     pub objects: usize,
     /// Objects that could not be deleted.
     pub left: Vec<ObjectId>,
-    /// Temporary files of Git in the object database that may hold purged objects: a program that was killed has left them, or
-    /// one is writing them.
+    /// Temporary files of Git in the object database that may hold purged objects. A program that was killed has left them, or a
+    /// running one needs them.
     pub temporary: Vec<PathBuf>,
     /// Other refs that still reach the purged objects.
     pub other_refs: Vec<String>,
@@ -164,7 +164,7 @@ pub fn plan<'t>(repo: &Repository, notes_ref: &str, target: &'t Target, tell: Te
 ///
 /// If a note or a segment cannot be read, or if nothing may be removed from this repository.
 pub fn preview<'t>(repo: &Repository, notes_ref: &str, target: &'t Target, tell: Tell<'_>) -> Result<Removal<'t>> {
-    if repo.config_bool("extensions.preciousObjects") == Some(true) {
+    if repo.has_precious_objects() {
         let why = "no object may be removed from this repository: extensions.preciousObjects is set";
         return Err(Error::new(Kind::Unsupported, why).hint("other repositories may borrow its objects"));
     }

@@ -55,6 +55,30 @@ impl Syncer<'_> {
     }
 }
 
+/// Returns what a ref names, whether or not it can be read.
+fn named(repo: &Repository, ref_name: &str) -> Option<ObjectId> {
+    repo.ref_targets(ref_name).into_iter().find(|(name, _)| name == ref_name).map(|(_, id)| id)
+}
+
+/// Takes back what a killed push foresaw: fetched refs that name another commit than the refs of the remote do are removed, and
+/// fetched anew.
+pub(super) fn settle(
+    repo: &Repository,
+    remote: &str,
+    shared: &[Shared],
+    at: impl Fn(&str) -> Option<ObjectId>,
+) -> Result<()> {
+    if !is_unsure(repo, remote) {
+        return Ok(());
+    }
+    for shared in shared {
+        if named(repo, &shared.tracking) != at(&shared.name) {
+            repo.delete_ref(&shared.tracking)?;
+        }
+    }
+    private::remove(&mark(repo, remote))
+}
+
 /// Says whether a push to a remote was killed, so that the fetched refs tell what may not have arrived.
 pub(super) fn is_unsure(repo: &Repository, remote: &str) -> bool {
     mark(repo, remote).exists()
@@ -80,7 +104,7 @@ impl<'p> Foreseen<'p> {
         let mut foreseen = Foreseen { repo, remote, moved: Vec::new() };
         for push in pushes {
             let Some(shared) = shared.iter().find(|shared| shared.name == push.ref_name) else { continue };
-            let before = repo.tip(&shared.tracking).ok().flatten().map(|tip| tip.commit_id);
+            let before = named(repo, &shared.tracking);
             let _ = repo.point_ref(&shared.tracking, push.commit_id);
             foreseen.moved.push((push, shared.tracking.clone(), before));
         }

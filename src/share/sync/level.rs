@@ -49,7 +49,7 @@ impl Level {
             least = level.map(|level| (level, key(&name))).filter(|left| left.0 < least.0).unwrap_or(least);
         }
         // Most repositories have no entry for a remote: then no URL is looked at.
-        let has_entries = repo.remotes().iter().any(|name| repo.config_string(&key(name)).is_some());
+        let has_entries = repo.remotes().iter().any(|name| repo.config_word(&key(name)).is_some());
         let named = if has_entries { repo.remotes_at(remote) } else { Vec::new() };
         let mut own_levels = Vec::new();
         for name in &named {
@@ -65,7 +65,7 @@ impl Level {
     }
 
     fn configured(repo: &Repository, key: &str) -> Result<Option<Self>> {
-        let Some(value) = repo.config_string(key) else { return Ok(None) };
+        let Some(value) = repo.config_word(key) else { return Ok(None) };
         let level = Level::parse(&value).ok_or_else(|| {
             Error::other(format!("bad value '{value}' for {key}")).hint("the value is 'none', 'notes' or 'all'")
         })?;

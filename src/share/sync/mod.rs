@@ -176,6 +176,9 @@ impl<'r> Syncer<'r> {
         });
         for attempt in 0.. {
             let at = |name: &str| theirs.iter().find(|(known, _)| known == name).map(|(_, id)| *id);
+            if lock.is_some() {
+                foreseen::settle(self.repo, remote, &shared, at)?;
+            }
             self.fetch(remote, &shared, at, lock, synced)?;
             if !plan.is_dry_run {
                 for shared in &shared {

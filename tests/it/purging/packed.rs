@@ -75,15 +75,70 @@ fn files_that_killed_programs_left_are_removed_or_named() {
     for path in left.iter().chain([&recent]) {
         fs::write(path, SECRET).unwrap();
     }
-    let hours_ago = SystemTime::now() - Duration::from_secs(2 * 60 * 60);
+    let days_ago = SystemTime::now() - Duration::from_secs(2 * 24 * 60 * 60);
     for path in &left {
-        fs::File::options().write(true).open(path).unwrap().set_modified(hours_ago).unwrap();
+        fs::File::options().write(true).open(path).unwrap().set_modified(days_ago).unwrap();
     }
     let ran = purge(&scratch, &[&format!("--match={SECRET}")]);
     assert_eq!(ran.code, 0);
     let told = format!("warning: 1 temporary file of Git may have removed words, such as '{}'\n", recent.display());
     assert!(ran.stderr.contains(&told), "{}", ran.stderr);
     assert!(left.iter().all(|path| !path.exists()) && recent.exists());
+}
+
+/// A killed 'git repack' leaves packs that Git reads and that 'git maintenance' then relies on.
+#[test]
+fn a_pack_of_a_killed_repack_that_git_reads_stays() {
+    let (scratch, _) = packed();
+    let packs = scratch.top.join(".git/objects/pack");
+    let days_ago = SystemTime::now() - Duration::from_secs(2 * 24 * 60 * 60);
+    scratch.commit("mine", "my own words\n", "mine");
+    let ids = scratch.git(["rev-list", "--objects", "HEAD", "^HEAD~"]).ok();
+    let ids: String = ids.lines().map(|line| line.split(' ').next().unwrap().to_owned() + "\n").collect();
+    let prefix = packs.join(".tmp-1-pack");
+    feed(scratch.command("git", &scratch.top).args(["pack-objects", "-q", prefix.to_str().unwrap()]), ids.as_bytes())
+        .ok();
+    for entry in
+        fs::read_dir(&packs).unwrap().flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(".tmp"))
+    {
+        let file = entry.path();
+        fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+        fs::File::options().write(true).open(file).unwrap().set_modified(days_ago).unwrap();
+    }
+    scratch.git(["prune-packed", "-q"]).ok();
+    purge(&scratch, &[&format!("--match={SECRET}")]).ok();
+    assert_eq!(scratch.git(["show", "HEAD:mine"]).ok(), "my own words\n");
+    scratch.assert_sound();
+}
+
+#[test]
+fn a_purge_that_is_killed_while_packs_go_leaves_none_of_the_words() {
+    let (mut scratch, _) = packed();
+    scratch.env.insert("SHIFTLOG_FAULT".into(), "pack-removed".into());
+    assert_ne!(purge(&scratch, &[&format!("--match={SECRET}")]).code, 0);
+    scratch.env.remove("SHIFTLOG_FAULT");
+    scratch.shiftlog("fsck", [""; 0]).ok();
+    let packs = fs::read_dir(scratch.top.join(".git/objects/pack")).unwrap().flatten().map(|entry| entry.path());
+    let orphans = packs.filter(|path| path.extension().is_some_and(|name| name == "pack"));
+    assert_eq!(orphans.filter(|path| !path.with_extension("idx").exists()).count(), 0);
+    assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new());
+    scratch.assert_sound();
+}
+
+#[test]
+fn a_purge_finds_the_packs_from_everywhere() {
+    let (scratch, _) = packed();
+    let top = scratch.top.file_name().unwrap().to_str().unwrap().to_owned();
+    let args = [
+        format!("--git-dir={top}/.git"),
+        "shiftlog".into(),
+        "purge".into(),
+        "--yes".into(),
+        format!("--match={SECRET}"),
+    ];
+    scratch.git_in(scratch.top.parent().unwrap(), &args).ok();
+    assert_eq!(places(&scratch, &scratch.top, SECRET), Vec::<String>::new());
+    assert_eq!(scratch.raw("HEAD", &[]), text(&["harmless"]));
 }
 
 #[test]

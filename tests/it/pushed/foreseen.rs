@@ -63,6 +63,22 @@ fn what_a_killed_push_may_not_have_sent_is_sent_with_the_next() {
     team.git(&clone, &["push", "-q", "origin", "main"]).ok();
     logged(&clone, "pushed 1 notes, 1 segments to origin");
     assert!(ours(&team).contains("refs/shiftlog/sessions\n"));
+    // Killed once more, and the words get there otherwise: the next exchange ends it.
+    let marks = || {
+        let state = fs::read_dir(clone.join(".git/shiftlog")).unwrap().flatten();
+        state.filter(|entry| entry.file_name().to_string_lossy().starts_with("foreseen-")).count()
+    };
+    team.commit(&clone, "x", "2\n", "more words");
+    team.scratch.env.insert("SHIFTLOG_FAULT".into(), "push-foreseen".into());
+    assert_ne!(team.shiftlog(&clone, "sync", &[]).code, 0);
+    team.scratch.env.remove("SHIFTLOG_FAULT");
+    assert_eq!(marks(), 1);
+    team.git(&clone, &["push", "-q", "--no-verify", "origin", "refs/notes/shiftlog", "refs/shiftlog/sessions"]).ok();
+    assert_eq!(
+        team.shiftlog(&clone, "sync", &[]).ok(),
+        "origin: received 0 notes, 0 segments; sent 0 notes, 0 segments\n"
+    );
+    assert_eq!(marks(), 0);
 }
 
 #[test]
