@@ -18,7 +18,7 @@ const SHOWN_RATIO: u64 = 16;
 /// The limit in words, for messages.
 pub const READ_LIMIT: &str = "at most 32 MiB are read, and 16 bytes more for each one that is stored";
 /// How many JSON values of the transcripts of a note are parsed in any case.
-const SHOWN_VALUES: u64 = 200_000;
+const SHOWN_VALUES: u64 = 300_000;
 /// For how many stored bytes one JSON value more is parsed. Real transcripts have one for ten.
 const BYTES_FOR_A_VALUE: u64 = 6;
 
@@ -158,6 +158,6 @@ mod tests {
         let text = "[1,2,3,4]\n".repeat(30_000);
         let mut budget = Budget::default();
         let values = [(); 3].map(|()| budget.readable(text.as_bytes()) / 10);
-        assert_eq!(values, [30_000, 20_000, 0]);
+        assert_eq!(values, [30_000, 30_000, 15_000]);
     }
 }
