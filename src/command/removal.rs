@@ -470,20 +470,19 @@ fn tell_what_has_it(repo: &Repository, notes_ref: &str, purged: &Purged) {
 }
 
 fn tell_what_is_left(repo: &Repository, purged: &Purged) {
-    let number = count(purged.left.len(), "object");
-    if !purged.left.is_empty() && repo.is_partial() {
-        let error = Error::other(format!("{number} cannot be removed: Git keeps what a partial clone has fetched"));
-        cli::error(&error.hint("without them at the remote, a new clone in the place of this one has none of them"));
-    } else if !purged.left.is_empty() && repo.has_precious_objects() {
-        cli::error(&Error::other(format!("{number} cannot be removed: extensions.preciousObjects is set")));
-    } else if !purged.left.is_empty() && !repo.has_kept_packs() {
-        let error =
-            Error::other(format!("{number} cannot be removed: another program has stored them again meanwhile"));
-        cli::error(&error.hint("when no 'git gc' or 'git maintenance' is running, run this again"));
-    } else if !purged.left.is_empty() {
-        let error = Error::other(format!("{number} cannot be removed: kept packs or borrowed objects have them"));
-        let way = "remove the pack's .keep file, or purge in the repository that objects/info/alternates names";
-        cli::error(&error.hint(format!("{way}, and run this again")));
+    if !purged.left.is_empty() {
+        let (why, hint) = if repo.is_partial() {
+            ("Git keeps what a partial clone has fetched", "a new clone has none of them if the remote has none")
+        } else if repo.has_precious_objects() {
+            ("extensions.preciousObjects is set", "other repositories may borrow its objects")
+        } else if repo.has_kept_packs() {
+            let way = "remove the pack's .keep file, or purge in the repository that objects/info/alternates names, and run this again";
+            ("kept packs or borrowed objects have them", way)
+        } else {
+            ("another program has stored them again meanwhile", "run this again when no 'git gc' is running")
+        };
+        let number = count(purged.left.len(), "object");
+        cli::error(&Error::other(format!("{number} cannot be removed: {why}")).hint(hint));
     }
     if let Some(first) = purged.temporary.first() {
         let number = count(purged.temporary.len(), "temporary file");

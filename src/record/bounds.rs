@@ -117,7 +117,7 @@ impl Budget {
     }
 
     /// Returns how many bytes at the beginning of a transcript are parsed, after those before it: all, or up to a line end.
-    /// What is stored of it is spent already.
+    /// Its stored size must have been added with [`Budget::spend`] before.
     pub(super) fn readable(&mut self, transcript: &[u8]) -> usize {
         self.shown.readable(transcript, self.stored_bytes)
     }

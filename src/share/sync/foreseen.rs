@@ -12,9 +12,9 @@ use crate::error::Result;
 use crate::git::{ObjectId, Push, Repository, fault_point, private};
 use crate::hex;
 
-/// What a push came to.
+/// The result of a push.
 pub(super) struct Outcome {
-    /// What Git says of it.
+    /// Git's message if it did not push all refs.
     pub pushed: Result<()>,
     /// The refs of the remote afterwards.
     pub after: Vec<(String, ObjectId)>,
