@@ -26,6 +26,8 @@ pub struct SegmentSpan {
     pub keep: u64,
     /// How many bytes the segment has.
     pub segment_bytes: u64,
+    /// The size of its file.
+    pub stored_bytes: u64,
     /// Where the piece begins in the transcript.
     pub from: u64,
     /// Where it ends.
@@ -48,6 +50,23 @@ pub struct Stored {
     pub links: usize,
     /// The reason if some of its bytes are nowhere.
     pub problem: Option<Error>,
+    /// The SHA-256 of the bytes in hex, if they are a whole transcript.
+    pub sha256: Option<String>,
+}
+
+impl Stored {
+    /// Returns how many bytes the segments have: all of each, also where only a part of it is wanted.
+    pub fn segment_bytes(&self) -> u64 {
+        self.pieces.iter().map(|piece| piece.segment_bytes).fold(0, u64::saturating_add)
+    }
+
+    /// Finds the bytes between two positions. `links` is a chain, newest first; `error` is the reason why it ends too early.
+    fn of(links: &[Link], range: Range<u64>, error: Option<Error>) -> Self {
+        let start = range.start;
+        let (mut pieces, limit) = pieces(links, range);
+        pieces.reverse();
+        Stored { pieces, links: links.len(), problem: error.filter(|_| limit > start), sha256: None }
+    }
 }
 
 /// A transcript, or a part of one, read back from its segments.
@@ -150,9 +169,14 @@ impl Archive<'_> {
     /// Returns where the bytes of the increment from `since` to `through` are stored. Unpacks nothing.
     pub fn pieces(&self, since: Option<ObjectId>, through: ObjectId) -> Stored {
         let (links, start, error) = self.links(since, through);
-        let (mut pieces, limit) = pieces(&links, start..u64::MAX);
-        pieces.reverse();
-        Stored { pieces, links: links.len(), problem: error.filter(|_| limit > start) }
+        let sha256 = links.first().filter(|_| since.is_none()).map(|last| last.header.sha256.clone());
+        Stored { sha256, ..Stored::of(&links, start..u64::MAX, error) }
+    }
+
+    /// Returns where the bytes between two positions of the transcript that ends with `through` are stored. Unpacks nothing.
+    pub fn pieces_within(&self, through: ObjectId, range: Range<u64>) -> Stored {
+        let (links, _, error) = self.links(None, through);
+        Stored::of(&links, range, error)
     }
 
     /// Returns the segments, newest first, that have the increment from `since` to `through`, and where it begins. The
@@ -242,11 +266,12 @@ pub(super) fn too_much() -> Error {
 /// [`u64::MAX`] for an empty chain.
 fn pieces(links: &[Link], Range { start, end }: Range<u64>) -> (Vec<SegmentSpan>, u64) {
     let (mut pieces, mut limit) = (Vec::new(), u64::MAX);
-    for Link { segment_id, header, .. } in links {
+    for Link { segment_id, header, stored_bytes } in links {
         let (from, to) = (header.keep.max(start), header.total_bytes().min(limit).min(end));
         if from < to {
+            let (segment_id, stored_bytes) = (*segment_id, *stored_bytes);
             let (keep, segment_bytes) = (header.keep, header.bytes);
-            pieces.push(SegmentSpan { segment_id: *segment_id, keep, segment_bytes, from, to });
+            pieces.push(SegmentSpan { segment_id, keep, segment_bytes, stored_bytes, from, to });
         }
         limit = header.keep.min(limit);
         if limit <= start {

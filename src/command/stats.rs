@@ -143,7 +143,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             return Ok(if outcome == Outcome::Done { printed } else { outcome });
         }
         if options.words {
-            lack(stats::read_words(&reader, &mut found)?, "record", "notes count instead");
+            lack(stats::read_words(&reader, &mut found, &prices)?, "record", "notes count instead");
         }
         if options.unrecorded {
             lack(found.add_unrecorded(&reader, &query)?, "session", "they are not counted");

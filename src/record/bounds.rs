@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use crate::archive::{Contents, segment};
+use crate::archive::{Contents, Stored, segment};
 use crate::git::ObjectId;
 
 /// How many segments are read for one note.
@@ -101,6 +101,17 @@ impl Budget {
             // Many records can name the same segment, which is stored only once.
             if self.seen.insert(*segment_id) {
                 self.stored_bytes += bytes;
+            }
+        }
+    }
+
+    /// Adds the size of what will be read from the archive.
+    pub(super) fn spend_stored(&mut self, stored: &Stored) {
+        self.links += stored.links;
+        for piece in &stored.pieces {
+            self.unpacked_bytes = self.unpacked_bytes.saturating_add(piece.length());
+            if self.seen.insert(piece.segment_id) {
+                self.stored_bytes += piece.stored_bytes;
             }
         }
     }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use bstr::ByteSlice as _;
 
-use crate::agent;
 use crate::git::{ObjectId, Repository};
 use crate::transcript::EditedPath;
 
@@ -64,9 +63,12 @@ pub(super) fn joined(edits: impl IntoIterator<Item = EditedPath>) -> Vec<EditedP
 /// Returns the path, from the top of the repository, of a file that a transcript names: the part after this worktree's top.
 /// In a transcript from another machine it is the part after the session's directory, or after a directory above it, that
 /// names a file of the commit.
-pub(super) fn place_of(repo: &Repository, commit_id: ObjectId, transcript: &[u8]) -> impl Fn(&str) -> Option<String> {
+pub(super) fn place_of(
+    repo: &Repository,
+    commit_id: ObjectId,
+    directory: Option<&str>,
+) -> impl Fn(&str) -> Option<String> {
     let top = repo.worktree().map(|top| top.to_string_lossy().into_owned());
-    let directory = agent::directory(transcript);
     move |named| {
         let rest_below =
             |top: &str| named.strip_prefix(top.trim_end_matches('/'))?.strip_prefix('/').map(str::to_owned);
@@ -77,7 +79,7 @@ pub(super) fn place_of(repo: &Repository, commit_id: ObjectId, transcript: &[u8]
         if !named.starts_with('/') {
             return has_file(named).then(|| named.to_owned());
         }
-        match &directory {
+        match directory {
             Some(directory) => {
                 let mut tops = std::path::Path::new(directory).ancestors().filter_map(|top| rest_below(top.to_str()?));
                 tops.find(|path| has_file(path))

@@ -4,11 +4,11 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 
 use super::before::{before_position, before_segment};
-use super::{Reader, Record, Summary, apart, bounds, edits};
+use super::{Reader, Record, Summary, apart, edits};
 use crate::agent;
-use crate::archive::{Chunk, Contents, Header};
+use crate::archive::{Header, Stored};
 use crate::git::ObjectId;
-use crate::transcript::{Before, EditedPath, Message, SessionKey, Tally, complete_lines};
+use crate::transcript::{Before, EditedPath, SessionKey, Tally, complete_lines};
 
 /// How many bytes of two transcripts are compared at once.
 const COMPARED_BYTES: u64 = 64 << 10;
@@ -26,7 +26,8 @@ impl Reader<'_> {
     /// Returns a record with tokens, files and active time counted from its transcript; `None` if the transcript is
     /// incomplete, the agent is unknown, or the record already has these counts.
     pub(crate) fn recounted(&self, commit_id: ObjectId, record: &Record) -> Option<Record> {
-        let (tally, bytes) = self.tally(record).ok()?;
+        let words = self.tally(record).ok()?;
+        let tally = &words.tally;
         let mut counted = record.clone();
         counted.active = tally.first_time.map(|_| tally.active_secs).or(record.active);
         if let Some(tokens) = tally.tokens() {
@@ -34,30 +35,30 @@ impl Reader<'_> {
             counted.usage = apart(tally.usage(), record.model.as_deref());
         }
         if record.edits.is_empty() {
-            counted.edits = edits::placed(tally.edits(), edits::place_of(self.repo(), commit_id, &bytes));
+            counted.edits = self.edits_of(commit_id, &words);
         }
         (counted != *record).then_some(counted)
     }
 
     /// Returns a record whose words were cut with the counts of those that stay; without files if that cannot be known.
     pub(crate) fn counted_anew(&self, commit_id: ObjectId, record: Record) -> Record {
-        let Ok((tally, bytes)) = self.tally(&record) else { return Record { edits: Vec::new(), ..record } };
-        let counted = Record::of(&record.key(), &tally);
+        let Ok(words) = self.tally(&record) else { return Record { edits: Vec::new(), ..record } };
+        let counted = Record::of(&record.key(), &words.tally);
         Record {
             turns: counted.turns,
             messages: counted.messages,
             tokens: counted.tokens,
-            usage: apart(tally.usage(), record.model.as_deref()),
+            usage: apart(words.tally.usage(), record.model.as_deref()),
             active: counted.active,
-            edits: edits::placed(tally.edits(), edits::place_of(self.repo(), commit_id, &bytes)),
+            edits: self.edits_of(commit_id, &words),
             ..record
         }
     }
 
     /// Returns the prompt of a record by its words as they are now; `None` if they have none, or are not here.
     pub(crate) fn prompt_anew(&self, record: &Record) -> Option<String> {
-        let (tally, _) = self.tally(record).ok()?;
-        Record::of(&record.key(), &tally).prompt
+        let words = self.tally(record).ok()?;
+        Record::of(&record.key(), &words.tally).prompt
     }
 
     /// Returns the summary of a session's words from one segment to a later one, as a record of `commit_id` would have it; without
@@ -90,10 +91,9 @@ impl Reader<'_> {
             time: header.time.clone(),
             ..Record::of(key, tally)
         };
-        let (tally, bytes) = self.tally_within(&place(&Tally::default()), room)?;
-        let in_repository = |id| edits::placed(tally.edits(), edits::place_of(self.repo(), id, &bytes));
-        let edits = commit_id.map(in_repository).unwrap_or_default();
-        Ok(Summary::of_record(&Record { edits, ..place(&tally) }))
+        let words = self.tally_within(&place(&Tally::default()), room)?;
+        let edits = commit_id.map(|id| self.edits_of(id, &words)).unwrap_or_default();
+        Ok(Summary::of_record(&Record { edits, ..place(&words.tally) }))
     }
 
     /// Returns the summary of the words between two positions of the transcript that ends with `through`, as a record of
@@ -112,15 +112,15 @@ impl Reader<'_> {
     ) -> Result<Summary, Uncountable> {
         let through_id = self.repo().parse_id(through).ok_or(Uncountable::Missing)?;
         let archive = self.archive();
-        let contents = archive.only(key).range(through_id, positions.clone());
+        let stored = archive.only(key).pieces_within(through_id, positions.clone());
         let (before, unpacked) = before_position(&archive, key, through_id, positions.start);
-        *room = room.saturating_sub(unpacked.saturating_add(contents.segment_bytes));
-        let (tally, bytes) = tallied(&key.agent, contents, before)?;
+        *room = room.saturating_sub(unpacked.saturating_add(stored.segment_bytes()));
+        let words = self.counted_words(key, &stored, before)?;
         let record = Record {
             through: through.to_owned(),
             bytes: positions.end,
-            edits: edits::placed(tally.edits(), edits::place_of(self.repo(), commit_id, &bytes)),
-            ..Record::of(key, &tally)
+            edits: self.edits_of(commit_id, &words),
+            ..Record::of(key, &words.tally)
         };
         Ok(Summary { within: Some(positions), ..Summary::of_record(&record) })
     }
@@ -165,40 +165,54 @@ impl Reader<'_> {
         Some(whole)
     }
 
-    /// Counts the words of a record, and returns them.
-    pub(super) fn tally(&self, record: &Record) -> Result<(Tally, Vec<u8>), Uncountable> {
+    /// Counts the words of a record.
+    fn tally(&self, record: &Record) -> Result<CountedWords, Uncountable> {
         self.tally_within(record, &mut { u64::MAX })
     }
 
-    fn tally_within(&self, record: &Record, room: &mut u64) -> Result<(Tally, Vec<u8>), Uncountable> {
-        let since = record.since.as_deref().and_then(|hex| self.repo().parse_id(hex));
-        let before = since.map(|since| before_segment(&self.archive(), &record.key(), since));
-        let ((before, unpacked), contents) = (before.unwrap_or_default(), self.contents(record, false, |_| u64::MAX));
-        *room = room.saturating_sub(unpacked.saturating_add(contents.segment_bytes));
-        tallied(&record.agent, contents, before)
+    fn tally_within(&self, record: &Record, room: &mut u64) -> Result<CountedWords, Uncountable> {
+        let parse = |hex: &str| self.repo().parse_id(hex);
+        let (key, since) = (record.key(), record.since.as_deref().and_then(parse));
+        let through = parse(&record.through).ok_or(Uncountable::Missing)?;
+        let before = since.map(|since| before_segment(&self.archive(), &key, since));
+        let ((before, unpacked), stored) =
+            (before.unwrap_or_default(), self.archive().only(&key).pieces(since, through));
+        *room = room.saturating_sub(unpacked.saturating_add(stored.segment_bytes()));
+        self.counted_words(&key, &stored, before)
     }
 
-    /// Returns the files of the repository that calls of an increment changed, as its words tell it. `bytes` are the words that
-    /// `messages` were parsed from, and `commit_id` is the commit that has them.
-    pub fn edits_of(&self, commit_id: ObjectId, messages: &[Message], bytes: &[u8]) -> Vec<EditedPath> {
-        let mut tally = Tally::default();
-        tally.add(messages);
-        edits::placed(tally.edits(), edits::place_of(self.repo(), commit_id, bytes))
+    /// Counts stored words of a session; `before` is what comes before them.
+    fn counted_words(&self, key: &SessionKey, stored: &Stored, before: Before) -> Result<CountedWords, Uncountable> {
+        let agent = agent::find(&key.agent).filter(|_| !stored.pieces.is_empty()).ok_or(Uncountable::Missing)?;
+        let mut words = CountedWords { tally: Tally::after(before), directory: None };
+        let mut parser = agent.parser();
+        let mut lines = self.line_reader().map_err(|_| Uncountable::Missing)?;
+        lines.each_stored(key, stored, |block| {
+            words.tally.add(&parser.parse(block));
+            words.locate(block);
+        })?;
+        Ok(words)
+    }
+
+    /// Returns the files of the repository that calls in these words changed; `commit_id` is the commit that has the words.
+    pub fn edits_of(&self, commit_id: ObjectId, words: &CountedWords) -> Vec<EditedPath> {
+        let place = edits::place_of(self.repo(), commit_id, words.directory.as_deref());
+        edits::placed(words.tally.edits(), place)
     }
 }
 
-/// Counts words of an agent, and returns them.
-fn tallied(agent: &str, contents: Contents, before: Before) -> Result<(Tally, Vec<u8>), Uncountable> {
-    let is_whole = contents.problems.is_empty() && contents.pieces.iter().all(|piece| matches!(piece, Chunk::Bytes(_)));
-    let stored_bytes = contents.sources.iter().map(|(_, bytes)| bytes).sum();
-    let bytes = contents.into_bytes();
-    if !is_whole || bytes.is_empty() {
-        return Err(Uncountable::Missing);
+/// What words of a session come to.
+#[derive(Debug, Default)]
+pub struct CountedWords {
+    /// Their counts.
+    pub tally: Tally,
+    /// The directory that the session ran in, as far as they tell it.
+    directory: Option<String>,
+}
+
+impl CountedWords {
+    /// Looks for the directory in lines, if it is not known yet.
+    pub fn locate(&mut self, lines: &[u8]) {
+        self.directory = self.directory.take().or_else(|| agent::directory(lines));
     }
-    if bounds::readable(&bytes, stored_bytes) < bytes.len() {
-        return Err(Uncountable::TooLarge);
-    }
-    let mut tally = Tally::after(before);
-    tally.add(&agent::find(agent).ok_or(Uncountable::Missing)?.parse(&bytes));
-    Ok((tally, bytes))
 }

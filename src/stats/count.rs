@@ -6,6 +6,7 @@ use jiff::ToSpan as _;
 use jiff::civil::Date;
 
 use super::branch::branches_of;
+use super::price::RowFinder;
 use super::share::Shares;
 use super::{Collected, Cost, Entry, Key, Prices, Used, clean_values};
 use crate::error::Result;
@@ -116,6 +117,7 @@ pub fn counted(
 fn count(found: &Collected, keys: &[Key], prices: &Prices, branches: &HashMap<ObjectId, String>) -> Counted {
     let mut counted = Counted::default();
     let mut index: HashMap<Vec<String>, usize> = HashMap::new();
+    let mut prices = RowFinder::new(prices);
     for entry in &found.entries {
         let origin = found.origin(entry, branches);
         let shares = if keys.contains(&Key::Path) { Shares::of(&entry.summary.edits) } else { Shares::default() };

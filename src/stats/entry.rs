@@ -3,12 +3,12 @@
 use crate::record::Summary;
 use crate::transcript::ModelUsage;
 
-/// Tokens that a record used: those of a model, or of one answer.
+/// Tokens that a record used: those of a model, of one answer, or of several that have the same prices.
 #[derive(Clone, Debug)]
 pub struct Used {
     /// The tokens, with their model.
     pub usage: ModelUsage,
-    /// The answer; `None` for the sum of a model's answers.
+    /// The answer, or one of those that have the same prices; `None` for the sum of a model's answers.
     pub answer: Option<Answer>,
 }
 
@@ -34,7 +34,7 @@ pub struct Entry {
     pub commit: Option<usize>,
     /// Its data.
     pub summary: Summary,
-    /// The tokens that it used: of each model, or of each answer. Sorted by model and tier.
+    /// The tokens that it used: of each model, or as the answers tell them. Sorted by model and tier.
     pub used: Vec<Used>,
     /// Whether it stands for a part that could not be counted: it has no counts, and the sums that it is in are too small.
     pub is_lacking: bool,

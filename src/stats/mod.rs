@@ -12,6 +12,7 @@ mod key;
 mod lines;
 mod once;
 mod price;
+mod reading;
 mod row;
 mod share;
 mod tools;

@@ -260,14 +260,39 @@ impl Prices {
     /// Returns the cost of tokens that were used at a time (RFC 3339). If they are those of one answer, `given` is how many
     /// tokens the model was given for it, so that a price for long input is known to hold or not.
     pub fn cost(&self, usage: &ModelUsage, time: &str, given: Option<u64>) -> Cost {
+        RowFinder::new(self).cost(usage, time, given)
+    }
+}
+
+/// A model, its tier, and a day.
+type RowKey = (Option<String>, Option<String>, String);
+
+/// Finds rows of a table, and remembers them: many records have the same model and day.
+pub(super) struct RowFinder<'p> {
+    prices: &'p Prices,
+    known: HashMap<RowKey, Option<&'p Row>>,
+}
+
+impl<'p> RowFinder<'p> {
+    pub fn new(prices: &'p Prices) -> Self {
+        RowFinder { prices, known: HashMap::new() }
+    }
+
+    /// Does what [`Prices::find`] does.
+    pub fn find(&mut self, usage: &ModelUsage, time: &str) -> Option<&'p Row> {
+        let day = time.get(..10).unwrap_or_default().to_owned();
+        *self.known.entry((usage.model.clone(), usage.tier.clone(), day)).or_insert_with(|| {
+            self.prices.find(usage.model.as_deref().unwrap_or_default(), usage.tier.as_deref(), time)
+        })
+    }
+
+    /// Does what [`Prices::cost`] does.
+    pub fn cost(&mut self, usage: &ModelUsage, time: &str, given: Option<u64>) -> Cost {
         let tokens = usage.tokens;
         if tokens.total() == 0 {
             return Cost::default();
         }
-        let model = usage.model.as_deref().unwrap_or_default();
-        let Some(row) = self.find(model, usage.tier.as_deref(), time) else {
-            return Cost { parts: 0, is_at_least: true };
-        };
+        let Some(row) = self.find(usage, time) else { return Cost { parts: 0, is_at_least: true } };
         match &row.above {
             Some((bound, above)) if given.is_some_and(|given| given > *bound) => cost(tokens, above),
             // One of the answers may have been above the bound.

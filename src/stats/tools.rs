@@ -1,13 +1,18 @@
 //! Counting the calls of tools in the recorded words.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
 
 use super::branch::branches_of;
-use super::words::each_record;
+use super::reading::{Counting, each_record};
 use super::{Collected, Key, Unread};
+use crate::agent;
 use crate::error::Result;
-use crate::record::{Conversation, Reader};
+use crate::record::{Reader, Summary};
 use crate::transcript::{ModelUsage, Part, SessionKey};
+
+/// Of longer transcripts only one is parsed at a time.
+const LARGE_BYTES: usize = 4 << 20;
 
 /// The calls of a tool in the answers of one model of a record.
 #[derive(Clone, Debug, Default)]
@@ -49,27 +54,47 @@ enum CallOrResult {
     Result { call_id: String, is_error: bool },
 }
 
-/// Returns the calls and their results in order, and how many prompts were taken back.
-fn steps(conversation: &Conversation) -> (Vec<CallOrResult>, u64) {
-    let (mut steps, mut abandoned) = (Vec::new(), 0);
-    let mut model = conversation.summary.model.clone();
-    for message in &conversation.messages {
-        model = message.model.clone().or(model);
-        abandoned += u64::from(message.is_abandoned && message.is_prompt());
-        steps.extend(message.parts.iter().filter_map(|part| match part {
-            Part::ToolCall(call) => Some(CallOrResult::Call {
-                model: model.clone(),
-                tool: call.name.clone(),
-                call_id: call.call_id.clone(),
-                answer_id: message.answer_id.clone(),
-            }),
-            Part::ToolResult(result) => {
-                Some(CallOrResult::Result { call_id: result.call_id.clone(), is_error: result.is_error })
-            }
-            _ => None,
-        }));
+/// The words of a record. They are parsed as a whole: only the end tells which prompts were taken back.
+struct RecordCalls<'f> {
+    summary: &'f Summary,
+    lines: Vec<u8>,
+    /// Held while a long record is parsed: parsed words take many times their size in memory.
+    large: &'f Mutex<()>,
+}
+
+impl Counting for RecordCalls<'_> {
+    /// The calls and their results in order, and how many prompts were taken back.
+    type Count = (Vec<CallOrResult>, u64);
+
+    fn add(&mut self, lines: &[u8]) {
+        self.lines.extend_from_slice(lines);
     }
-    (steps, abandoned)
+
+    fn end(self, _: &Reader<'_>) -> Self::Count {
+        let _alone =
+            (self.lines.len() > LARGE_BYTES).then(|| self.large.lock().unwrap_or_else(PoisonError::into_inner));
+        let agent = agent::find(&self.summary.key.agent);
+        let messages = agent.map(|agent| agent.parse(&self.lines)).unwrap_or_default();
+        let (mut steps, mut abandoned) = (Vec::new(), 0);
+        let mut model = self.summary.model.clone();
+        for message in messages {
+            model = message.model.clone().or(model);
+            abandoned += u64::from(message.is_abandoned && message.is_prompt());
+            steps.extend(message.parts.into_iter().filter_map(|part| match part {
+                Part::ToolCall(call) => Some(CallOrResult::Call {
+                    model: model.clone(),
+                    tool: call.name,
+                    call_id: call.call_id,
+                    answer_id: message.answer_id.clone(),
+                }),
+                Part::ToolResult(result) => {
+                    Some(CallOrResult::Result { call_id: result.call_id, is_error: result.is_error })
+                }
+                _ => None,
+            }));
+        }
+        (steps, abandoned)
+    }
 }
 
 /// Counts the calls in the words of the records that a query found. A call that several sessions have, as after a fork, counts
@@ -89,8 +114,10 @@ pub fn counted_calls(
     // The result of a call can stand in the next record.
     let mut waiting: HashMap<(SessionKey, String), Option<usize>> = HashMap::new();
     let mut seen = HashSet::new();
-    let read = |_: &Reader<'_>, _: usize, conversation: &Conversation| steps(conversation);
-    counted.unread = each_record(reader, found, read, |entry, (steps, abandoned)| {
+    let large = Mutex::new(());
+    let begin =
+        |index: usize| Some(RecordCalls { summary: &found.entries[index].summary, lines: Vec::new(), large: &large });
+    counted.unread = each_record(reader, found, begin, |entry, (steps, abandoned)| {
         let key = &found.entries[entry].summary.key;
         let mut own: HashMap<(Option<String>, String), usize> = HashMap::new();
         let mut latest = None;

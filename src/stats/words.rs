@@ -1,31 +1,29 @@
 //! Counting answers from the recorded words themselves.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::ControlFlow;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, HashSet};
 
-use super::{Answer, Collected, Unread, Used};
-use crate::error::{Error, Result};
-use crate::git::Repository;
+use twox_hash::XxHash3_64;
+
+use super::price::RowFinder;
+use super::reading::{Counting, each_record};
+use super::{Answer, Collected, Prices, Unread, Used};
+use crate::agent::{self, Parser};
+use crate::error::Result;
+use crate::git::ObjectId;
+use crate::git::date::Time;
 use crate::record;
-use crate::record::{Conversation, Reader, Summary, Words};
-use crate::transcript::{LastAnswers, ModelUsage, SessionKey, Tally, Tokens};
+use crate::record::{CountedWords, Reader, Summary};
+use crate::transcript::{EditedPath, LastAnswers, Message, ModelUsage, SessionKey, Tally, Tokens};
 
-/// How many threads read words. Each needs about ten times the length of a transcript, and all together have 64 MiB.
-const MAX_THREADS: usize = 2;
-/// Of longer transcripts only one is read at a time.
-const LARGE_BYTES: u64 = 4 << 20;
-
-/// Replaces the tokens of records by those of the answers in their words. An answer that several sessions have, as after a
-/// fork, counts once, in the oldest record, and so do the turns up to it; an answer that a commit cuts in two counts in both
-/// records with its parts. Records whose words cannot be read keep their tokens; their number is returned.
+/// Replaces the tokens of records by those of the answers in their words; the answers of a record that have one price in `prices`
+/// are put together. An answer that several sessions have, as after a fork, counts once, in the oldest record, and so do the
+/// turns up to it; an answer that a commit cuts in two counts in both records with its parts. Records whose words cannot be
+/// read keep their tokens; their number is returned.
 ///
 /// # Errors
 ///
-/// If a note cannot be read.
-pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<Unread> {
+/// If a note cannot be read, or a thread cannot be started.
+pub fn read_words(reader: &Reader<'_>, found: &mut Collected, prices: &Prices) -> Result<Unread> {
     let summaries = found.entries.iter().filter(|entry| !entry.is_lacking).map(|entry| &entry.summary);
     let ends = summaries.filter_map(|summary| {
         let end =
@@ -33,34 +31,33 @@ pub fn read_words(reader: &Reader<'_>, found: &mut Collected) -> Result<Unread> 
         Some((&summary.key, end))
     });
     let ends: HashSet<(&SessionKey, End<'_>)> = ends.collect();
-    let read = |reader: &Reader<'_>, index: usize, conversation: &Conversation| {
+    let begin = |index: usize| {
         let entry = &found.entries[index];
         let commit = entry.commit.filter(|_| entry.summary.edits.is_empty()).map(|at| found.commits[at].commit_id);
-        let edits = commit.map(|id| reader.edits_of(id, &conversation.messages, &conversation.bytes));
-        let mut tally = Tally::default();
-        tally.add(&conversation.messages);
-        (answers(conversation), before(reader, &entry.summary, &ends), edits, counts_at(conversation), tally)
+        RecordWords::of(&entry.summary, &ends, commit)
     };
+    let (mut seen, mut sessions, mut rows) = (Seen::new(), BTreeMap::new(), RowFinder::new(prices));
     let mut counted = Vec::new();
-    let unread = each_record(reader, found, read, |index, read| counted.push((index, read)))?;
-    let mut seen = Seen::new();
-    let mut sessions: HashMap<String, SessionKey> = HashMap::new();
-    for (index, (answers, before, edits, counts, tally)) in counted {
-        let entry = &mut found.entries[index];
-        // Records of earlier versions have no time, and may count turns in another way. A part of an increment counts as its record.
-        if entry.summary.within.is_none() {
-            (entry.summary.turns, entry.summary.messages) = (tally.turns, tally.messages);
-            entry.summary.active = Some(tally.active_secs);
-        }
-        if entry.summary.key.parent_id().is_none() {
-            subtract_repeated(&mut entry.summary, counts, &mut sessions);
-        }
-        // Only where this record goes on in them: another record can have them whole.
-        let of_answer = |(id, tokens): (String, Tokens)| {
-            names(&entry.summary.key, &id, None, tokens).into_iter().map(move |name| (name, tokens))
+    let unread = each_record(reader, found, begin, |index, count: RecordCount| {
+        let summary = &found.entries[index].summary;
+        let mut totals = match summary.within {
+            // Records of earlier versions have no time, and may count turns in another way.
+            None => count.totals,
+            // A part of an increment counts as its record.
+            Some(_) => Totals { turns: summary.turns, messages: summary.messages, active: summary.active },
         };
-        let before: Seen = before.into_iter().flat_map(of_answer).collect();
-        entry.used = new_tokens(&entry.summary.key, answers, &before, &mut seen);
+        if summary.key.parent_id().is_none() {
+            totals = totals.without(&repeated(&summary.key, count.totals_at, &mut sessions));
+        }
+        let used = new_tokens(count.answers, &count.before, &mut seen);
+        let worked = found.time_of(&found.entries[index]);
+        counted.push((index, totals, priced_together(used, &mut rows, &worked), count.edits));
+    })?;
+    for (index, totals, used, edits) in counted {
+        let entry = &mut found.entries[index];
+        let Totals { turns, messages, active } = totals;
+        (entry.summary.turns, entry.summary.messages, entry.summary.active) = (turns, messages, active);
+        entry.used = used;
         entry.summary.edits = edits.unwrap_or_else(|| std::mem::take(&mut entry.summary.edits));
     }
     Ok(unread)
@@ -92,216 +89,215 @@ fn before(reader: &Reader<'_>, summary: &Summary, ends: &HashSet<(&SessionKey, E
     since_id.map_or_else(LastAnswers::new, |id| record::before(&reader.archive(), key, id).answers)
 }
 
-/// Reads the words of each record that a commit has in several threads, and gives what `read` makes of them to `visit` with the
-/// index of the record, those of the oldest commit first. Returns how many records have words that could not be read.
-pub(super) fn each_record<T: Send>(
-    reader: &Reader<'_>,
-    found: &Collected,
-    read: impl Fn(&Reader<'_>, usize, &Conversation) -> T + Sync,
-    mut visit: impl FnMut(usize, T),
-) -> Result<Unread> {
-    let mut by_commit: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (index, entry) in found.entries.iter().enumerate() {
-        if let Some(commit) = entry.commit.filter(|_| !entry.is_lacking) {
-            by_commit.entry(commit).or_default().push(index);
-        }
-    }
-    // The oldest commit comes last.
-    let jobs: Vec<(usize, Vec<usize>)> = by_commit.into_iter().rev().collect();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS).min(jobs.len());
-    let (git_dir, refs) = (reader.repo().git_dir(), reader.refs());
-    let (next, large) = (AtomicUsize::new(0), Mutex::new(()));
-    let work = || -> Result<Vec<(usize, ReadRecords<T>)>> {
-        let repo = Repository::open_git_dir(git_dir)?;
-        let reader = Reader::with_refs(&repo, refs.to_vec());
-        let mut done = Vec::new();
-        loop {
-            let job = next.fetch_add(1, Relaxed);
-            let Some((commit, indexes)) = jobs.get(job) else { return Ok(done) };
-            let bytes = indexes.iter().map(|index| found.entries[*index].summary.bytes).max();
-            // Parsed words take many times their size in memory.
-            let _alone = (bytes > Some(LARGE_BYTES)).then(|| large.lock().unwrap_or_else(PoisonError::into_inner));
-            done.push((job, read_commit(&reader, found, *commit, indexes, &read)?));
-        }
-    };
-    let mut done = std::thread::scope(|scope| -> Result<Vec<(usize, ReadRecords<T>)>> {
-        let start = |_| std::thread::Builder::new().spawn_scoped(scope, work);
-        let workers = (0..threads).map(start).collect::<std::io::Result<Vec<_>>>();
-        let workers = workers.map_err(|error| Error::other("cannot start a thread").because(error))?;
-        let mut done = Vec::new();
-        for worker in workers {
-            done.extend(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-        }
-        Ok(done)
-    })?;
-    done.sort_by_key(|(job, _)| *job);
-    let mut unread = Unread::default();
-    for (_, read) in done {
-        unread = unread.plus(read.unread);
-        read.records.into_iter().for_each(|(index, read)| visit(index, read));
-    }
-    Ok(unread)
+/// The turns, messages and seconds of work of a conversation, or of its beginning.
+#[derive(Clone, Copy, Debug, Default)]
+struct Totals {
+    turns: u64,
+    messages: u64,
+    active: Option<u64>,
 }
 
-/// What was read of a commit.
-struct ReadRecords<T> {
-    /// The indexes of records, each with what was made of its words.
-    records: Vec<(usize, T)>,
-    /// How many records have words that could not be read.
-    unread: Unread,
-}
+impl Totals {
+    fn of(tally: &Tally) -> Self {
+        Totals { turns: tally.turns, messages: tally.messages, active: Some(tally.active_secs) }
+    }
 
-/// Reads the words of some records of a commit.
-fn read_commit<T>(
-    reader: &Reader<'_>,
-    found: &Collected,
-    commit: usize,
-    indexes: &[usize],
-    read: impl Fn(&Reader<'_>, usize, &Conversation) -> T,
-) -> Result<ReadRecords<T>> {
-    let (mut records, mut too_large) = (Vec::new(), 0);
-    let mut tell = |index: usize, conversation: &Conversation| {
-        too_large += usize::from(conversation.is_too_large && !conversation.is_damaged());
-        // An increment can have no message of its own.
-        if conversation.problems.is_empty() && !conversation.is_too_large {
-            records.push((index, read(reader, index, conversation)));
+    fn without(self, other: &Totals) -> Self {
+        Totals {
+            turns: self.turns.saturating_sub(other.turns),
+            messages: self.messages.saturating_sub(other.messages),
+            active: self.active.map(|active| active.saturating_sub(other.active.unwrap_or(0))),
         }
-    };
-    let summary = |index: &usize| &found.entries[*index].summary;
-    let (stored, earlier): (Vec<usize>, Vec<usize>) =
-        indexes.iter().partition(|index| summary(index).through.is_some());
-    for (index, conversation) in stored.iter().zip(reader.increments(stored.iter().map(summary))) {
-        tell(*index, &conversation);
     }
-    if !earlier.is_empty() {
-        // What an earlier tool recorded has its words in the note.
-        let mut wanted: HashMap<&SessionKey, usize> =
-            earlier.iter().map(|index| (&summary(index).key, *index)).collect();
-        let note = reader.note(found.commits[commit].commit_id)?.unwrap_or_default();
-        reader.each_conversation(&note, None, false, Words::Shown, |conversation| {
-            let of = &conversation.summary;
-            if let Some(index) = wanted.remove(&of.key).filter(|_| of.through.is_none()) {
-                tell(index, &conversation);
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
-    }
-    let unread = Unread { missing: indexes.len() - records.len() - too_large, too_large };
-    Ok(ReadRecords { records, unread })
 }
 
-/// The answers that were seen, by the names of [`names`], with the tokens that were counted for each.
-type Seen = HashMap<String, Tokens>;
+/// The digest of what distinguishes an answer. A repository can have so many answers that their names take too much memory.
+type Name = u64;
+
+/// The answers that were seen, by the names of [`names`], with the tokens that were counted for each. A hash map would need twice
+/// the memory while it grows.
+type Seen = BTreeMap<Name, Tokens>;
 
 /// An answer, or a record of one that has no id.
+#[derive(Default)]
 struct Answered {
-    id: Option<String>,
+    /// None if it has no id.
+    names: Vec<Name>,
     usage: ModelUsage,
     time: Option<i64>,
 }
 
-/// Returns the answers in words: those with an id in the order of their ids, each with its largest count.
-fn answers(conversation: &Conversation) -> Vec<Answered> {
-    let mut by_id: BTreeMap<&str, Answered> = BTreeMap::new();
-    let mut answers = Vec::new();
-    for message in &conversation.messages {
-        let Some(tokens) = message.usage else { continue };
-        let (model, tier) = (message.model.clone(), message.tier.clone());
-        let Some(id) = &message.answer_id else {
-            answers.push(Answered { id: None, usage: ModelUsage { model, tier, tokens }, time: message.time });
-            continue;
-        };
-        let new = || Answered { id: Some(id.clone()), usage: ModelUsage::default(), time: None };
-        let answer = by_id.entry(id).or_insert_with(new);
-        answer.time = answer.time.or(message.time);
-        let usage = &mut answer.usage;
-        usage.model = model.or_else(|| usage.model.take());
-        usage.tier = tier.or_else(|| usage.tier.take());
-        usage.tokens = usage.tokens.max(tokens);
-    }
-    answers.extend(by_id.into_values());
-    let last = conversation.messages.iter().rev().find_map(|message| message.model.clone());
-    let last = last.or_else(|| conversation.summary.model.clone());
-    for Answered { usage, .. } in &mut answers {
-        usage.model = usage.model.take().or_else(|| last.clone());
-    }
-    answers
+/// What the words of a record come to.
+struct RecordCount {
+    totals: Totals,
+    /// Those with an id in the order of their ids, each with its largest count.
+    answers: Vec<Answered>,
+    /// The answers before the record that can go on in it, with what they had used by then.
+    before: Seen,
+    /// What the conversation counts up to the end of each answer whose id no other answer has.
+    totals_at: Vec<(Name, Totals)>,
+    /// The files that it changed, if the record does not tell them.
+    edits: Option<Vec<EditedPath>>,
 }
 
-/// The turns, messages and seconds of work of a conversation up to an answer.
-struct CountsAt {
-    answer_id: String,
-    turns: u64,
-    messages: u64,
-    active_secs: u64,
+/// The words of a record, as far as they were read.
+struct RecordWords<'f> {
+    summary: &'f Summary,
+    /// Where the records that count end.
+    ends: &'f HashSet<(&'f SessionKey, End<'f>)>,
+    /// The commit that has the record, if its files are looked for.
+    commit_id: Option<ObjectId>,
+    parser: Box<dyn Parser>,
+    words: CountedWords,
+    named: BTreeMap<String, Answered>,
+    unnamed: Vec<Answered>,
+    last_model: Option<String>,
+    totals_at: Vec<(Name, Totals)>,
 }
 
-/// Returns what a conversation counts up to the end of each answer whose id no other answer has.
-fn counts_at(conversation: &Conversation) -> Vec<CountsAt> {
-    let mut tally = Tally::default();
-    let mut counts: Vec<CountsAt> = Vec::new();
-    for message in &conversation.messages {
-        tally.add(std::slice::from_ref(message));
-        let id = message.answer_id.as_ref().filter(|id| !message.is_sidechain && !id.starts_with('@'));
-        let Some(id) = id else { continue };
-        if counts.last().is_some_and(|last| last.answer_id == *id) {
-            counts.pop();
+impl<'f> RecordWords<'f> {
+    /// Begins with a record; `None` if its agent is not known here.
+    fn of(
+        summary: &'f Summary,
+        ends: &'f HashSet<(&'f SessionKey, End<'f>)>,
+        commit_id: Option<ObjectId>,
+    ) -> Option<Self> {
+        Some(RecordWords {
+            summary,
+            ends,
+            commit_id,
+            parser: agent::find(&summary.key.agent)?.parser(),
+            words: CountedWords::default(),
+            named: BTreeMap::new(),
+            unnamed: Vec::new(),
+            last_model: None,
+            totals_at: Vec::new(),
+        })
+    }
+
+    fn add_message(&mut self, message: Message) {
+        self.words.tally.add(std::slice::from_ref(&message));
+        if let Some(id) = message.answer_id.as_deref().filter(|id| !message.is_sidechain && !id.starts_with('@')) {
+            let name = name(&[&self.summary.key.agent, id]);
+            self.totals_at.pop_if(|(last, _)| *last == name);
+            self.totals_at.push((name, Totals::of(&self.words.tally)));
         }
-        let Tally { turns, messages, active_secs, .. } = tally;
-        counts.push(CountsAt { answer_id: id.clone(), turns, messages, active_secs });
-    }
-    counts
-}
-
-/// Takes out of a record what it counts up to the last answer that an older record of another session has: a fork begins
-/// with a copy of its session. `sessions` are those of the answers so far.
-fn subtract_repeated(summary: &mut Summary, counts: Vec<CountsAt>, sessions: &mut HashMap<String, SessionKey>) {
-    let mut repeated = None;
-    for count in counts {
-        let name = format!("{} {}", summary.key.agent, count.answer_id);
-        if *sessions.entry(name).or_insert_with(|| summary.key.clone()) != summary.key {
-            repeated = Some(count);
+        self.last_model = message.model.clone().or_else(|| self.last_model.take());
+        let Some(tokens) = message.usage else { return };
+        let usage = ModelUsage { model: message.model, tier: message.tier, tokens };
+        match message.answer_id {
+            None => self.unnamed.push(Answered { names: Vec::new(), usage, time: message.time }),
+            Some(id) => self.named.entry(id).or_default().go_on(usage, message.time),
         }
     }
-    if let Some(CountsAt { turns, messages, active_secs, .. }) = repeated {
-        summary.turns = summary.turns.saturating_sub(turns);
-        summary.messages = summary.messages.saturating_sub(messages);
-        summary.active = summary.active.map(|active| active.saturating_sub(active_secs));
+}
+
+impl Counting for RecordWords<'_> {
+    type Count = RecordCount;
+
+    fn add(&mut self, lines: &[u8]) {
+        if self.commit_id.is_some() {
+            self.words.locate(lines);
+        }
+        self.parser.parse(lines).into_iter().for_each(|message| self.add_message(message));
     }
+
+    fn end(self, reader: &Reader<'_>) -> RecordCount {
+        let key = &self.summary.key;
+        // Only where this record goes on in them: another record can have them whole.
+        let of_answer =
+            |(id, tokens): (String, Tokens)| names(key, &id, None, tokens).into_iter().map(move |name| (name, tokens));
+        let before = before(reader, self.summary, self.ends).into_iter().flat_map(of_answer).collect();
+        let named = self.named.into_iter().map(|(id, answer)| {
+            let names = names(key, &id, answer.time, answer.usage.tokens);
+            Answered { names, ..answer }
+        });
+        let mut answers: Vec<Answered> = self.unnamed.into_iter().chain(named).collect();
+        let last = self.last_model.or_else(|| self.summary.model.clone());
+        for Answered { usage, .. } in &mut answers {
+            usage.model = usage.model.take().or_else(|| last.clone());
+        }
+        let edits = self.commit_id.map(|id| reader.edits_of(id, &self.words));
+        RecordCount { totals: Totals::of(&self.words.tally), answers, before, totals_at: self.totals_at, edits }
+    }
+}
+
+impl Answered {
+    /// Adds what a further record tells of the answer.
+    fn go_on(&mut self, usage: ModelUsage, time: Option<i64>) {
+        self.time = self.time.or(time);
+        let known = &mut self.usage;
+        known.model = usage.model.or_else(|| known.model.take());
+        known.tier = usage.tier.or_else(|| known.tier.take());
+        known.tokens = known.tokens.max(usage.tokens);
+    }
+}
+
+/// Returns what a record counts up to the last answer that an older record of another session has: a fork begins with a copy
+/// of its session. `sessions` are those of the answers so far.
+fn repeated(key: &SessionKey, totals_at: Vec<(Name, Totals)>, sessions: &mut BTreeMap<Name, Name>) -> Totals {
+    let session = name(&[&key.agent, &key.id]);
+    let mut repeated = Totals::default();
+    for (answer, totals) in totals_at {
+        if *sessions.entry(answer).or_insert(session) != session {
+            repeated = totals;
+        }
+    }
+    repeated
 }
 
 /// Returns the tokens of answers, without those that were counted before: of an answer that goes on in the next record, or that a
 /// fork repeats, the largest count holds. `before` are the answers that can go on here, as the record before counts them.
-fn new_tokens(key: &SessionKey, answers: Vec<Answered>, before: &Seen, seen: &mut Seen) -> Vec<Used> {
+fn new_tokens(answers: Vec<Answered>, before: &Seen, seen: &mut Seen) -> Vec<Used> {
     let mut used = Vec::new();
-    for Answered { id, usage, time } in answers {
-        let Some(id) = id else {
-            // Without an id, a record is an answer.
-            used.push(Used { answer: Some(Answer { time, given: usage.tokens.given() }), usage });
-            continue;
-        };
-        let names = names(key, &id, time, usage.tokens);
+    for Answered { names, usage, time } in answers {
         let known = names.iter().flat_map(|name| [seen.get(name), before.get(name)]).flatten().copied();
         let known = known.reduce(Tokens::max);
         let whole = usage.tokens.max(known.unwrap_or_default());
-        seen.extend(names.into_iter().map(|name| (name, whole)));
         let tokens = usage.tokens.minus(known.unwrap_or_default());
-        if known.is_none() || tokens.total() > 0 {
+        // Without an id, a record is an answer.
+        if names.is_empty() || known.is_none() || tokens.total() > 0 {
             let answer = Some(Answer { time, given: whole.given() });
             used.push(Used { usage: ModelUsage { tokens, ..usage }, answer });
         }
+        seen.extend(names.into_iter().map(|name| (name, whole)));
     }
-    used.sort_by(|a, b| (&a.usage.model, &a.usage.tier).cmp(&(&b.usage.model, &b.usage.tier)));
     used
+}
+
+/// Puts the answers together that have the same prices, sorted by model and tier: those of one day that are all above or all below
+/// the bound of long input, and of which all or none tell how long the cache keeps what they wrote. An answer without a time was
+/// given at `worked` (RFC 3339).
+fn priced_together(used: Vec<Used>, rows: &mut RowFinder<'_>, worked: &str) -> Vec<Used> {
+    let mut together: BTreeMap<_, Used> = BTreeMap::new();
+    for Used { usage, answer } in used {
+        let time = answer.and_then(|answer| answer.time);
+        let time = time.map_or_else(|| worked.to_owned(), |seconds| Time { seconds, offset: 0 }.to_rfc3339());
+        let bound = rows.find(&usage, &time).and_then(|row| row.above.as_ref()).map(|(bound, _)| *bound);
+        let is_long = answer.is_some_and(|answer| bound.is_some_and(|bound| answer.given > bound));
+        let is_told = usage.tokens.cache_write_long.is_some();
+        let key = (usage.model.clone(), usage.tier.clone(), time[..10].to_owned(), is_long, is_told);
+        let tokens = usage.tokens;
+        let of_key = together.entry(key).or_insert_with(|| {
+            let usage = ModelUsage { tokens: Tokens::default(), ..usage };
+            Used { usage, answer }
+        });
+        of_key.usage.tokens = of_key.usage.tokens.plus(tokens);
+    }
+    together.into_values().collect()
 }
 
 /// Returns the names under which an answer may have been seen. Where an id is unique in its session alone, a fork repeats it
 /// with its time and tokens.
-fn names(key: &SessionKey, id: &str, time: Option<i64>, tokens: Tokens) -> Vec<String> {
+fn names(key: &SessionKey, id: &str, time: Option<i64>, tokens: Tokens) -> Vec<Name> {
     let agent = &key.agent;
     if !id.starts_with('@') {
-        return vec![format!("{agent} {id}")];
+        return vec![name(&[agent, id])];
     }
-    let own = format!("{agent} {} {id}", key.id);
-    time.map(|time| format!("{agent} {id} {time} {tokens:?}")).into_iter().chain([own]).collect()
+    let own = name(&[agent, &key.id, id]);
+    time.map(|time| name(&[agent, id, &time.to_string(), &format!("{tokens:?}")])).into_iter().chain([own]).collect()
+}
+
+fn name(parts: &[&str]) -> Name {
+    XxHash3_64::oneshot(parts.join("\0").as_bytes())
 }

@@ -218,6 +218,21 @@ pub fn line_ends(text: &[u8]) -> impl Iterator<Item = usize> {
     })
 }
 
+/// Cuts lines into blocks of about so many bytes, each of whole lines.
+pub fn line_blocks(lines: &[u8], block_bytes: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let near = lines.len().min(start + block_bytes);
+        let end = match complete_lines(&lines[start..near]) {
+            0 => lines[near..].find_byte(b'\n').map_or(lines.len(), |rest| near + rest + 1),
+            length => start + length,
+        };
+        let block = (start < end).then_some(start..end);
+        start = end;
+        block
+    })
+}
+
 /// Returns the length of whole lines without the last of them.
 pub fn without_last_line(lines: &[u8]) -> usize {
     complete_lines(lines.strip_suffix(b"\n").unwrap_or(lines))

@@ -4,6 +4,7 @@ mod copies;
 mod costs;
 mod fetched_prices;
 mod lines;
+mod long;
 mod much;
 mod own_prices;
 mod seen;

@@ -1,6 +1,6 @@
 //! A repository that somebody made to do harm: everything survives it, and prints nothing that a terminal would act on.
 
-mod large;
+pub mod large;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};

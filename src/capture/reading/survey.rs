@@ -1,6 +1,5 @@
 //! Counting the messages of an increment, and finding the results of its tool calls.
 
-use std::ops::Range;
 use std::time::Instant;
 
 use super::lines::LineChunk;
@@ -8,7 +7,7 @@ use crate::agent::Parser;
 use crate::capture::tracked::AwaitedResult;
 use crate::error::{Error, Kind, Result};
 use crate::transcript::shell::commits_in;
-use crate::transcript::{Part, Role, Tally, complete_lines};
+use crate::transcript::{Part, Role, Tally, line_blocks};
 
 /// How many hexadecimal digits Git prints of a commit id at least, unless configured otherwise.
 const SHORT_ID_DIGITS: usize = 7;
@@ -102,7 +101,7 @@ impl Survey {
     ///
     /// [`Kind::Busy`] if the deadline passes.
     pub(super) fn add(&mut self, chunk: &LineChunk, parser: &mut dyn Parser, deadline: Option<Instant>) -> Result<()> {
-        for part in in_parts(chunk.redacted()) {
+        for part in line_blocks(chunk.redacted(), PARSED_BYTES) {
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Err(Error::new(Kind::Busy, "the transcript takes too long to read"));
             }
@@ -138,22 +137,6 @@ impl Survey {
             _ => {}
         }
     }
-}
-
-/// Cuts lines into parts of about [`PARSED_BYTES`], each of whole lines.
-fn in_parts(lines: &[u8]) -> Vec<Range<usize>> {
-    let mut parts = Vec::new();
-    let mut start = 0;
-    while start < lines.len() {
-        let near = lines.len().min(start + PARSED_BYTES);
-        let end = match complete_lines(&lines[start..near]) {
-            0 => lines[near..].iter().position(|byte| *byte == b'\n').map_or(lines.len(), |rest| near + rest + 1),
-            length => start + length,
-        };
-        parts.push(start..end);
-        start = end;
-    }
-    parts
 }
 
 /// Returns the number that the first digits of a commit id are; `None` if the word is none.

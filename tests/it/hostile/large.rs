@@ -8,7 +8,7 @@ use crate::corpus;
 use crate::support::Scratch;
 
 /// Returns what makes a corpus in a repository.
-fn maker(scratch: &Scratch) -> corpus::Maker {
+pub fn maker(scratch: &Scratch) -> corpus::Maker {
     let env = scratch.env.clone();
     let git = move |top: &Path| {
         let mut command = Command::new("git");
