@@ -10,9 +10,12 @@ use crate::git::{Names, ObjectId, Repository};
 use crate::progress::silent;
 use crate::record::{Note, Reader};
 use crate::remap::{Carried, Remapped, Scope, remap, remap_one};
+use crate::share::purge;
 
 /// How long a command may take to carry records.
 const CARRY_TIMEOUT: Duration = Duration::from_millis(200);
+/// What is said of a purge that has a journal, by commands that do not finish it.
+pub(super) const UNFINISHED_PURGE: &str = "a purge was interrupted, or is running; 'git shiftlog fsck' finishes it";
 /// How many commits are named.
 const MAX_NAMED: usize = 10;
 
@@ -47,9 +50,15 @@ pub(super) fn repository(source: &NotesSource) -> Result<Repository> {
 }
 
 /// Stores what no hook has stored, for a command that only reads: another process that holds a lock keeps it from its answer no
-/// longer than it would keep Git.
+/// longer than it would keep Git. Says so if a purge was interrupted, which keeps everything waiting, and leaves it to others to
+/// finish it.
 pub(super) fn store_missed_or_leave(repo: &Repository) {
-    capture::store_missed_or_leave(repo).iter().for_each(|report| cli::tell(repo, report));
+    let reports = capture::store_missed_or_leave(repo);
+    reports.iter().for_each(|report| cli::tell(repo, report));
+    // If something waits, the report names the purge.
+    if reports.is_empty() && purge::is_unfinished(repo) {
+        cli::warning(UNFINISHED_PURGE);
+    }
 }
 
 /// Stores what no hook has stored, and warns of what still cannot be stored.

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::json;
 
+use super::open::UNFINISHED_PURGE;
 use crate::capture::{self, PendingFile, SessionStatus};
 use crate::cli::{self, Json, Outcome, Output, Porcelain, Screen};
 use crate::error::Error;
@@ -116,7 +117,7 @@ fn tell_what_helps(repo: &Repository, sessions: &[SessionStatus], waiting: &[Pen
         );
     }
     if purge::is_unfinished(repo) {
-        cli::hint(repo, "a purge was interrupted, or is running; 'git shiftlog fsck' finishes it");
+        cli::hint(repo, UNFINISHED_PURGE);
     }
     if sessions.is_empty() && !setup::is_complete(repo).unwrap_or(true) {
         cli::hint(repo, "'git shiftlog doctor' says what is not set up here");

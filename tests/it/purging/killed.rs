@@ -23,6 +23,12 @@ fn a_purge_that_was_killed_is_told_and_finished_by_the_next_command() {
         let dry = scratch.shiftlog("purge", ["-n", "--match=nothing such"]);
         let told = "warning: a purge was interrupted; 'git shiftlog fsck' finishes it\n";
         assert!(dry.stderr.contains(told), "{point}: {dry:?}");
+        let reads = [&["show", "HEAD"][..], &["log"], &["branches"], &["stats"], &["grep", "harmless"]];
+        for args in reads {
+            let read = scratch.shiftlog(args[0], &args[1..]).stderr;
+            let told = "warning: a purge was interrupted, or is running; 'git shiftlog fsck' finishes it\n";
+            assert_eq!(read.matches(told).count(), 1, "{point} {args:?}: {read}");
+        }
         let finished = match number % 4 {
             3 => purge(&scratch, &[&format!("--match={SECRET}")]),
             0 => scratch.shiftlog("sync", ["push", "--all"]),
