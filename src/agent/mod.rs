@@ -149,6 +149,10 @@ pub enum Recognition {
 }
 
 /// Parses a transcript piece by piece, and keeps the state that later pieces depend on.
+///
+/// Of some agents the messages still depend on where the pieces end: a document that is stored in one piece is read only as a
+/// whole, and an agent that writes a message again as it grows has one more message for each piece. Only if each line can be parsed
+/// alone ([`Wording::InLines`]) do any pieces have the same messages, but for [`Message::is_abandoned`].
 pub trait Parser {
     /// Parses the next records. Leaves out unknown records and damaged lines. `lines` are whole lines; [`Message::span`]
     /// counts from their beginning.

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use crate::archive::{Contents, Stored, segment};
 use crate::git::ObjectId;
+use crate::transcript::BLOCK_BYTES;
 
 /// How many segments are read for one note.
 pub const MAX_LINKS: usize = 20_000;
@@ -131,6 +132,14 @@ impl Budget {
     /// Its stored size must have been added with [`Budget::spend`] before.
     pub(super) fn readable(&mut self, transcript: &[u8]) -> usize {
         self.shown.readable(transcript, self.stored_bytes)
+    }
+
+    /// Says whether lines may be parsed that do not stay in memory, and counts their bytes. Of their JSON values only those of
+    /// one long line could take much memory.
+    pub(super) fn may_parse_apart(&mut self, lines: &[u8]) -> bool {
+        self.shown.bytes += lines.len() as u64;
+        let max_values = SHOWN_VALUES + self.stored_bytes / BYTES_FOR_A_VALUE;
+        lines.len() <= BLOCK_BYTES || values_end(lines, max_values).0 == lines.len()
     }
 
     /// Says whether a limit is reached, so that nothing more may be read.

@@ -1,14 +1,13 @@
-//! Reading the lines of records with one segment in memory, however long a record is.
+//! Reading the lines of records. If each line of a transcript can be parsed alone, only one segment of it is in memory.
 
+use bstr::ByteSlice as _;
 use sha2::{Digest as _, Sha256};
 
 use super::{Reader, Summary, Uncountable, bounds};
-use crate::archive::{Stored, Unpacker};
+use crate::agent::{self, Wording};
+use crate::archive::{SegmentSpan, Stored, Unpacker};
 use crate::hex::hex;
 use crate::transcript::{SessionKey, complete_lines, line_blocks};
-
-/// How many bytes are parsed at once at best: parsed messages take many times as much memory.
-const BLOCK_BYTES: usize = 64 << 10;
 
 /// Reads the lines of records that name segments, one record after the other. How much is read for all of them together is
 /// limited as for the conversations of a note.
@@ -31,7 +30,8 @@ impl Reader<'_> {
 }
 
 impl LineReader<'_> {
-    /// Visits the lines of a record in blocks, each of whole lines and short enough to be parsed at once.
+    /// Visits the lines of a record in blocks, for one parser of its agent: all at once, or a few at a time if each line can be
+    /// parsed alone ([`Wording::InLines`]). A message of such a block does not know whether a later one takes it back.
     ///
     /// # Errors
     ///
@@ -66,23 +66,18 @@ impl LineReader<'_> {
             return Err(Uncountable::Missing);
         }
         self.budget.spend_stored(stored);
+        let length = stored.pieces.iter().map(SegmentSpan::length).fold(0, u64::saturating_add);
+        if length > self.budget.readable_of(0) {
+            return Err(Uncountable::TooLarge);
+        }
         self.unpacker.begin(key);
-        let budget = &mut self.budget;
-        let mut blocks = |lines: &[u8]| {
-            for block in line_blocks(lines, BLOCK_BYTES) {
-                let block = &lines[block];
-                if budget.readable(block) < block.len() {
-                    return Err(Uncountable::TooLarge);
-                }
-                visit(block);
-            }
-            Ok(())
-        };
+        let (budget, agent) = (&mut self.budget, agent::find(&key.agent));
         let mut digest = Sha256::new();
-        // A line can go on in the next segment.
+        let mut is_in_lines = None;
+        // All bytes, or the beginning of a line that goes on in the next segment.
         let mut begun = Vec::new();
         for piece in &stored.pieces {
-            let mut bytes = self.unpacker.bytes(piece).map_err(|_| Uncountable::Missing)?;
+            let bytes = self.unpacker.bytes(piece).map_err(|_| Uncountable::Missing)?;
             // Of a barred segment there are none.
             if bytes.len() as u64 != piece.length() {
                 return Err(Uncountable::Missing);
@@ -90,21 +85,54 @@ impl LineReader<'_> {
             if stored.sha256.is_some() {
                 digest.update(bytes);
             }
-            if !begun.is_empty() {
-                let end = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1);
-                begun.extend_from_slice(&bytes[..end]);
-                bytes = &bytes[end..];
-                if begun.ends_with(b"\n") {
-                    blocks(&begun)?;
-                    begun.clear();
-                }
+            let wording = || agent.is_some_and(|agent| agent.wording(bytes) == Wording::InLines);
+            match *is_in_lines.get_or_insert_with(wording) {
+                true => each_block_of(bytes, &mut begun, budget, &mut visit)?,
+                false => begun.extend_from_slice(bytes),
             }
-            let whole = complete_lines(bytes);
-            blocks(&bytes[..whole])?;
-            begun.extend_from_slice(&bytes[whole..]);
         }
-        blocks(&begun)?;
+        if is_in_lines == Some(true) {
+            visit_blocks(&begun, budget, &mut visit)?;
+        } else if budget.readable(&begun) < begun.len() {
+            return Err(Uncountable::TooLarge);
+        } else if !begun.is_empty() {
+            visit(&begun);
+        }
         let is_same = stored.sha256.as_ref().is_none_or(|expected| hex(&digest.finalize()) == *expected);
         is_same.then_some(()).ok_or(Uncountable::Missing)
     }
+}
+
+/// Visits the whole lines of a segment's bytes. `begun` is the line that the segment before has begun, and then the one that this
+/// segment begins.
+fn each_block_of(
+    mut bytes: &[u8],
+    begun: &mut Vec<u8>,
+    budget: &mut bounds::Budget,
+    visit: &mut impl FnMut(&[u8]),
+) -> Result<(), Uncountable> {
+    if !begun.is_empty() {
+        let end = bytes.find_byte(b'\n').map_or(bytes.len(), |at| at + 1);
+        begun.extend_from_slice(&bytes[..end]);
+        bytes = &bytes[end..];
+        if begun.ends_with(b"\n") {
+            visit_blocks(begun, budget, visit)?;
+            begun.clear();
+        }
+    }
+    let whole = complete_lines(bytes);
+    visit_blocks(&bytes[..whole], budget, visit)?;
+    begun.extend_from_slice(&bytes[whole..]);
+    Ok(())
+}
+
+fn visit_blocks(lines: &[u8], budget: &mut bounds::Budget, visit: &mut impl FnMut(&[u8])) -> Result<(), Uncountable> {
+    for block in line_blocks(lines) {
+        let block = &lines[block];
+        if !budget.may_parse_apart(block) {
+            return Err(Uncountable::TooLarge);
+        }
+        visit(block);
+    }
+    Ok(())
 }

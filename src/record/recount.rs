@@ -201,7 +201,7 @@ impl Reader<'_> {
     }
 }
 
-/// What words of a session come to.
+/// The counts of some words of a session.
 #[derive(Debug, Default)]
 pub struct CountedWords {
     /// Their counts.

@@ -34,7 +34,7 @@ pub struct Entry {
     pub commit: Option<usize>,
     /// Its data.
     pub summary: Summary,
-    /// The tokens that it used: of each model, or as the answers tell them. Sorted by model and tier.
+    /// The tokens that it used, as its note or its words tell them. Sorted by model and tier.
     pub used: Vec<Used>,
     /// Whether it stands for a part that could not be counted: it has no counts, and the sums that it is in are too small.
     pub is_lacking: bool,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Collected, Unread};
 use crate::error::{Error, Result};
@@ -12,33 +13,39 @@ use crate::transcript::SessionKey;
 
 /// How many threads read words.
 const MAX_THREADS: usize = 2;
+/// Of longer transcripts that are parsed at once, only one is at a time.
+const LARGE_BYTES: usize = 4 << 20;
 /// How many commits a thread may be ahead of those that are counted.
 const MAX_AHEAD: usize = 8;
 
-/// What is counted of the words of one record.
+/// Counts the words of one record while they are read.
 pub(super) trait Counting {
-    /// What it comes to.
+    /// The result.
     type Count: Send;
 
     /// Adds whole lines, those of the beginning first.
     fn add(&mut self, lines: &[u8]);
 
-    /// Ends the record.
+    /// Returns the result, after the last line.
     fn end(self, reader: &Reader<'_>) -> Self::Count;
 }
 
-/// What was read of a commit.
-#[derive(Default)]
+/// The results of the records of a commit.
 struct ReadRecords<T> {
-    /// The indexes of records, each with what its words come to.
+    /// The indexes of records, each with its result.
     counts: Vec<(usize, T)>,
     /// How many records have words that could not be read.
     unread: Unread,
 }
 
-/// Reads the words of each record that a commit has, and gives what they come to to `visit` with the index of the record, those
-/// of the oldest commit first. `begin` starts with the record of an index. Returns how many records have words that could
-/// not be read.
+/// Waits until no other long record is parsed, if this one is: parsed words take many times their size in memory.
+pub(super) fn alone(large: &Mutex<()>, bytes: usize) -> Option<MutexGuard<'_, ()>> {
+    (bytes > LARGE_BYTES).then(|| large.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Reads the words of each record that a commit has, and gives the result of counting them to `visit` with the index of the
+/// record, those of the oldest commit first. `begin` returns the counting of the record with an index; `None` if its agent is
+/// not known here. Returns how many records have words that could not be read.
 ///
 /// # Errors
 ///
@@ -55,11 +62,11 @@ pub(super) fn each_record<C: Counting>(
             by_commit.entry(commit).or_default().push(index);
         }
     }
-    // The oldest commit comes last.
+    // Commits are numbered from the newest one.
     let commits: Vec<(usize, Vec<usize>)> = by_commit.into_iter().rev().collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS).min(commits.len());
     let (git_dir, refs) = (reader.repo().git_dir(), reader.refs());
-    // Each thread reads every second commit: what it has read is waited for in their order.
+    // Of two threads, each reads every second commit, so that their results can be taken in the order of commits.
     let work = |number: usize, sender: &SyncSender<Result<ReadRecords<C::Count>>>| {
         let repo = Repository::open_git_dir(git_dir)?;
         let reader = Reader::with_refs(&repo, refs.to_vec());
@@ -112,7 +119,8 @@ fn read_commit<C: Counting>(
     let mut earlier: HashMap<&SessionKey, usize> = HashMap::new();
     for index in indexes.iter().copied() {
         if summary(index).through.is_none() {
-            earlier.insert(&summary(index).key, index);
+            // Two of one session cannot be told apart.
+            read.unread.missing += usize::from(earlier.insert(&summary(index).key, index).is_some());
             continue;
         }
         let Some(mut counting) = begin(index) else {

@@ -1,18 +1,15 @@
 //! Counting the calls of tools in the recorded words.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use super::branch::branches_of;
-use super::reading::{Counting, each_record};
+use super::reading::{Counting, alone, each_record};
 use super::{Collected, Key, Unread};
 use crate::agent;
 use crate::error::Result;
 use crate::record::{Reader, Summary};
 use crate::transcript::{ModelUsage, Part, SessionKey};
-
-/// Of longer transcripts only one is parsed at a time.
-const LARGE_BYTES: usize = 4 << 20;
 
 /// The calls of a tool in the answers of one model of a record.
 #[derive(Clone, Debug, Default)]
@@ -54,12 +51,13 @@ enum CallOrResult {
     Result { call_id: String, is_error: bool },
 }
 
-/// The words of a record. They are parsed as a whole: only the end tells which prompts were taken back.
+/// Collects the words of a record, to parse them as a whole: only its end tells which prompts were taken back.
 struct RecordCalls<'f> {
     summary: &'f Summary,
     lines: Vec<u8>,
-    /// Held while a long record is parsed: parsed words take many times their size in memory.
     large: &'f Mutex<()>,
+    /// Held from when the record is long.
+    alone: Option<MutexGuard<'f, ()>>,
 }
 
 impl Counting for RecordCalls<'_> {
@@ -67,12 +65,11 @@ impl Counting for RecordCalls<'_> {
     type Count = (Vec<CallOrResult>, u64);
 
     fn add(&mut self, lines: &[u8]) {
+        self.alone = self.alone.take().or_else(|| alone(self.large, self.lines.len() + lines.len()));
         self.lines.extend_from_slice(lines);
     }
 
     fn end(self, _: &Reader<'_>) -> Self::Count {
-        let _alone =
-            (self.lines.len() > LARGE_BYTES).then(|| self.large.lock().unwrap_or_else(PoisonError::into_inner));
         let agent = agent::find(&self.summary.key.agent);
         let messages = agent.map(|agent| agent.parse(&self.lines)).unwrap_or_default();
         let (mut steps, mut abandoned) = (Vec::new(), 0);
@@ -115,8 +112,9 @@ pub fn counted_calls(
     let mut waiting: HashMap<(SessionKey, String), Option<usize>> = HashMap::new();
     let mut seen = HashSet::new();
     let large = Mutex::new(());
-    let begin =
-        |index: usize| Some(RecordCalls { summary: &found.entries[index].summary, lines: Vec::new(), large: &large });
+    let begin = |index: usize| {
+        Some(RecordCalls { summary: &found.entries[index].summary, lines: Vec::new(), large: &large, alone: None })
+    };
     counted.unread = each_record(reader, found, begin, |entry, (steps, abandoned)| {
         let key = &found.entries[entry].summary.key;
         let mut own: HashMap<(Option<String>, String), usize> = HashMap::new();

@@ -1,11 +1,12 @@
 //! Counting answers from the recorded words themselves.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Mutex;
 
 use twox_hash::XxHash3_64;
 
 use super::price::RowFinder;
-use super::reading::{Counting, each_record};
+use super::reading::{Counting, alone, each_record};
 use super::{Answer, Collected, Prices, Unread, Used};
 use crate::agent::{self, Parser};
 use crate::error::Result;
@@ -15,8 +16,8 @@ use crate::record;
 use crate::record::{CountedWords, Reader, Summary};
 use crate::transcript::{EditedPath, LastAnswers, Message, ModelUsage, SessionKey, Tally, Tokens};
 
-/// Replaces the tokens of records by those of the answers in their words; the answers of a record that have one price in `prices`
-/// are put together. An answer that several sessions have, as after a fork, counts once, in the oldest record, and so do the
+/// Replaces the tokens of records by those of the answers in their words; the answers of a record that have the same
+/// prices in `prices` are added up. An answer that several sessions have, as after a fork, counts once, in the oldest record, and so do the
 /// turns up to it; an answer that a commit cuts in two counts in both records with its parts. Records whose words cannot be
 /// read keep their tokens; their number is returned.
 ///
@@ -31,10 +32,11 @@ pub fn read_words(reader: &Reader<'_>, found: &mut Collected, prices: &Prices) -
         Some((&summary.key, end))
     });
     let ends: HashSet<(&SessionKey, End<'_>)> = ends.collect();
+    let large = Mutex::new(());
     let begin = |index: usize| {
         let entry = &found.entries[index];
         let commit = entry.commit.filter(|_| entry.summary.edits.is_empty()).map(|at| found.commits[at].commit_id);
-        RecordWords::of(&entry.summary, &ends, commit)
+        RecordWords::of(&entry.summary, &ends, commit, &large)
     };
     let (mut seen, mut sessions, mut rows) = (Seen::new(), BTreeMap::new(), RowFinder::new(prices));
     let mut counted = Vec::new();
@@ -127,7 +129,7 @@ struct Answered {
     time: Option<i64>,
 }
 
-/// What the words of a record come to.
+/// The counts of a record's words.
 struct RecordCount {
     totals: Totals,
     /// Those with an id in the order of their ids, each with its largest count.
@@ -140,13 +142,14 @@ struct RecordCount {
     edits: Option<Vec<EditedPath>>,
 }
 
-/// The words of a record, as far as they were read.
+/// Counts the words of a record while they are read.
 struct RecordWords<'f> {
     summary: &'f Summary,
     /// Where the records that count end.
     ends: &'f HashSet<(&'f SessionKey, End<'f>)>,
     /// The commit that has the record, if its files are looked for.
     commit_id: Option<ObjectId>,
+    large: &'f Mutex<()>,
     parser: Box<dyn Parser>,
     words: CountedWords,
     named: BTreeMap<String, Answered>,
@@ -161,11 +164,13 @@ impl<'f> RecordWords<'f> {
         summary: &'f Summary,
         ends: &'f HashSet<(&'f SessionKey, End<'f>)>,
         commit_id: Option<ObjectId>,
+        large: &'f Mutex<()>,
     ) -> Option<Self> {
         Some(RecordWords {
             summary,
             ends,
             commit_id,
+            large,
             parser: agent::find(&summary.key.agent)?.parser(),
             words: CountedWords::default(),
             named: BTreeMap::new(),
@@ -199,6 +204,7 @@ impl Counting for RecordWords<'_> {
         if self.commit_id.is_some() {
             self.words.locate(lines);
         }
+        let _alone = alone(self.large, lines.len());
         self.parser.parse(lines).into_iter().for_each(|message| self.add_message(message));
     }
 
@@ -265,24 +271,27 @@ fn new_tokens(answers: Vec<Answered>, before: &Seen, seen: &mut Seen) -> Vec<Use
     used
 }
 
-/// Puts the answers together that have the same prices, sorted by model and tier: those of one day that are all above or all below
-/// the bound of long input, and of which all or none tell how long the cache keeps what they wrote. An answer without a time was
-/// given at `worked` (RFC 3339).
+/// Adds up the answers that have the same prices, sorted by model and tier: those of one day that are all above or all below the
+/// bound of long input. Those that do not tell how long the cache keeps what they wrote, and those without any price, stay
+/// apart from the others, since it is told that there are some. An answer without a time was given at `worked` (RFC 3339).
 fn priced_together(used: Vec<Used>, rows: &mut RowFinder<'_>, worked: &str) -> Vec<Used> {
     let mut together: BTreeMap<_, Used> = BTreeMap::new();
-    for Used { usage, answer } in used {
+    for Used { mut usage, answer } in used {
         let time = answer.and_then(|answer| answer.time);
         let time = time.map_or_else(|| worked.to_owned(), |seconds| Time { seconds, offset: 0 }.to_rfc3339());
         let bound = rows.find(&usage, &time).and_then(|row| row.above.as_ref()).map(|(bound, _)| *bound);
         let is_long = answer.is_some_and(|answer| bound.is_some_and(|bound| answer.given > bound));
-        let is_told = usage.tokens.cache_write_long.is_some();
-        let key = (usage.model.clone(), usage.tier.clone(), time[..10].to_owned(), is_long, is_told);
-        let tokens = usage.tokens;
-        let of_key = together.entry(key).or_insert_with(|| {
+        let is_unknown = rows.cost(&usage, &time, answer.map(|answer| answer.given)).is_unknown();
+        let tokens = &mut usage.tokens;
+        // A part is no more than the whole of each answer.
+        tokens.cache_write_long = tokens.cache_write_long.map(|long| long.min(tokens.cache_write));
+        let (tokens, is_told) = (*tokens, tokens.cache_write_long.is_some());
+        let key = (usage.model.clone(), usage.tier.clone(), time[..10].to_owned(), is_long, is_told, is_unknown);
+        let sum = together.entry(key).or_insert_with(|| {
             let usage = ModelUsage { tokens: Tokens::default(), ..usage };
             Used { usage, answer }
         });
-        of_key.usage.tokens = of_key.usage.tokens.plus(tokens);
+        sum.usage.tokens = sum.usage.tokens.plus(tokens);
     }
     together.into_values().collect()
 }

@@ -218,11 +218,14 @@ pub fn line_ends(text: &[u8]) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Cuts lines into blocks of about so many bytes, each of whole lines.
-pub fn line_blocks(lines: &[u8], block_bytes: usize) -> impl Iterator<Item = Range<usize>> {
+/// How many bytes are parsed at once where messages are not kept: parsed JSON takes many times as much memory.
+pub const BLOCK_BYTES: usize = 64 << 10;
+
+/// Cuts lines into blocks, each of whole lines. Only one with a single line is longer than [`BLOCK_BYTES`].
+pub fn line_blocks(lines: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut start = 0;
     std::iter::from_fn(move || {
-        let near = lines.len().min(start + block_bytes);
+        let near = lines.len().min(start + BLOCK_BYTES);
         let end = match complete_lines(&lines[start..near]) {
             0 => lines[near..].find_byte(b'\n').map_or(lines.len(), |rest| near + rest + 1),
             length => start + length,

@@ -13,8 +13,6 @@ use crate::transcript::{Part, Role, Tally, line_blocks};
 const SHORT_ID_DIGITS: usize = 7;
 /// How many commit ids are kept of one result.
 const MAX_RESULT_IDS: usize = 256;
-/// How many bytes are parsed at once: parsed messages take as much memory as their text.
-const PARSED_BYTES: usize = 64 << 10;
 
 /// The result of a tool call in a transcript.
 #[derive(Clone, Debug)]
@@ -101,7 +99,7 @@ impl Survey {
     ///
     /// [`Kind::Busy`] if the deadline passes.
     pub(super) fn add(&mut self, chunk: &LineChunk, parser: &mut dyn Parser, deadline: Option<Instant>) -> Result<()> {
-        for part in line_blocks(chunk.redacted(), PARSED_BYTES) {
+        for part in line_blocks(chunk.redacted()) {
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Err(Error::new(Kind::Busy, "the transcript takes too long to read"));
             }

@@ -21,14 +21,14 @@ fn conversation(answers: usize, text_bytes: usize) -> String {
     format!("{prompt}\n") + &(0..answers).map(answer).collect::<String>()
 }
 
-/// Records a session on HEAD, stored in segments that end at these places, with this digest of it.
-fn record(scratch: &Scratch, transcript: &str, ends: &[usize], sha256: &str) {
+/// Records a session of an agent on HEAD, stored in segments that end at these places, with this digest of it.
+fn record(scratch: &Scratch, agent: &str, transcript: &str, ends: &[usize], sha256: &str) {
     let (mut parent, mut keep) = (None::<String>, 0);
     for end in ends.iter().copied().chain([transcript.len()]) {
         let body = &transcript.as_bytes()[keep..end];
         let header = Header {
             shiftlog: 1,
-            agent: "claude".into(),
+            agent: agent.into(),
             session: "s".into(),
             parent: parent.take(),
             keep: keep as u64,
@@ -40,7 +40,7 @@ fn record(scratch: &Scratch, transcript: &str, ends: &[usize], sha256: &str) {
         parent = Some(scratch.run_with_input("git", ["hash-object", "-w", "--stdin"], &file).ok().trim().to_owned());
         keep = end;
     }
-    let record = json!({ "shiftlog": 1, "agent": "claude", "session": "s", "time": "2026-01-02T03:04:05Z", "turns": 1,
+    let record = json!({ "shiftlog": 1, "agent": agent, "session": "s", "time": "2026-01-02T03:04:05Z", "turns": 1,
         "messages": 1, "tokens": { "input": 0, "output": 7, "cacheRead": 0, "cacheWrite": 0 }, "since": null,
         "through": parent, "bytes": keep, "sha256": sha256 });
     let blob = scratch.run_with_input("git", ["hash-object", "-w", "--stdin"], format!("{record}\n").as_bytes()).ok();
@@ -55,14 +55,14 @@ fn a_line_counts_once_wherever_a_segment_ends() {
     let line_end = transcript.match_indices('\n').nth(3).unwrap().0;
     let length = transcript.len();
     for ends in [&[][..], &[length / 2], &[line_end + 1], &[line_end], &[9, 10, 11], &[length - 1], &[1, 300_000]] {
-        record(&scratch, &transcript, ends, &sha256);
+        record(&scratch, "claude", &transcript, ends, &sha256);
         let counted = total(&scratch, &["--words"]);
         let counts = ["turns", "messages"].map(|key| counted[key].as_u64());
         assert_eq!((counts, counted["tokens"]["output"].as_u64()), ([Some(1), Some(401)], Some(400)), "{ends:?}");
     }
     // Without a line end behind its last line, it is the same.
     let cut = transcript.trim_end();
-    record(&scratch, cut, &[length / 2], &hex(&Sha256::digest(cut)));
+    record(&scratch, "claude", cut, &[length / 2], &hex(&Sha256::digest(cut)));
     assert_eq!(total(&scratch, &["--words"])["tokens"]["output"], 400);
 }
 
@@ -70,7 +70,7 @@ fn a_line_counts_once_wherever_a_segment_ends() {
 fn words_that_are_not_those_of_their_digest_do_not_count() {
     let scratch = Scratch::new();
     let transcript = conversation(3, 10);
-    record(&scratch, &transcript, &[200], &"0".repeat(64));
+    record(&scratch, "claude", &transcript, &[200], &"0".repeat(64));
     let counted = scratch.shiftlog("stats", ["--json", "--words"]);
     assert_eq!(counted.stderr, "warning: words of 1 record are not here; notes count instead\n");
     assert!(counted.stdout.contains("\"output\":7,"), "{counted:?}");
@@ -86,4 +86,77 @@ fn words_of_long_sessions_are_counted_with_little_of_them_in_memory() {
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(printed.contains(&format!("\"turns\":{turns},")), "{printed}");
     assert!(used.peak_kib < corpus::MAX_KIB / 2, "{} MiB", used.peak_kib >> 10);
+}
+
+#[test]
+fn what_only_the_whole_transcript_tells_is_counted_from_it() {
+    let long = "a long line of a log ".repeat(4_000);
+    let amp_message = |number: usize| {
+        let role = ["user", "assistant"][number % 2];
+        json!({ "role": role, "messageId": number, "content": [{ "type": "text", "text": format!("words {number}") }] })
+    };
+    let amp = json!({ "id": "T-1", "messages": (0..1_000).map(amp_message).collect::<Vec<_>>() });
+    // The spelling of a document that is stored as it is.
+    let amp = serde_json::to_string_pretty(&amp).unwrap().replace("  ", "\t");
+    let codex = |kind: &str, payload: serde_json::Value| format!("{}\n", json!({ "type": kind, "payload": payload }));
+    let prompt = json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": long }] });
+    let codex = codex("response_item", prompt)
+        + &codex("event_msg", json!({ "type": "user_message", "message": long }))
+        + &codex("event_msg", json!({ "type": "agent_message", "message": "Done." }));
+    let code = "# one\n#### no prompt\n".repeat(8_000);
+    let aider = format!(
+        "# aider chat started at 2026-09-01 10:00:00\n\n#### moor the boat\n\nSo:\n\n```md\n{code}```\n\n#### go on\n\nDone.\n"
+    );
+    let gemini = |number: usize| {
+        let answer = json!({ "id": "g1", "type": "gemini", "content": "so ".repeat(3_000 + number) });
+        format!("{answer}\n")
+    };
+    let asked = json!({ "id": "g0", "type": "user", "content": [{ "text": "go on" }] });
+    let gemini = format!("{asked}\n") + &(0..20).map(gemini).collect::<String>();
+    for (agent, transcript, turns, messages) in
+        [("amp", amp, 500, 1_000), ("codex", codex, 1, 2), ("aider", aider, 2, 4), ("gemini", gemini, 1, 2)]
+    {
+        assert!(transcript.len() > 100_000);
+        let scratch = Scratch::new();
+        record(&scratch, agent, &transcript, &[transcript.len() / 2], &hex(&Sha256::digest(&transcript)));
+        let counted = total(&scratch, &["--words"]);
+        let counts = ["turns", "messages"].map(|key| counted[key].as_u64());
+        assert_eq!(counts, [Some(turns), Some(messages)], "{agent}");
+    }
+}
+
+#[test]
+fn texts_that_look_like_many_values_are_counted() {
+    let scratch = Scratch::new();
+    let transcript = conversation(400, 3_000).replace("word ", "a,{[,");
+    record(&scratch, "claude", &transcript, &[], &hex(&Sha256::digest(&transcript)));
+    assert_eq!(total(&scratch, &["--words"])["tokens"]["output"], 400);
+}
+
+#[test]
+fn answers_cost_together_as_much_as_one_by_one() {
+    let scratch = Scratch::new();
+    let answer = |number: usize, usage: serde_json::Value| {
+        let message =
+            json!({ "id": format!("m{number}"), "role": "assistant", "model": "own", "content": [], "usage": usage });
+        format!("{}\n", json!({ "type": "assistant", "timestamp": "2026-01-02T03:04:05Z", "message": message }))
+    };
+    let tokens = |input: u64, read: u64, written: u64, long: u64| {
+        json!({ "input_tokens": input, "output_tokens": 0, "cache_read_input_tokens": read,
+            "cache_creation_input_tokens": written, "cache_creation": { "ephemeral_1h_input_tokens": long } })
+    };
+    std::fs::write(scratch.top.join("own.tsv"), "own\t-\t1\t1\t-\t2\t4\t1000\t10\t10\t-\t20\t40\n").unwrap();
+    let counted = |usages: &[serde_json::Value]| {
+        let lines = usages.iter().enumerate().map(|(number, usage)| answer(number, usage.clone()));
+        let transcript: String = lines.collect();
+        record(&scratch, "claude", &transcript, &[], &hex(&Sha256::digest(&transcript)));
+        total(&scratch, &["--words", "--prices=own.tsv"])
+    };
+    // More that is kept for an hour than is kept, input above the bound, and a price that nobody knows.
+    let usages = [tokens(1, 0, 10, 30), tokens(1, 0, 30, 0), tokens(900, 0, 0, 0), tokens(2_000, 0, 0, 0)];
+    let cost = |counted: &serde_json::Value| counted["cost"].as_str().unwrap().parse::<f64>().unwrap();
+    let one_by_one: f64 = usages.iter().map(|usage| cost(&counted(std::slice::from_ref(usage)))).sum();
+    assert!((cost(&counted(&usages)) - one_by_one).abs() < 1e-9, "{one_by_one}");
+    let unpriced = counted(&[tokens(0, 5, 0, 0), tokens(1, 0, 0, 0)]);
+    assert_eq!((&unpriced["unpriced"], &unpriced["atLeast"]), (&json!(["own"]), &json!(true)), "{unpriced}");
 }
