@@ -121,13 +121,19 @@ __git_shiftlog_remotes ()
 	git ${__git_dir:+--git-dir="$__git_dir"} remote 2>/dev/null
 }
 
-# Takes our own refs out of what is offered: nobody wants them as a revision.
+# Takes our own refs out of what is offered: nobody wants them as a revision. A name can have what bash would run.
 __git_shiftlog_without_own_refs ()
 {
 	local word words=()
 	for word in "${COMPREPLY[@]}"; do
 		case "$word" in
 		*refs/notes/*|*refs/shiftlog/*) ;;
+		*[\'\"\`\$\;\&\|\<\>\(\)\!\#]*)
+			case "$word" in
+			*" ") words+=("$(printf '%q' "${word% }") ") ;;
+			*) words+=("$(printf '%q' "$word")") ;;
+			esac
+			;;
 		*) words+=("$word") ;;
 		esac
 	done
@@ -227,7 +233,7 @@ _git_shiftlog ()
 
 	# A value can stand in a word of its own.
 	case "$prev" in
-	--agent|--as|--session|--ref|--date|--in|--tool-output|--thinking|--evidence|--format|--pretty|--sort|--min-confidence|--by|--browser|--view|--theme|--toolset|--kind|--scope|--profile)
+	--agent|--as|--session|--ref|--contains|--ignore-rev|--date|--in|--tool-output|--thinking|--evidence|--format|--pretty|--sort|--min-confidence|--by|--browser|--view|--theme|--toolset|--kind|--scope|--profile)
 		local cur="$prev=$cur"
 		;;
 	esac
@@ -235,6 +241,10 @@ _git_shiftlog ()
 	case "$command,$cur" in
 	init,--agent=*|log,--agent=*|list,--agent=*|grep,--agent=*|search,--agent=*|summarise,--agent=*|tldr,--agent=*|resume,--agent=*|stats,--agent=*|index,--agent=*|add,--agent=*|import,--agent=*|doctor,--agent=*)
 		__gitcomp "$(__git_shiftlog_agents)" "" "${cur#*=}"
+		;;
+	branches,--contains=*|why,--ignore-rev=*|blame,--ignore-rev=*)
+		__git_complete_refs --cur="${cur#*=}"
+		__git_shiftlog_without_own_refs
 		;;
 	resume,--as=*)
 		__gitcomp "$(__git_shiftlog_starters)" "" "${cur##--as=}"
@@ -429,6 +439,11 @@ _git_shiftlog ()
 			--json --dry-run --ref= --quiet --help"
 		;;
 	evidence,*)
+		if [ -n "$(__git_find_on_cmdline "list attach show drop")" ]; then
+			__git_complete_revlist
+			__git_shiftlog_without_own_refs
+			return
+		fi
 		__git_shiftlog_one_of "list attach show drop pull"
 		;;
 	logs,--*)

@@ -185,6 +185,7 @@ for command in log grep search stats scan web why blame
 end
 complete -c git-shiftlog-rules -f -n 'not __fish_git_shiftlog_has_one_of status sync check diff init import add-rule remove-rule set reconfigure clean archive-skill restore-skill show' -a 'status sync check diff init import add-rule remove-rule set reconfigure clean archive-skill restore-skill show'
 complete -c git-shiftlog-rules -f -n '__fish_git_shiftlog_has_one_of show diff; and __fish_git_shiftlog_before_paths' -a '(__fish_git_shiftlog_revisions)'
+complete -c git-shiftlog-evidence -f -n '__fish_git_shiftlog_has_one_of list show drop; and __fish_git_shiftlog_before_paths' -a '(__fish_git_shiftlog_revisions)'
 complete -c git-shiftlog-index -f -n 'not __fish_git_shiftlog_has_one_of init validate scan watch status issues keys get' -a 'init validate scan watch status issues keys get'
 complete -c git-shiftlog-logs -f -n 'not __fish_git_shiftlog_has_one_of sync' -a 'sync'
 complete -c git-shiftlog-evidence -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop pull' -a 'list attach show drop pull'
@@ -196,10 +197,10 @@ complete -c git-shiftlog-prices -f -a '(__fish_git_shiftlog_models)'
 # What follows is generated from the definitions of the options; a test compares them.
 
 complete -c git-shiftlog-init -l agent -d 'Set up this agent; may be given several times (default: those that are installed)' -r -f -a '(__fish_git_shiftlog_agents)'
-complete -c git-shiftlog-init -l share -d 'Fetch what others share, and share notes or all, or nothing any more' -r -f -a "notes\t''
+complete -c git-shiftlog-init -l share -d 'Fetch what others share, and share notes or all, or nothing any more' -f -a "notes\t''
 all\t''
 none\t''"
-complete -c git-shiftlog-init -l mcp -d 'Declare the MCP server to these clients (default: VS Code and those whose file is there)' -r -f -a '(__fish_git_shiftlog_clients)'
+complete -c git-shiftlog-init -l mcp -d 'Declare the MCP server to these clients (default: VS Code and those whose file is there)' -f -a '(__fish_git_shiftlog_clients)'
 complete -c git-shiftlog-init -l shared -d 'Put agents\' hooks into the files that a team commits'
 complete -c git-shiftlog-init -l global -d 'Put hooks of agents that support it into your own settings, which hold in every directory'
 complete -c git-shiftlog-init -l no-share -d 'Neither share anything any more nor fetch what others share'
@@ -220,21 +221,21 @@ complete -c git-shiftlog-log -l grep -d 'Only commits with a line in their messa
 complete -c git-shiftlog-log -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-log -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-log -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
-complete -c git-shiftlog-log -l branches -d 'Start from all local branches, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_branch_names)'
-complete -c git-shiftlog-log -l tags -d 'Start from all tags, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_tag_names)'
-complete -c git-shiftlog-log -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_remote_names)'
+complete -c git-shiftlog-log -l branches -d 'Start from all local branches, or those that match a pattern' -f -a '(__fish_git_shiftlog_branch_names)'
+complete -c git-shiftlog-log -l tags -d 'Start from all tags, or those that match a pattern' -f -a '(__fish_git_shiftlog_tag_names)'
+complete -c git-shiftlog-log -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -f -a '(__fish_git_shiftlog_remote_names)'
 complete -c git-shiftlog-log -s S -d 'List commits whose conversation has this string' -r
 complete -c git-shiftlog-log -s G -d 'List commits whose conversation has a line that matches a pattern' -r
-complete -c git-shiftlog-log -l decorate -d 'With --oneline and Git\'s formats, print the names of refs (short, full, auto or no)' -r -f -a "short\t''
+complete -c git-shiftlog-log -l decorate -d 'With --oneline and Git\'s formats, print the names of refs (short, full, auto or no)' -f -a "short\t''
 full\t''
 auto\t''
 no\t''"
-complete -c git-shiftlog-log -l abbrev -d 'Abbreviate ids to at least this many digits' -r
+complete -c git-shiftlog-log -l abbrev -d 'Abbreviate ids to at least this many digits'
 complete -c git-shiftlog-log -l format -l pretty -d 'Print each commit in this format' -r -f -a '(__fish_git_shiftlog_formats)'
-complete -c git-shiftlog-log -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
+complete -c git-shiftlog-log -l porcelain -d 'Print a stable format for scripts' -f -a "v1\t''"
 complete -c git-shiftlog-log -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-log -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
-complete -c git-shiftlog-log -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+complete -c git-shiftlog-log -l color -d 'Use colours (always, never or auto)' -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
 complete -c git-shiftlog-log -l no-merges -d 'No merge commits'
@@ -271,7 +272,7 @@ short\t''
 full\t''"
 complete -c git-shiftlog-show -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-show -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
-complete -c git-shiftlog-show -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+complete -c git-shiftlog-show -l color -d 'Use colours (always, never or auto)' -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
 complete -c git-shiftlog-show -l full -d 'Show the whole session up to the commit'
@@ -290,7 +291,7 @@ complete -c git-shiftlog-show -s h -d 'Print this usage'
 complete -c git-shiftlog-why -s L -d 'Only these lines: <start>,<end> or :<function>, as git blame takes them' -r
 complete -c git-shiftlog-why -s M -d 'Find lines moved within a file' -r
 complete -c git-shiftlog-why -s C -d 'Find lines copied from other files; given more often, from more files' -r
-complete -c git-shiftlog-why -l ignore-rev -d 'Look through the changes of this revision' -r
+complete -c git-shiftlog-why -l ignore-rev -d 'Look through the changes of this revision' -r -f -a '(__fish_git_shiftlog_revisions)'
 complete -c git-shiftlog-why -l ignore-revs-file -d 'Look through the changes of the revisions in this file' -r
 complete -c git-shiftlog-why -l contents -d 'Use the content of this file instead; \'-\' is the standard input' -r
 complete -c git-shiftlog-why -l since -d 'Look no further back than this' -r -f
@@ -298,7 +299,7 @@ complete -c git-shiftlog-why -s n -l max-count -d 'Show at most this many edits 
 complete -c git-shiftlog-why -l format -d 'Print in this format' -r
 complete -c git-shiftlog-why -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-why -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
-complete -c git-shiftlog-why -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+complete -c git-shiftlog-why -l color -d 'Use colours (always, never or auto)' -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
 complete -c git-shiftlog-why -s w -d 'Count no change of white space as a change of the line, which is the default'
@@ -318,14 +319,14 @@ complete -c git-shiftlog-why -s h -d 'Print this usage'
 complete -c git-shiftlog-blame -s L -d 'Only these lines: <start>,<end> or :<function>, as git blame takes them' -r
 complete -c git-shiftlog-blame -s M -d 'Find lines moved within a file' -r
 complete -c git-shiftlog-blame -s C -d 'Find lines copied from other files; given more often, from more files' -r
-complete -c git-shiftlog-blame -l ignore-rev -d 'Look through the changes of this revision' -r
+complete -c git-shiftlog-blame -l ignore-rev -d 'Look through the changes of this revision' -r -f -a '(__fish_git_shiftlog_revisions)'
 complete -c git-shiftlog-blame -l ignore-revs-file -d 'Look through the changes of the revisions in this file' -r
 complete -c git-shiftlog-blame -l contents -d 'Use the content of this file instead; \'-\' is the standard input' -r
 complete -c git-shiftlog-blame -l since -d 'Look no further back than this' -r -f
 complete -c git-shiftlog-blame -l format -d 'Print each line in this format' -r
 complete -c git-shiftlog-blame -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-blame -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
-complete -c git-shiftlog-blame -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+complete -c git-shiftlog-blame -l color -d 'Use colours (always, never or auto)' -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
 complete -c git-shiftlog-blame -s w -d 'Count no change of white space as a change of the line, which is the default'
@@ -361,12 +362,12 @@ complete -c git-shiftlog-grep -l grep -d 'Only commits with a line in their mess
 complete -c git-shiftlog-grep -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-grep -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-grep -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
-complete -c git-shiftlog-grep -l branches -d 'Start from all local branches, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_branch_names)'
-complete -c git-shiftlog-grep -l tags -d 'Start from all tags, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_tag_names)'
-complete -c git-shiftlog-grep -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_remote_names)'
+complete -c git-shiftlog-grep -l branches -d 'Start from all local branches, or those that match a pattern' -f -a '(__fish_git_shiftlog_branch_names)'
+complete -c git-shiftlog-grep -l tags -d 'Start from all tags, or those that match a pattern' -f -a '(__fish_git_shiftlog_tag_names)'
+complete -c git-shiftlog-grep -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -f -a '(__fish_git_shiftlog_remote_names)'
 complete -c git-shiftlog-grep -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-grep -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
-complete -c git-shiftlog-grep -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+complete -c git-shiftlog-grep -l color -d 'Use colours (always, never or auto)' -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
 complete -c git-shiftlog-grep -s F -l fixed-strings -d 'Take patterns as plain text'
@@ -405,12 +406,12 @@ complete -c git-shiftlog-search -l grep -d 'Only commits with a line in their me
 complete -c git-shiftlog-search -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-search -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-search -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
-complete -c git-shiftlog-search -l branches -d 'Start from all local branches, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_branch_names)'
-complete -c git-shiftlog-search -l tags -d 'Start from all tags, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_tag_names)'
-complete -c git-shiftlog-search -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_remote_names)'
+complete -c git-shiftlog-search -l branches -d 'Start from all local branches, or those that match a pattern' -f -a '(__fish_git_shiftlog_branch_names)'
+complete -c git-shiftlog-search -l tags -d 'Start from all tags, or those that match a pattern' -f -a '(__fish_git_shiftlog_tag_names)'
+complete -c git-shiftlog-search -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -f -a '(__fish_git_shiftlog_remote_names)'
 complete -c git-shiftlog-search -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-search -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
-complete -c git-shiftlog-search -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+complete -c git-shiftlog-search -l color -d 'Use colours (always, never or auto)' -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
 complete -c git-shiftlog-search -l json -d 'Print one JSON object a line'
@@ -421,7 +422,7 @@ complete -c git-shiftlog-search -l all -d 'Start from HEAD and all branches and 
 complete -c git-shiftlog-search -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-search -s h -d 'Print this usage'
 
-complete -c git-shiftlog-status -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
+complete -c git-shiftlog-status -l porcelain -d 'Print a stable format for scripts' -f -a "v1\t''"
 complete -c git-shiftlog-status -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-status -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-status -s z -d 'End each entry with NUL'
@@ -441,18 +442,18 @@ complete -c git-shiftlog-summarise -s h -d 'Print this usage'
 complete -c git-shiftlog-resume -l session -d 'Resume this session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-resume -l agent -d 'Resume a session of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-resume -l as -d 'Hand the conversation to this agent instead, which starts with it as a document' -r -f -a '(__fish_git_shiftlog_starters)'
-complete -c git-shiftlog-resume -l worktree -d 'Use a new worktree, and leave this one unchanged' -r
+complete -c git-shiftlog-resume -l worktree -d 'Use a new worktree, and leave this one unchanged'
 complete -c git-shiftlog-resume -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-resume -s n -l print -l dry-run -d 'Say what would be done, and do nothing'
 complete -c git-shiftlog-resume -s f -l force -d 'Go on despite uncommitted changes, and replace a different transcript'
 complete -c git-shiftlog-resume -s h -d 'Print this usage'
 
-complete -c git-shiftlog-branches -l contains -d 'List only branches that reach a commit' -r
+complete -c git-shiftlog-branches -l contains -d 'List only branches that reach a commit' -r -f -a '(__fish_git_shiftlog_revisions)'
 complete -c git-shiftlog-branches -l sort -d 'Sort by a key (refname, conversations or date); a leading \'-\' reverses' -r -f -a '(__fish_git_shiftlog_sort_keys)'
-complete -c git-shiftlog-branches -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
+complete -c git-shiftlog-branches -l porcelain -d 'Print a stable format for scripts' -f -a "v1\t''"
 complete -c git-shiftlog-branches -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-branches -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
-complete -c git-shiftlog-branches -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+complete -c git-shiftlog-branches -l color -d 'Use colours (always, never or auto)' -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
 complete -c git-shiftlog-branches -s r -l remotes -d 'List remote-tracking branches'
@@ -470,16 +471,16 @@ complete -c git-shiftlog-stats -l grep -d 'Only commits with a line in their mes
 complete -c git-shiftlog-stats -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-stats -l model -d 'Only sessions whose model name contains this' -r
 complete -c git-shiftlog-stats -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
-complete -c git-shiftlog-stats -l branches -d 'Start from all local branches, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_branch_names)'
-complete -c git-shiftlog-stats -l tags -d 'Start from all tags, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_tag_names)'
-complete -c git-shiftlog-stats -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -r -f -a '(__fish_git_shiftlog_remote_names)'
+complete -c git-shiftlog-stats -l branches -d 'Start from all local branches, or those that match a pattern' -f -a '(__fish_git_shiftlog_branch_names)'
+complete -c git-shiftlog-stats -l tags -d 'Start from all tags, or those that match a pattern' -f -a '(__fish_git_shiftlog_tag_names)'
+complete -c git-shiftlog-stats -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -f -a '(__fish_git_shiftlog_remote_names)'
 complete -c git-shiftlog-stats -l exclude -d 'With --lines, leave out files that this pathspec matches (may be repeated)' -r
 complete -c git-shiftlog-stats -l prices -d 'Take prices from this file first' -r -F
-complete -c git-shiftlog-stats -l chart -d 'Draw a bar for each group, or one for each day from the first to the last' -r -f -a "bars\t'One bar for each group'
+complete -c git-shiftlog-stats -l chart -d 'Draw a bar for each group, or one for each day from the first to the last' -f -a "bars\t'One bar for each group'
 days\t'One bar for each day from the first to the last'"
 complete -c git-shiftlog-stats -l format -d 'Print each group in this format' -r
 complete -c git-shiftlog-stats -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
-complete -c git-shiftlog-stats -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+complete -c git-shiftlog-stats -l color -d 'Use colours (always, never or auto)' -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
 complete -c git-shiftlog-stats -l no-merges -d 'No merge commits'
@@ -499,7 +500,7 @@ complete -c git-shiftlog-stats -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-stats -s h -d 'Print this usage'
 
 complete -c git-shiftlog-prices -l prices -d 'Take prices from this file first' -r -F
-complete -c git-shiftlog-prices -l update -d 'Keep newer list prices, fetched from a clone of the project (default: shiftlog.pricesFrom)' -r
+complete -c git-shiftlog-prices -l update -d 'Keep newer list prices, fetched from a clone of the project (default: shiftlog.pricesFrom)'
 complete -c git-shiftlog-prices -s n -l dry-run -d 'With --update, only say what would change'
 complete -c git-shiftlog-prices -s h -d 'Print this usage'
 
@@ -625,7 +626,7 @@ complete -c git-shiftlog-migrate -s n -l dry-run -d 'Print what would be done'
 complete -c git-shiftlog-migrate -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-migrate -s h -d 'Print this usage'
 
-complete -c git-shiftlog-fsck -l porcelain -d 'Print a stable format for scripts' -r -f -a "v1\t''"
+complete -c git-shiftlog-fsck -l porcelain -d 'Print a stable format for scripts' -f -a "v1\t''"
 complete -c git-shiftlog-fsck -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-fsck -l repair -d 'Repair what can be repaired, from history, remotes and the agents\' own files'
 complete -c git-shiftlog-fsck -s n -l dry-run -d 'With --repair, print what would be repaired, and repair nothing'
@@ -644,7 +645,7 @@ complete -c git-shiftlog-verify -s h -d 'Print this usage'
 
 complete -c git-shiftlog-scan -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-scan -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
-complete -c git-shiftlog-scan -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+complete -c git-shiftlog-scan -l color -d 'Use colours (always, never or auto)' -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
 complete -c git-shiftlog-scan -l archive -d 'Look at every segment of the archive, recorded on a commit or not'
@@ -672,7 +673,7 @@ complete -c git-shiftlog-purge -s h -d 'Print this usage'
 
 complete -c git-shiftlog-rules -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-rules -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
-complete -c git-shiftlog-rules -l color -d 'Use colours (always, never or auto)' -r -f -a "always\t'Also when the output is no terminal'
+complete -c git-shiftlog-rules -l color -d 'Use colours (always, never or auto)' -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
 complete -c git-shiftlog-rules -l only -d 'Limit the command to this agent' -r

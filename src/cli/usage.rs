@@ -93,7 +93,7 @@ pub(super) fn way(command: &str, option: &str) -> Option<String> {
             "'git shiftlog log --format=%H | git log --no-walk=unsorted --stdin {quoted}' prints what Git has"
         )),
         "git-shiftlog-log" if is_of_log() => Some(format!(
-            "'git shiftlog show $(git log --format=%H --no-patch {quoted} ...)' shows the commits that Git finds"
+            "'git log --format=%H --no-patch {quoted} ... | xargs -r git shiftlog show' shows the commits that Git finds"
         )),
         "git-shiftlog-show" if is_of_diff() => Some(format!("'git show {quoted}' prints what Git has")),
         _ => None,

@@ -168,6 +168,8 @@ const OPTION_VALUES: &[(&str, &str)] = &[
     ("as", "starters"),
     ("session", "sessions"),
     ("ref", "notes_refs"),
+    ("contains", "revisions"),
+    ("ignore-rev", "revisions"),
     ("date", "dates"),
     ("format", "formats"),
     ("pretty", "formats"),
@@ -196,6 +198,7 @@ const WORDS: &[(&[&str], &str)] = &[
 /// Has the glue complete what clap knows nothing of.
 fn with_values(shell: Shell, listed: &command::Listed, text: &str) -> String {
     let words = WORDS.iter().find(|(names, _)| names.contains(&listed.name)).map(|(_, function)| *function);
+    let options = (listed.options)();
     let mut lines = Vec::new();
     for line in text.lines() {
         let of_option = |(name, _): &&(&str, &str)| match shell {
@@ -205,7 +208,7 @@ fn with_values(shell: Shell, listed: &command::Listed, text: &str) -> String {
         let function = OPTION_VALUES.iter().find(of_option).map(|(_, function)| *function);
         // Only 'log' knows Git's names of formats.
         let function = function.filter(|function| *function != "formats" || ["log", "list"].contains(&listed.name));
-        lines.push(match (shell, function) {
+        let line = match (shell, function) {
             (Shell::Zsh, Some(function)) => {
                 line.replace(":_default'", &format!(":_git-shiftlog-{}'", function.replace('_', "-")))
             }
@@ -217,6 +220,18 @@ fn with_values(shell: Shell, listed: &command::Listed, text: &str) -> String {
                 format!("{line} -f -a '(__fish_git_shiftlog_{function})'")
             }
             _ => line.to_owned(),
+        };
+        // A value that may be left out stands in the same word.
+        let is_optional = |name: &&str| match shell {
+            Shell::Zsh => line.contains(&format!("--{name}=[")),
+            _ => line.contains(&format!(" -l {name} ")),
+        };
+        let optional =
+            options.get_arguments().filter(|arg| arg.is_require_equals_set()).filter_map(clap::Arg::get_long);
+        lines.push(match (shell, optional.into_iter().find(is_optional)) {
+            (Shell::Zsh, Some(name)) => line.replace(&format!("--{name}=["), &format!("--{name}=-[")),
+            (Shell::Fish, Some(_)) => line.replace(" -r -f -a ", " -f -a ").trim_end_matches(" -r").to_owned(),
+            _ => line,
         });
     }
     lines.join("\n")

@@ -228,3 +228,13 @@ fn files_of_a_worktree_that_was_removed_are_nothing_to_tell_of() {
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     assert!(!scratch.top.join(".git/hooks/post-commit").exists());
 }
+
+#[test]
+fn a_command_that_only_looks_leaves_nothing_in_a_repository_that_was_never_set_up() {
+    let scratch = Scratch::new();
+    scratch.commit("a.txt", "a\n", "first");
+    for command in ["doctor", "status", "log", "show", "branches", "stats", "fsck"] {
+        scratch.shiftlog(command, [""; 0]);
+        assert!(!scratch.top.join(".git/shiftlog").exists(), "{command}");
+    }
+}

@@ -67,6 +67,17 @@ const CASES: &[(&str, &str)] = &[
     ("git shiftlog index val", "git shiftlog index validate "),
     ("git shiftlog evidence att", "git shiftlog evidence attach "),
     ("git shiftlog logs sy", "git shiftlog logs sync "),
+    // What a name has that the shell would run is quoted.
+    ("git shiftlog show zz", "git shiftlog show zz\\;touch\\$IFS "),
+    ("git shiftlog evidence show feat", "git shiftlog evidence show feature-one "),
+    ("git shiftlog branches --contains=v1", "git shiftlog branches --contains=v1.0 "),
+    ("git shiftlog branches --contains feat", "git shiftlog branches --contains feature-one "),
+    ("git shiftlog blame --ignore-rev=feat", "git shiftlog blame --ignore-rev=feature-one "),
+    // A value that may be left out stands in the same word as its option.
+    ("git shiftlog init --share no", "git shiftlog init --share no"),
+    ("git shiftlog show --color alw", "git shiftlog show --color alw"),
+    ("git shiftlog show --color=alw", "git shiftlog show --color=always "),
+    ("git shiftlog stats --chart=da", "git shiftlog stats --chart=days "),
     // One is enough.
     ("git shiftlog logs sync sy", "git shiftlog logs sync sy"),
     ("git shiftlog index get val", "git shiftlog index get val"),
@@ -170,7 +181,7 @@ fn complete(shell: &str, line_for_zsh: bool) {
     for name in ["lonely.txt", "same.txt"] {
         scratch.write(name, "1\n");
     }
-    for name in ["feature-one", "same-branch"] {
+    for name in ["feature-one", "same-branch", "zz;touch$IFS"] {
         scratch.git(["branch", name]).ok();
     }
     scratch.git(["tag", "v1.0"]).ok();

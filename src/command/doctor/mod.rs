@@ -110,7 +110,10 @@ fn unusable_state(state: &State) -> Option<Error> {
     let live = state.root().join("live");
     let unreadable = std::fs::read_dir(&live).err().filter(|error| error.kind() != std::io::ErrorKind::NotFound);
     let unreadable = unreadable.map(|error| Error::io("read", &live, error));
-    unreadable.or_else(|| state.lock(Instant::now()).err().filter(|error| error.kind() != Kind::Busy))
+    // Where nothing was recorded yet, there is nothing to lock, and looking leaves nothing behind.
+    let has_lock = state.root().join("lock").symlink_metadata().is_ok() || live.is_dir();
+    let unlockable = || state.lock(Instant::now()).err().filter(|error| error.kind() != Kind::Busy);
+    unreadable.or_else(|| if has_lock { unlockable() } else { None })
 }
 
 /// Starts a server as its client would, and asks for its tools.

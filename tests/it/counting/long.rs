@@ -128,9 +128,9 @@ fn what_only_the_whole_transcript_tells_is_counted_from_it() {
 #[test]
 fn texts_that_look_like_many_values_are_counted() {
     let scratch = Scratch::new();
-    let transcript = conversation(400, 3_000).replace("word ", "a,{[,");
+    let transcript = conversation(2_400, 3_000).replace("word word word ", "word, {word} [ ");
     record(&scratch, "claude", &transcript, &[], &hex(&Sha256::digest(&transcript)));
-    assert_eq!(total(&scratch, &["--words"])["tokens"]["output"], 400);
+    assert_eq!(total(&scratch, &["--words"])["tokens"]["output"], 2_400);
 }
 
 #[test]
