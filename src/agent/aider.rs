@@ -161,6 +161,8 @@ struct Reader {
     time: Option<i64>,
     /// Whether a line was read that only aider writes. Text before such a line is not part of a message.
     is_chat: bool,
+    /// Whether the present line is in a block of code, also one that a piece before has begun.
+    is_code: bool,
 }
 
 /// The part of a chat that a line belongs to.
@@ -174,7 +176,7 @@ impl Parser for Reader {
     fn parse(&mut self, lines: &[u8]) -> Vec<Message> {
         let mut messages: Vec<Message> = Vec::new();
         let mut open: Option<(Block, String)> = None;
-        let (mut at, mut is_code) = (0, false);
+        let mut at = 0;
         let close = |open: &mut Option<(Block, String)>, messages: &mut Vec<Message>| {
             let text = open.take().map(|(_, text)| text.trim().to_owned()).unwrap_or_default();
             match messages.last_mut() {
@@ -189,18 +191,18 @@ impl Parser for Reader {
             at = span.end;
             let text = line.to_str_lossy();
             let text = text.trim_end();
-            is_code ^= text.starts_with("```");
-            let printed = text.strip_prefix("> ").filter(|_| !is_code);
+            self.is_code ^= text.starts_with("```");
+            let printed = text.strip_prefix("> ").filter(|_| !self.is_code);
             if let Some(began) = began(line) {
                 close(&mut open, &mut messages);
-                (self.time, is_code, self.is_chat) = (seconds_of(began), false, true);
+                (self.time, self.is_code, self.is_chat) = (seconds_of(began), false, true);
             } else if let Some(printed) = printed {
                 close(&mut open, &mut messages);
                 let message = self.printed(printed, span);
                 self.is_chat |= message.is_some() || printed.starts_with("Tokens: ");
                 messages.extend(message);
             } else {
-                let typed = text.strip_prefix("#### ").filter(|_| !is_code);
+                let typed = text.strip_prefix("#### ").filter(|_| !self.is_code);
                 let block = if typed.is_some() { Block::Prompt } else { Block::Answer };
                 self.is_chat |= typed.is_some();
                 if !self.is_chat {

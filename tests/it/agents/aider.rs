@@ -175,3 +175,14 @@ fn a_chat_that_came_with_a_commit_or_is_a_link_says_nothing_of_what_is_done_here
     scratch.commit("a.txt", "by hand\n", "by hand");
     assert_eq!(scratch.records("HEAD").len(), 0, "{}", scratch.log());
 }
+
+#[test]
+fn a_block_of_code_that_goes_on_in_the_next_piece_has_no_prompts() {
+    let begun = "# aider chat started at 2026-09-01 10:00:00\n\n#### moor the boat\n\nSo:\n\n```md\n#### one\n";
+    let mut parser = agent::find("aider").unwrap().parser();
+    let pieces = [begun, "#### two\n#### three\n", "```\n\n#### go on\n\nDone.\n"];
+    let messages = pieces.map(|piece| parser.parse(piece.as_bytes())).concat();
+    let prompts: Vec<String> =
+        messages.iter().filter(|message| message.is_prompt()).map(|message| message.text()).collect();
+    assert_eq!(prompts, ["moor the boat", "go on"]);
+}
