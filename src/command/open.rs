@@ -14,7 +14,7 @@ use crate::share::purge;
 
 /// How long a command may take to carry records.
 const CARRY_TIMEOUT: Duration = Duration::from_millis(200);
-/// What is said of a purge that has a journal, by commands that do not finish it.
+/// The message about a purge with a journal, of commands that do not finish it.
 pub(super) const UNFINISHED_PURGE: &str = "a purge was interrupted, or is running; 'git shiftlog fsck' finishes it";
 /// How many commits are named.
 const MAX_NAMED: usize = 10;

@@ -123,7 +123,7 @@ type Seen = BTreeMap<Name, Tokens>;
 /// An answer, or a record of one that has no id.
 #[derive(Default)]
 struct Answered {
-    /// None if it has no id.
+    /// See [`names`]; empty if it has no id.
     names: Vec<Name>,
     usage: ModelUsage,
     time: Option<i64>,
@@ -136,7 +136,7 @@ struct RecordCount {
     answers: Vec<Answered>,
     /// The answers before the record that can go on in it, with what they had used by then.
     before: Seen,
-    /// What the conversation counts up to the end of each answer whose id no other answer has.
+    /// The totals at the end of each answer, except those whose id other sessions have for other answers.
     totals_at: Vec<(Name, Totals)>,
     /// The files that it changed, if the record does not tell them.
     edits: Option<Vec<EditedPath>>,

@@ -110,10 +110,11 @@ fn unusable_state(state: &State) -> Option<Error> {
     let live = state.root().join("live");
     let unreadable = std::fs::read_dir(&live).err().filter(|error| error.kind() != std::io::ErrorKind::NotFound);
     let unreadable = unreadable.map(|error| Error::io("read", &live, error));
-    // Where nothing was recorded yet, there is nothing to lock, and looking leaves nothing behind.
-    let has_lock = state.root().join("lock").symlink_metadata().is_ok() || live.is_dir();
-    let unlockable = || state.lock(Instant::now()).err().filter(|error| error.kind() != Kind::Busy);
-    unreadable.or_else(|| if has_lock { unlockable() } else { None })
+    if state.root().symlink_metadata().is_err() {
+        // Nothing was set up or recorded yet: looking leaves nothing behind.
+        return None;
+    }
+    unreadable.or_else(|| state.lock(Instant::now()).err().filter(|error| error.kind() != Kind::Busy))
 }
 
 /// Starts a server as its client would, and asks for its tools.
