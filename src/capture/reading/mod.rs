@@ -28,8 +28,9 @@ pub use self::survey::Survey;
 use super::left_out::is_too_large;
 use super::progress::{Progress, ResumePoint};
 use super::segment_end::SegmentEnd;
-use crate::agent::{self, Agent};
+use crate::agent::{self, Agent, Wording};
 use crate::archive::Archive;
+use crate::archive::segment::TARGET_BYTES;
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::git::date::Time;
@@ -37,6 +38,9 @@ use crate::record::before;
 use crate::record::tombstone::Tombstones;
 use crate::redact::Redactor;
 use crate::transcript::{Before, SessionKey, Tally};
+
+/// How many bytes of a document are counted at once.
+const DOCUMENT_BYTES: usize = 32 << 20;
 
 /// The redactor, or the reason why there is none; without one nothing is stored.
 pub type Redaction = Rc<Result<Redactor>>;
@@ -278,13 +282,26 @@ impl<'a> Reading<'a> {
     pub fn survey(&mut self, since: &SegmentEnd, from: u64, to: u64) -> Result<Survey> {
         let tally = Tally::after(self.before(since));
         let mut survey = Survey { tally, until: from, ..Survey::default() };
+        if from >= to {
+            return Ok(survey);
+        }
         let mut parser = self.agent.parser();
+        let is_in_lines = {
+            let beginning = self.lines.chunk(from, to, CHUNK_BYTES)?;
+            self.agent.wording(beginning.redacted()) == Wording::InLines
+        };
+        let at_once = match is_in_lines {
+            true => CHUNK_BYTES,
+            // As much as is stored at once, and of a document, which is in memory as a whole, what is read of one.
+            false if self.is_rendered => DOCUMENT_BYTES,
+            false => TARGET_BYTES,
+        };
         while survey.until < to {
-            let chunk = self.lines.chunk(survey.until, to, CHUNK_BYTES)?;
+            let chunk = self.lines.chunk(survey.until, to, at_once)?;
             if chunk.is_empty() {
                 break;
             }
-            survey.add(&chunk, &mut *parser, self.lines.deadline())?;
+            survey.add(&chunk, is_in_lines, &mut *parser, self.lines.deadline())?;
         }
         Ok(survey)
     }

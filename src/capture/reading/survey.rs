@@ -93,17 +93,25 @@ impl Survey {
         self.committing.last().map(String::as_str)
     }
 
-    /// Counts the next chunk.
+    /// Counts the next chunk: in blocks if each line can be parsed alone, or else all of it at once.
     ///
     /// # Errors
     ///
     /// [`Kind::Busy`] if the deadline passes.
-    pub(super) fn add(&mut self, chunk: &LineChunk, parser: &mut dyn Parser, deadline: Option<Instant>) -> Result<()> {
-        for part in line_blocks(chunk.redacted()) {
+    pub(super) fn add(
+        &mut self,
+        chunk: &LineChunk,
+        is_in_lines: bool,
+        parser: &mut dyn Parser,
+        deadline: Option<Instant>,
+    ) -> Result<()> {
+        let lines = chunk.redacted();
+        let blocks = if is_in_lines { line_blocks(lines).collect() } else { vec![0..lines.len()] };
+        for part in blocks {
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Err(Error::new(Kind::Busy, "the transcript takes too long to read"));
             }
-            let messages = parser.parse(&chunk.redacted()[part.clone()]);
+            let messages = parser.parse(&lines[part.clone()]);
             self.tally.add(&messages);
             for message in &messages {
                 let [start, end] = [message.span.start, message.span.end].map(|at| chunk.position(part.start + at));

@@ -113,11 +113,27 @@ fn what_only_the_whole_transcript_tells_is_counted_from_it() {
     };
     let asked = json!({ "id": "g0", "type": "user", "content": [{ "text": "go on" }] });
     let gemini = format!("{asked}\n") + &(0..20).map(gemini).collect::<String>();
-    for (agent, transcript, turns, messages) in
-        [("amp", amp, 500, 1_000), ("codex", codex, 1, 2), ("aider", aider, 2, 4), ("gemini", gemini, 1, 2)]
-    {
+    let claude = |number: usize| {
+        let role = ["user", "assistant"][number % 2];
+        json!({ "type": role, "message": { "role": role, "content": format!("words {number}") } })
+    };
+    let claude = json!({ "loglines": (0..1_000).map(claude).collect::<Vec<_>>() });
+    let claude = serde_json::to_string_pretty(&claude).unwrap();
+    for (agent, transcript, turns, messages) in [
+        ("amp", amp, 500, 1_000),
+        ("codex", codex, 1, 2),
+        ("aider", aider, 2, 4),
+        ("gemini", gemini, 1, 2),
+        ("claude", claude, 500, 1_000),
+    ] {
         assert!(transcript.len() > 100_000);
         let scratch = Scratch::new();
+        std::fs::write(scratch.top.join("session"), &transcript).unwrap();
+        let agent_name = format!("--agent={agent}");
+        scratch.shiftlog("add", ["-q", &agent_name, "--session=s", "--force", "--transcript=session"]).ok();
+        let captured = total(&scratch, &[]);
+        let counts = ["turns", "messages"].map(|key| captured[key].as_u64());
+        assert_eq!(counts, [Some(turns), Some(messages)], "captured of {agent}");
         record(&scratch, agent, &transcript, &[transcript.len() / 2], &hex(&Sha256::digest(&transcript)));
         let counted = total(&scratch, &["--words"]);
         let counts = ["turns", "messages"].map(|key| counted[key].as_u64());
