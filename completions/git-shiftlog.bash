@@ -75,6 +75,21 @@ __git_shiftlog_sessions ()
 		shiftlog log --max-count=100 --format='%(session)' 2>/dev/null | tr ',' '\n' | sort -u
 }
 
+# Adds the sessions that begin as the word does, which must have a few digits of one.
+__git_shiftlog_with_sessions ()
+{
+	case "$cur" in
+	[0-9a-f][0-9a-f][0-9a-f][0-9a-f]*) __gitcomp_nl_append "$(__git_shiftlog_sessions)" ;;
+	esac
+}
+
+# The models of the last commits that have a session.
+__git_shiftlog_recorded_models ()
+{
+	git ${__git_dir:+--git-dir="$__git_dir"} -c shiftlog.carryOnRead=false \
+		shiftlog log --max-count=100 --format='%(model)' 2>/dev/null | tr ',' '\n' | sort -u
+}
+
 __git_shiftlog_notes_refs ()
 {
 	git ${__git_dir:+--git-dir="$__git_dir"} for-each-ref --format='%(refname)' refs/notes 2>/dev/null
@@ -233,7 +248,7 @@ _git_shiftlog ()
 
 	# A value can stand in a word of its own.
 	case "$prev" in
-	--agent|--as|--session|--ref|--contains|--ignore-rev|--date|--in|--tool-output|--thinking|--evidence|--format|--pretty|--sort|--min-confidence|--by|--browser|--view|--theme|--toolset|--kind|--scope|--profile)
+	--agent|--as|--model|--session|--ref|--contains|--ignore-rev|--date|--in|--tool-output|--thinking|--evidence|--format|--pretty|--sort|--min-confidence|--by|--browser|--view|--theme|--toolset|--kind|--scope|--profile)
 		local cur="$prev=$cur"
 		;;
 	esac
@@ -255,6 +270,9 @@ _git_shiftlog ()
 		;;
 	log,--session=*|list,--session=*|show,--session=*|grep,--session=*|search,--session=*|resume,--session=*|stats,--session=*|export,--session=*|add,--session=*|purge,--session=*)
 		__gitcomp_nl "$(__git_shiftlog_sessions)" "" "${cur#*=}"
+		;;
+	log,--model=*|list,--model=*|grep,--model=*|search,--model=*|stats,--model=*)
+		__gitcomp_nl "$(__git_shiftlog_recorded_models)" "" "${cur#*=}"
 		;;
 	log,--ref=*|list,--ref=*|show,--ref=*|why,--ref=*|blame,--ref=*|grep,--ref=*|search,--ref=*|summarise,--ref=*|tldr,--ref=*|resume,--ref=*|branches,--ref=*|stats,--ref=*|web,--ref=*|export,--ref=*|add,--ref=*|evidence,--ref=*|rules,--ref=*|import,--ref=*|sync,--ref=*|remap,--ref=*|migrate,--ref=*|fsck,--ref=*|verify,--ref=*|scan,--ref=*|purge,--ref=*)
 		__gitcomp_nl "$(__git_shiftlog_notes_refs)" "" "${cur#*=}"
@@ -517,16 +535,26 @@ _git_shiftlog ()
 	prices,*)
 		__gitcomp_nl "$(__git_shiftlog_models)"
 		;;
-	log,*|list,*|show,*|grep,*|search,*|stats,*|scan,*|web,*)
+	log,*|list,*|grep,*|search,*|stats,*|scan,*|web,*)
 		__git_complete_revlist_file
 		__git_shiftlog_without_own_refs
+		;;
+	show,*)
+		__git_complete_revlist_file
+		__git_shiftlog_without_own_refs
+		__git_shiftlog_with_sessions
+		;;
+	resume,*)
+		__git_complete_revlist
+		__git_shiftlog_without_own_refs
+		__git_shiftlog_with_sessions
 		;;
 	why,*|blame,*)
 		__git_complete_revlist_file
 		__git_shiftlog_without_own_refs
 		__git_shiftlog_with_files
 		;;
-	export,*|remap,*|purge,*|verify,*|summarise,*|tldr,*|resume,*|add,*)
+	export,*|remap,*|purge,*|verify,*|summarise,*|tldr,*|add,*)
 		__git_complete_revlist
 		__git_shiftlog_without_own_refs
 		;;

@@ -71,9 +71,23 @@ function __fish_git_shiftlog_clients
     printf '%s\n' vscode claude cursor gemini copilot opencode zed amp kiro junie roo codex
 end
 
-# The sessions of the last commits that have one.
+# The sessions of the last commits that have one, each with the subject of a commit.
 function __fish_git_shiftlog_sessions
-    git -c shiftlog.carryOnRead=false shiftlog log --max-count=100 --format='%(session)' 2>/dev/null | string split , | sort -u
+    git -c shiftlog.carryOnRead=false shiftlog log --max-count=100 --format='%(session)%x09%s' 2>/dev/null | while read -l -d \t sessions subject
+        for session in (string split , -- $sessions)
+            printf '%s\t%s\n' $session $subject
+        end
+    end | sort -u -t \t -k 1,1
+end
+
+# The sessions, if a few digits of one stand there.
+function __fish_git_shiftlog_sessions_begun
+    string match -qr '^[0-9a-f]{4}' -- (commandline -ct); and __fish_git_shiftlog_sessions
+end
+
+# The models of the last commits that have a session.
+function __fish_git_shiftlog_recorded_models
+    git -c shiftlog.carryOnRead=false shiftlog log --max-count=100 --format='%(model)' 2>/dev/null | string split , | sort -u
 end
 
 # The names of branches, tags and remote-tracking branches, as patterns are matched with them.
@@ -180,6 +194,9 @@ complete -c git-shiftlog -n 'not __fish_git_shiftlog_needs_command' -a '(__fish_
 for command in show export summarise resume add remap purge verify
     complete -c git-shiftlog-$command -f -n __fish_git_shiftlog_before_paths -a '(__fish_git_shiftlog_revisions)'
 end
+for command in show resume
+    complete -c git-shiftlog-$command -n __fish_git_shiftlog_before_paths -a '(__fish_git_shiftlog_sessions_begun)'
+end
 for command in log grep search stats scan web why blame
     complete -c git-shiftlog-$command -n __fish_git_shiftlog_before_paths -a '(__fish_git_shiftlog_revisions)'
 end
@@ -219,7 +236,7 @@ complete -c git-shiftlog-log -l until -l before -d 'Only commits made at or befo
 complete -c git-shiftlog-log -l author -d 'Only commits whose author matches a pattern' -r
 complete -c git-shiftlog-log -l grep -d 'Only commits with a line in their message that matches a pattern' -r
 complete -c git-shiftlog-log -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
-complete -c git-shiftlog-log -l model -d 'Only sessions whose model name contains this' -r
+complete -c git-shiftlog-log -l model -d 'Only sessions whose model name contains this' -r -f -a '(__fish_git_shiftlog_recorded_models)'
 complete -c git-shiftlog-log -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-log -l branches -d 'Start from all local branches, or those that match a pattern' -f -a '(__fish_git_shiftlog_branch_names)'
 complete -c git-shiftlog-log -l tags -d 'Start from all tags, or those that match a pattern' -f -a '(__fish_git_shiftlog_tag_names)'
@@ -360,7 +377,7 @@ complete -c git-shiftlog-grep -l until -l before -d 'Only commits made at or bef
 complete -c git-shiftlog-grep -l author -d 'Only commits whose author matches a pattern' -r
 complete -c git-shiftlog-grep -l grep -d 'Only commits with a line in their message that matches a pattern' -r
 complete -c git-shiftlog-grep -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
-complete -c git-shiftlog-grep -l model -d 'Only sessions whose model name contains this' -r
+complete -c git-shiftlog-grep -l model -d 'Only sessions whose model name contains this' -r -f -a '(__fish_git_shiftlog_recorded_models)'
 complete -c git-shiftlog-grep -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-grep -l branches -d 'Start from all local branches, or those that match a pattern' -f -a '(__fish_git_shiftlog_branch_names)'
 complete -c git-shiftlog-grep -l tags -d 'Start from all tags, or those that match a pattern' -f -a '(__fish_git_shiftlog_tag_names)'
@@ -404,7 +421,7 @@ complete -c git-shiftlog-search -l until -l before -d 'Only commits made at or b
 complete -c git-shiftlog-search -l author -d 'Only commits whose author matches a pattern' -r
 complete -c git-shiftlog-search -l grep -d 'Only commits with a line in their message that matches a pattern' -r
 complete -c git-shiftlog-search -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
-complete -c git-shiftlog-search -l model -d 'Only sessions whose model name contains this' -r
+complete -c git-shiftlog-search -l model -d 'Only sessions whose model name contains this' -r -f -a '(__fish_git_shiftlog_recorded_models)'
 complete -c git-shiftlog-search -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-search -l branches -d 'Start from all local branches, or those that match a pattern' -f -a '(__fish_git_shiftlog_branch_names)'
 complete -c git-shiftlog-search -l tags -d 'Start from all tags, or those that match a pattern' -f -a '(__fish_git_shiftlog_tag_names)'
@@ -430,7 +447,7 @@ complete -c git-shiftlog-status -s h -d 'Print this usage'
 
 complete -c git-shiftlog-summarise -l focus -d 'Tell the agent what to look at above all' -r
 complete -c git-shiftlog-summarise -l agent -d 'Ask this agent; the conversation goes to its provider' -r -f -a '(__fish_git_shiftlog_agents)'
-complete -c git-shiftlog-summarise -l model -d 'Let the agent use this model' -r
+complete -c git-shiftlog-summarise -l model -d 'Let the agent use this model' -r -f -a '(__fish_git_shiftlog_recorded_models)'
 complete -c git-shiftlog-summarise -l timeout -d 'Wait this long for an answer (default: 120)' -r
 complete -c git-shiftlog-summarise -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-summarise -l save -d 'Keep the summary in the record of the conversation'
@@ -469,7 +486,7 @@ complete -c git-shiftlog-stats -l until -l before -d 'Only commits made at or be
 complete -c git-shiftlog-stats -l author -d 'Only commits whose author matches a pattern' -r
 complete -c git-shiftlog-stats -l grep -d 'Only commits with a line in their message that matches a pattern' -r
 complete -c git-shiftlog-stats -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
-complete -c git-shiftlog-stats -l model -d 'Only sessions whose model name contains this' -r
+complete -c git-shiftlog-stats -l model -d 'Only sessions whose model name contains this' -r -f -a '(__fish_git_shiftlog_recorded_models)'
 complete -c git-shiftlog-stats -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-stats -l branches -d 'Start from all local branches, or those that match a pattern' -f -a '(__fish_git_shiftlog_branch_names)'
 complete -c git-shiftlog-stats -l tags -d 'Start from all tags, or those that match a pattern' -f -a '(__fish_git_shiftlog_tag_names)'
@@ -543,7 +560,7 @@ complete -c git-shiftlog-keys -s h -d 'Print this usage'
 
 complete -c git-shiftlog-index -l path -d 'Use the index of the project in this directory' -r -F
 complete -c git-shiftlog-index -l agent -d 'With \'scan\' and \'watch\', ask this agent; what changed goes to its provider' -r -f -a '(__fish_git_shiftlog_agents)'
-complete -c git-shiftlog-index -l model -d 'With \'scan\' and \'watch\', let the agent use this model' -r
+complete -c git-shiftlog-index -l model -d 'With \'scan\' and \'watch\', let the agent use this model' -r -f -a '(__fish_git_shiftlog_recorded_models)'
 complete -c git-shiftlog-index -l timeout -d 'With \'scan\' and \'watch\', wait this long for an answer (default: 600)' -r
 complete -c git-shiftlog-index -l debounce -d 'With \'watch\', scan when files have rested this long (default: 30)' -r
 complete -c git-shiftlog-index -l max-wait -d 'With \'watch\', scan this long after the first change at the latest (default: 300)' -r

@@ -29,7 +29,11 @@ pub(super) fn parse(
     if is_lone_h {
         return Err(print_usage(&usage(&mut shown)));
     }
-    let Err(error) = command.try_get_matches_from(args).and_then(|matches| read(&matches)) else { return Ok(()) };
+    let parsed = match gits_own(&command, &typed) {
+        Some(option) => Err(unknown(&command, option)),
+        None => command.try_get_matches_from(args).and_then(|matches| read(&matches)),
+    };
+    let Err(error) = parsed else { return Ok(()) };
     let usage = usage(&mut shown);
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return Err(print_usage(&usage));
@@ -109,6 +113,23 @@ fn one_name(names: String, takes_many: bool) -> Result<String, String> {
 /// Says whether `-h` means something of a command's own, as for `git grep`; then it prints the usage only if it is alone.
 fn has_own_h(command: &Command) -> bool {
     command.get_arguments().any(|arg| arg.get_short() == Some('h') && arg.get_id() != "usage")
+}
+
+/// An option of `git log` whose name begins that of one of ours, `--merges`, and that means something else.
+const MERGE: &str = "--merge";
+
+/// Returns the option of Git that was typed and is not meant as the beginning of one of ours.
+fn gits_own(command: &Command, typed: &[String]) -> Option<&'static str> {
+    let has_merges = command.get_arguments().any(|arg| arg.get_long() == Some("merges"));
+    let mut options = typed.iter().skip(1).take_while(|word| !["--", "--end-of-options"].contains(&word.as_str()));
+    (has_merges && options.any(|word| word == MERGE)).then_some(MERGE)
+}
+
+/// Returns clap's error for an option that a command does not have.
+fn unknown(command: &Command, option: &str) -> clap::Error {
+    let mut error = clap::Error::new(ErrorKind::UnknownArgument).with_cmd(command);
+    error.insert(ContextKind::InvalidArg, ContextValue::String(option.into()));
+    error
 }
 
 /// Returns Git's words for a beginning of several options' names, if that is wrong.

@@ -66,7 +66,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let dates = options.printing.dates(&repo, date::Format::SHORT)?;
         let mut screen = options.printing.screen(&repo, dates);
         let (short_ids, mut names) = (plan.short_ids(), repo.names());
-        let end = options.printing.end();
+        let (end, columns) = (options.printing.end(), screen.columns);
         for hit in &hits {
             let session = &plan.sessions[hit.answer.session];
             let commit = session.commit.map(|commit| &plan.commits[commit]);
@@ -85,7 +85,12 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                     Some(_) if hit.answer.turn == 0 => String::new(),
                     _ => format!(" turn {}", style.paint(&style.number, &hit.answer.turn.to_string())),
                 };
-                writeln!(out, "{head}{turn}: {subject}")?;
+                let head = format!("{head}{turn}: {subject}");
+                writeln!(
+                    out,
+                    "{}",
+                    columns.map_or_else(|| head.clone(), |columns| pretty::cut_colored(&head, columns))
+                )?;
                 write!(out, "    {}{end}", pretty::hit_line(hit, style))
             })?;
         }

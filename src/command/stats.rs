@@ -114,6 +114,14 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             }
             options.by = vec![Key::Day];
         }
+        // A key that is given twice is one.
+        options.by = options
+            .by
+            .iter()
+            .enumerate()
+            .filter(|(at, key)| !options.by[..*at].contains(key))
+            .map(|(_, key)| *key)
+            .collect();
         let repo = crate::command::open::repository(&options.source)?;
         let reader = options.source.reader(&repo);
         let query = options.chosen.query(&repo, &options.operands)?;

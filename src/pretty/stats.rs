@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use super::table::{fit, write_rows};
+use super::table::{columns_of, fit, write_rows};
 use super::why_format::filled;
-use super::width::{cut_within, listed, padded, width};
+use super::width::{listed, padded, width};
 use super::{Style, count};
 use crate::outside;
 use crate::stats::{Cost, Counted, Group, Key, Prices, Sum};
@@ -112,7 +112,9 @@ pub fn write_chart(
     let groups = &of.counted.groups;
     let value_width = groups.iter().map(|group| width(&value(&group.sum))).max().unwrap_or(0);
     let widest = columns.saturating_sub(value_width + 4 + MIN_BAR).max(1);
-    let names: Vec<String> = names.iter().map(|names| cut_within(&names.join("  "), widest)).collect();
+    let mut names = names.to_vec();
+    fit(&mut names, of.keys.len(), &[], Some(widest));
+    let names = columns_of(&names);
     let name_width = names.iter().map(|name| width(name)).max().unwrap_or(0);
     let room = columns.saturating_sub(name_width + value_width + 4).clamp(MIN_BAR, MAX_BAR);
     let largest = groups.iter().map(|group| amount(&group.sum)).max().unwrap_or(0).max(1);

@@ -61,6 +61,14 @@ pub(super) fn write_rows(
     Ok(())
 }
 
+/// Returns a line for each row, with its cells below each other.
+pub(super) fn columns_of(rows: &[Vec<String>]) -> Vec<String> {
+    let widths = widths(rows);
+    let line =
+        |row: &Vec<String>| row.iter().zip(&widths).map(|(text, width)| padded(text, *width)).collect::<Vec<_>>();
+    rows.iter().map(|row| line(row).join("  ").trim_end().to_owned()).collect()
+}
+
 fn widths(rows: &[Vec<String>]) -> Vec<usize> {
     let columns = rows.first().map_or(0, Vec::len);
     (0..columns).map(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0)).collect()

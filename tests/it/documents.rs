@@ -167,6 +167,7 @@ const OPTION_VALUES: &[(&str, &str)] = &[
     ("agent", "agents"),
     ("as", "starters"),
     ("session", "sessions"),
+    ("model", "recorded_models"),
     ("ref", "notes_refs"),
     ("contains", "revisions"),
     ("ignore-rev", "revisions"),
@@ -186,8 +187,10 @@ const OPTION_VALUES: &[(&str, &str)] = &[
 
 /// What they complete where no option stands.
 const WORDS: &[(&[&str], &str)] = &[
-    (&["log", "show", "grep", "search", "stats", "scan", "web", "why", "blame"], "revisions_and_paths"),
-    (&["export", "summarise", "resume", "add", "remap", "purge", "verify"], "revisions"),
+    (&["show"], "revisions_sessions_and_paths"),
+    (&["resume"], "revisions_and_sessions"),
+    (&["log", "grep", "search", "stats", "scan", "web", "why", "blame"], "revisions_and_paths"),
+    (&["export", "summarise", "add", "remap", "purge", "verify"], "revisions"),
     (&["sync"], "remotes"),
     (&["prices"], "models"),
     (&["rules"], "rules_actions"),

@@ -137,11 +137,20 @@ fn a_list_asks_the_terminal_for_its_width() {
     talk.add(&scratch, &[]);
     scratch.env.insert("TERM".into(), "dumb".into());
     scratch.env.insert("GIT_PAGER".into(), "cat".into());
-    for columns in [40, 80, 120] {
-        let command = format!("stty cols {columns}; git shiftlog log");
+    let widths = |columns: usize, command: &str| {
+        let command = format!("stty cols {columns}; git shiftlog {command}");
         let shown = scratch.run_in(&scratch.top, "script", ["-qec", &command, "/dev/null"]).ok();
-        let widths: Vec<usize> = shown.lines().map(|line| line.trim_end().chars().count()).collect();
-        assert_eq!((widths.len(), widths[1]), (2, columns), "{shown}");
+        shown.lines().map(|line| line.trim_end().chars().count()).collect::<Vec<usize>>()
+    };
+    for columns in [40, 80, 120] {
+        let widths = widths(columns, "log");
+        assert_eq!((widths.len(), widths[1]), (2, columns));
+    }
+    scratch.commit("long.txt", "x\n", &"a long subject ".repeat(9));
+    talk.add(&scratch, &["--session=another"]);
+    for columns in [40, 80] {
+        let widths = widths(columns, "search jitter HEAD~..");
+        assert!(widths.len() == 2 && widths[0] == columns && widths[1] <= columns, "{widths:?}");
     }
 }
 

@@ -231,6 +231,8 @@ fn wrong_input_is_answered_with_what_helps() {
         ("get", &["x"], 129, "error: 'x' is not a path: unexpected character 'x' at position 0"),
         ("keys", &[""], 129, "error: '' is not a path: empty path"),
         ("get", &["[commit][nosuch]"], 1, "error: no commit matches nosuch"),
+        // With Git it is another one than '--merges'.
+        ("log", &["--merge"], 129, "error: unknown option '--merge'"),
         ("log", &["--abbrev=x"], 129, "error: option '--abbrev' expects a numerical value"),
     ];
     for (name, args, code, message) in cases {

@@ -37,6 +37,12 @@ const CASES: &[(&str, &str)] = &[
     ("git shiftlog show feat", "git shiftlog show feature-one "),
     ("git shiftlog log v1", "git shiftlog log v1.0 "),
     ("git shiftlog show --session=0b", "git shiftlog show --session=0b5e55-1 "),
+    // A few digits of it are enough.
+    ("git shiftlog show 0b5e", "git shiftlog show 0b5e55-1 "),
+    ("git shiftlog resume 0b5e", "git shiftlog resume 0b5e55-1 "),
+    ("git-shiftlog-show 0b5e", "git-shiftlog-show 0b5e55-1 "),
+    ("git shiftlog log --model=claude-te", "git shiftlog log --model=claude-test-1 "),
+    ("git shiftlog stats --model claude-te", "git shiftlog stats --model claude-test-1 "),
     ("git shiftlog log --agent=dro", "git shiftlog log --agent=droid "),
     ("git shiftlog log --ref=refs/n", "git shiftlog log --ref=refs/notes/shiftlog "),
     ("git shiftlog sync ups", "git shiftlog sync upstream "),

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::work;
+use crate::reading::Talk;
 use crate::support::Scratch;
 
 #[test]
@@ -48,6 +49,25 @@ fn long_names_are_cut_only_for_want_of_room_and_in_the_middle() {
     let rows: Vec<&str> = ran.stdout.lines().filter(|line| line.contains(".rs")).collect();
     assert_eq!(rows.len(), 2, "the ends of names are there: {}", ran.stdout);
     assert!(rows.iter().all(|row| row.contains('…')) && ran.stdout.contains("first.rs"), "{}", ran.stdout);
+}
+
+#[test]
+fn the_names_of_a_group_are_cut_each_for_itself_and_a_key_counts_once() {
+    let mut scratch = Scratch::new();
+    for (number, author) in ["A Very Long Name Of An Author Indeed", "B"].into_iter().enumerate() {
+        scratch.env.insert("GIT_AUTHOR_NAME".into(), author.into());
+        scratch.commit(&format!("{number}.txt"), "x\n", author);
+        let mut talk = Talk::new();
+        talk.prompt("write");
+        talk.add(&scratch, &[&format!("--session={number}")]);
+    }
+    let chart = scratch.shiftlog("stats", ["--chart", "--by=author,agent,model,session,agent", "--ascii"]).ok();
+    assert_eq!(chart.lines().count(), 2, "{chart}");
+    let agents = chart.lines().map(|line| line.split("claude  ").next().unwrap_or_default().chars().count());
+    assert_eq!(agents.collect::<std::collections::HashSet<_>>().len(), 1, "{chart}");
+    for line in chart.lines() {
+        assert!(line.matches("claude  ").count() == 1 && line.chars().count() <= 80, "{chart}");
+    }
 }
 
 #[test]
