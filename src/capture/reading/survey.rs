@@ -1,5 +1,6 @@
 //! Counting the messages of an increment, and finding the results of its tool calls.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use super::lines::LineChunk;
@@ -106,24 +107,37 @@ impl Survey {
         deadline: Option<Instant>,
     ) -> Result<()> {
         let lines = chunk.redacted();
-        let blocks = if is_in_lines { line_blocks(lines).collect() } else { vec![0..lines.len()] };
-        for part in blocks {
-            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                return Err(Error::new(Kind::Busy, "the transcript takes too long to read"));
-            }
-            let messages = parser.parse(&lines[part.clone()]);
-            self.tally.add(&messages);
-            for message in &messages {
-                let [start, end] = [message.span.start, message.span.end].map(|at| chunk.position(part.start + at));
-                match message.role {
-                    Role::Assistant => (self.open_prompt, self.has_answer) = (None, true),
-                    _ if message.is_prompt() => self.open_prompt = self.open_prompt.or(Some(start)),
-                    _ => {}
-                }
-                message.parts.iter().for_each(|each| self.add_call(each, end));
-            }
+        if is_in_lines {
+            line_blocks(lines).try_for_each(|block| self.add_block(chunk, block, parser, deadline))?;
+        } else {
+            self.add_block(chunk, 0..lines.len(), parser, deadline)?;
         }
         self.until = chunk.end();
+        Ok(())
+    }
+
+    /// Counts some lines of a chunk.
+    fn add_block(
+        &mut self,
+        chunk: &LineChunk,
+        block: Range<usize>,
+        parser: &mut dyn Parser,
+        deadline: Option<Instant>,
+    ) -> Result<()> {
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(Error::new(Kind::Busy, "the transcript takes too long to read"));
+        }
+        let messages = parser.parse(&chunk.redacted()[block.clone()]);
+        self.tally.add(&messages);
+        for message in &messages {
+            let [start, end] = [message.span.start, message.span.end].map(|at| chunk.position(block.start + at));
+            match message.role {
+                Role::Assistant => (self.open_prompt, self.has_answer) = (None, true),
+                _ if message.is_prompt() => self.open_prompt = self.open_prompt.or(Some(start)),
+                _ => {}
+            }
+            message.parts.iter().for_each(|each| self.add_call(each, end));
+        }
         Ok(())
     }
 

@@ -1,0 +1,105 @@
+//! Keys of the configuration with values that mean nothing: `doctor` names them, and what it advises mends them.
+
+use super::*;
+
+/// Every key of the manual, with a value that means nothing for it. Where the advice needs an answer of the user's, it is not
+/// followed.
+const BAD_VALUES: &[(&str, &str, bool)] = &[
+    ("advice.shiftlog", "perhaps", true),
+    ("color.grep.filename", "pinkish", true),
+    ("color.grep.lineNumber", "pinkish", true),
+    ("color.grep.match", "pinkish", true),
+    ("color.grep.separator", "pinkish", true),
+    ("color.shiftlog", "sometimes", true),
+    ("color.shiftlog.<slot>", "pinkish", true),
+    ("log.date", "soon", true),
+    ("shiftlog.agent.<name>.format", "rol=x", false),
+    ("shiftlog.agent.<name>.resume", "only this", false),
+    ("shiftlog.agent.<name>.transcript", "", false),
+    ("shiftlog.allowMirror", "perhaps", true),
+    ("shiftlog.browser", "nosuch-browser", false),
+    ("shiftlog.carryOnRead", "perhaps", true),
+    ("shiftlog.fetch", "often", true),
+    ("shiftlog.gitHooks", "some", true),
+    ("shiftlog.hookTimeout", "soon", true),
+    ("shiftlog.index", "hourly", true),
+    ("shiftlog.indexAgent", "nobody", true),
+    ("shiftlog.mcp.name", "other", true),
+    ("shiftlog.mcp.toolset", "none", true),
+    ("shiftlog.notesRef", "two words", true),
+    ("shiftlog.prices", "/nonexistent", false),
+    ("shiftlog.push", "everything", true),
+    ("shiftlog.<remote>.push", "everything", true),
+    ("shiftlog.redact", "perhaps", false),
+    ("shiftlog.redact.allow", "(", false),
+    ("shiftlog.redact.allowSha256", "xyz", false),
+    ("shiftlog.redact.pattern", "(", false),
+    ("shiftlog.redact.personal", "perhaps", false),
+    ("shiftlog.rules", "perhaps", true),
+    ("shiftlog.rulesIncludeHome", "perhaps", true),
+    ("shiftlog.sessionsRemote", "nowhere", false),
+    ("shiftlog.pricesFrom", "--upload-pack=x", false),
+    ("shiftlog.sign", "perhaps", true),
+    ("shiftlog.summariseAgent", "nobody", true),
+    ("shiftlog.trustPurges", "some", true),
+];
+
+/// Returns the keys that the pages of the manual describe, such as `shiftlog.<remote>.push`.
+fn keys_of_the_manual() -> std::collections::BTreeSet<String> {
+    let mut keys = std::collections::BTreeSet::new();
+    for page in shiftlog::cli::PAGES {
+        for line in page.source().lines().filter_map(|line| line.strip_prefix(".It Va ").map(str::to_owned)) {
+            let (mut key, mut is_variable) = (String::new(), false);
+            for word in line.split(' ') {
+                match word {
+                    "Ns" | "Va" => {}
+                    "Ar" => is_variable = true,
+                    "," => drop(keys.insert(std::mem::take(&mut key))),
+                    _ if std::mem::take(&mut is_variable) => key += &format!("<{word}>"),
+                    _ => key += word,
+                }
+            }
+            keys.insert(key);
+        }
+    }
+    // The main page names some together, which another one describes.
+    keys.retain(|key| !key.ends_with(".*"));
+    keys
+}
+
+#[test]
+fn every_key_of_the_manual_is_checked_for_its_value() {
+    let scratch = Scratch::set_up();
+    scratch.git(["remote", "add", "upstream", "/nowhere"]).ok();
+    let named: std::collections::BTreeSet<String> = BAD_VALUES.iter().map(|(key, ..)| (*key).to_owned()).collect();
+    assert_eq!(named, keys_of_the_manual());
+    let problems = || {
+        let ran = scratch.shiftlog("doctor", ["--quiet", "--no-rehearsal"]);
+        assert_eq!((ran.code, ran.stderr.as_str()), (i32::from(!ran.stdout.is_empty()), ""), "{ran:?}");
+        ran.stdout
+    };
+    assert_eq!(problems(), "");
+    for (key, value, is_followed) in BAD_VALUES {
+        let key = key.replace("<slot>", "user").replace("<remote>", "upstream").replace("<name>", "mine");
+        if key.ends_with(".format") {
+            scratch.git(["config", "shiftlog.agent.mine.transcript", "mine/*.jsonl"]).ok();
+        }
+        scratch.git(["config", &key, value]).ok();
+        let told = problems();
+        let subjects: Vec<&str> = told.lines().filter(|line| line.starts_with("problem  ")).collect();
+        assert_eq!(subjects.len(), 1, "{key}: {told}");
+        let last = key.rsplit('.').next().unwrap();
+        let names_it = told.contains(last) || key.starts_with("shiftlog.redact") || key.starts_with("shiftlog.agent.");
+        assert!(names_it, "{key}: {told}");
+        if *is_followed {
+            follow(&scratch, &told);
+            assert_eq!(problems(), "", "{key}");
+        }
+        let section = key.rsplit_once('.').unwrap().0;
+        if section.starts_with("shiftlog.agent.") {
+            scratch.git(["config", "--remove-section", section]).ok();
+        } else if scratch.git(["config", &key]).code == 0 {
+            scratch.git(["config", "--unset-all", &key]).ok();
+        }
+    }
+}
