@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use bstr::ByteSlice as _;
 
 use super::{Wanted, guarded};
-use crate::agent::{self, Agent, Commands, HookFile, HookForm};
+use crate::agent::{self, Agent, Commands, HookFile, HookForm, Permission};
 use crate::error::{Error, Result};
 use crate::git::{Repository, git};
 use crate::managed::{FileKind, HOOK_PROGRAM, Plan, file};
@@ -83,6 +83,13 @@ pub fn plan(repo: &Repository, plan: &mut Plan, agent: &dyn Agent, wanted: &Want
     };
     if files.is_empty() {
         plan.remark(format!("{} has no hooks; its sessions are looked for when a commit is made", agent.title()));
+    }
+    // Of some agents the remark of the file says already what a user has to allow.
+    if whose != Owner::User
+        && files.iter().all(|file| file.remark.is_none())
+        && let Permission::Missing { what, fix } = agent.permission(&directory)
+    {
+        plan.remark(format!("{}: {what}; {fix}", agent.title()));
     }
     files.iter().try_for_each(|file| plan_hook_file(repo, plan, agent, file, &directory, whose, program))
 }

@@ -210,8 +210,10 @@ fn what_keeps_claude_code_from_running_hooks_is_a_problem() {
     let (code, lines) = told(&scratch, "claude");
     let place = scratch.home().join(".claude/settings.json");
     assert_eq!(code, 1);
-    let expected = format!("problem  Claude Code: 'disableAllHooks' in '{}' switches all hooks off", place.display());
-    assert_has(&lines, &expected);
+    let why = format!("Claude Code: 'disableAllHooks' in '{}' switches all hooks off", place.display());
+    assert_has(&lines, &format!("problem  {why}"));
+    let set_up = scratch.shiftlog("init", ["--agent=claude"]);
+    assert!(set_up.stderr.contains(&format!("warning: {why}; take it out of the file\n")), "{set_up:?}");
 }
 
 #[test]
