@@ -201,8 +201,11 @@ impl<'a> Lines<'a> {
     fn lines_at(&mut self, from: u64, to: u64, target: usize) -> Result<Vec<u8>> {
         self.seek(from)?;
         let mut lines = Vec::with_capacity((to.saturating_sub(from)).min(target as u64) as usize);
+        // A line that is longer than `target` is read on in small steps, so that its limit is the same for all of them.
+        let mut step = target;
         loop {
-            let wanted = (to - from - lines.len() as u64).min(target as u64);
+            let wanted = (to - from - lines.len() as u64).min(step as u64);
+            step = CHUNK_BYTES;
             let read =
                 self.source.by_ref().take(wanted).read_to_end(&mut lines).map_err(|error| unreadable(error, None))?;
             if from + lines.len() as u64 >= to {
@@ -217,8 +220,6 @@ impl<'a> Lines<'a> {
                 lines.truncate(lines.len() - read + complete);
                 return Ok(lines);
             }
-            // The limit is checked only after a read without a line end, so a larger `target` never rejects a line that
-            // a smaller one accepts.
             if lines.len() as u64 > MAX_LINE_BYTES {
                 return Ok(Vec::new());
             }
