@@ -45,7 +45,9 @@ pub struct Options {
 /// Runs the command. What was recorded stays, unless its removal is asked for.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
-        let repo = setup::open_when_free(cli::repository)?;
+        // Only the removal of what was recorded has to know where it is.
+        let open = if options.purge_refs { cli::repository } else { cli::repository_as_it_is };
+        let repo = setup::open_when_free(open)?;
         let mut plan = setup::remove(&repo, options.yes)?;
         if crate::share::purge::is_unfinished(&repo) {
             cli::warning(

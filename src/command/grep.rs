@@ -48,6 +48,7 @@ pub struct Options {
     parts: Option<Parts>,
     /// Look only in calls of this tool
     #[arg(long, value_name = "name")]
+    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     tool: Option<String>,
     /// Look in the sessions of the archive that no commit has
     #[arg(long)]

@@ -18,10 +18,10 @@ use crate::{outside, pretty};
 #[command(name = "git-shiftlog-sync", override_usage = "git shiftlog sync [pull|push] [<options>] [<remote>]")]
 pub struct Options {
     /// Leave transcripts out
-    #[arg(long, overrides_with = "all")]
+    #[arg(long, conflicts_with = "all")]
     notes_only: bool,
     /// Exchange transcripts too, also where shiftlog.push says notes
-    #[arg(long, overrides_with = "notes_only")]
+    #[arg(long)]
     all: bool,
     /// Say what would be done, and do nothing
     #[arg(short = 'n', long)]
@@ -119,7 +119,8 @@ fn words(words: &[String]) -> Result<(Way, Option<String>)> {
     };
     match rest {
         [] => Ok((way, None)),
-        [remote] if !remote.is_empty() => Ok((way, Some(remote.clone()))),
+        [remote] if remote.is_empty() => Err(Error::new(Kind::Usage, "the name of the remote is empty")),
+        [remote] => Ok((way, Some(remote.clone()))),
         _ => Err(Error::new(Kind::Usage, "more than one remote")),
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::cli;
 use crate::error::{Error, Kind, Result};
-use crate::git::{ObjectId, Range, Repository};
+use crate::git::{Commit, ObjectId, Range, Repository};
 use crate::outside;
 use crate::record::{Conversation, Query, Reader};
 use crate::transcript::SessionKey;
@@ -115,7 +115,9 @@ pub(super) fn nothing_recorded(session: Option<&str>, revisions: &str) -> Error 
 pub(super) fn nothing_on(repo: &Repository, revision: &str, command: &str) -> Error {
     let commit = repo.resolve(revision).and_then(|commit_id| repo.commit(commit_id));
     let is_stash = revision.strip_prefix("refs/").unwrap_or(revision).starts_with("stash");
-    let is_merge = !is_stash && commit.is_ok_and(|commit| commit.parent_ids.len() > 1);
+    // Behind the end of a shallow clone nothing can be named.
+    let is_merge = |commit: &Commit| commit.parent_ids.len() > 1 && repo.has_object(commit.parent_ids[0]);
+    let is_merge = !is_stash && commit.is_ok_and(|commit| is_merge(&commit));
     let hint = match is_merge {
         true => {
             let verb = if command == "show" { "shows" } else { "writes" };

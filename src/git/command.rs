@@ -59,8 +59,8 @@ pub type Output = BString;
 /// Prepares `git <args>`; nothing runs before its `capture`.
 pub fn git<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Git {
     let args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
-    // In front of the name may stand options, of which these two have a value.
-    let is_value = |at: usize| at > 0 && (args[at - 1] == "-C" || args[at - 1] == "-c");
+    // In front of the name may stand options, of which these have a value.
+    let is_value = |at: usize| at > 0 && ["-C", "-c", "--git-dir"].iter().any(|option| args[at - 1] == *option);
     let is_name = |at: &usize| !is_value(*at) && !args[*at].as_encoded_bytes().starts_with(b"-");
     let name = (0..args.len()).find(is_name).map(|at| args[at].to_string_lossy().into_owned()).unwrap_or_default();
     Git {
@@ -324,8 +324,11 @@ fn reason(stderr: &[u8]) -> String {
     let text = stderr.to_str_lossy();
     let told = ["fatal: ", "error: ", " ! ", "remote: "].iter().find_map(|prefix| {
         let why = |line: &'_ str| line.strip_prefix(prefix).map(|why| why.trim().to_owned());
-        // Why refs were not pushed, the lines of the refs say.
-        text.lines().filter_map(why).find(|why| !why.is_empty() && !why.starts_with("failed to push some refs"))
+        // Why refs were not pushed, the lines of the refs say, and what is wrong with a format, the line before.
+        let says_nothing = |why: &String| {
+            why.is_empty() || why.starts_with("failed to push some refs") || why == "unable to parse --pretty format"
+        };
+        text.lines().filter_map(why).find(|why| !says_nothing(why))
     });
     let first = || text.lines().find_map(|line| line.strip_prefix("error: ")).or_else(|| text.lines().next());
     told.unwrap_or_else(|| first().unwrap_or("no reason given").trim().to_owned())

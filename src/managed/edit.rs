@@ -24,7 +24,10 @@ impl Edit {
     /// Returns the step in words, for `--dry-run` and for the report.
     pub fn describe(&self) -> String {
         match self {
-            Edit::Write { path, before: Original::Absent, .. } => format!("create {}", path.display()),
+            // One that we made earlier is there.
+            Edit::Write { path, before: Original::Absent, .. } if path.symlink_metadata().is_err() => {
+                format!("create {}", path.display())
+            }
             Edit::Write { path, is_restore: true, .. } => format!("restore {}", path.display()),
             Edit::Write { path, .. } | Edit::Clean { path, .. } => format!("edit {}", path.display()),
             Edit::Remove { target, .. } => format!("remove {}", target.display()),

@@ -118,7 +118,11 @@ fn write_head(out: &mut dyn Write, view: &View<'_>, style: &Style) -> io::Result
     // Records do not count the turns and messages of sub-agents.
     let is_counted = summary.key.parent_id().is_none() || summary.turns > 0 || summary.messages > 0;
     let counts = is_counted.then(|| [count(summary.turns, "turn"), count(summary.messages, "message")]);
-    let amount = (!conversation.bytes.is_empty()).then(|| size(conversation.said_bytes()));
+    let amount = (!conversation.bytes.is_empty()).then(|| match conversation.said_bytes() {
+        // No message is known in it.
+        0 => size(conversation.bytes.len() as u64),
+        said => size(said),
+    });
     let cost = cost_of(&style.prices, [(view.commit.author.time, summary)]).filter(|cost| !cost.is_unknown_in_cents());
     let cost = cost.map(|cost| format!("{} USD by list prices", cost.rounded()));
     let facts: Vec<String> =

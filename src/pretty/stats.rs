@@ -159,7 +159,8 @@ fn facts(of: Statistics<'_>) -> Vec<String> {
     facts.push(format!("{bound}{}", count(total.turns, "turn")));
     match total.active_secs {
         0 => {}
-        seconds @ 1..3600 => facts.push(format!("{} min active", seconds.div_ceil(60))),
+        seconds @ 1..60 => facts.push(format!("{seconds} s active")),
+        seconds @ 60..3600 => facts.push(format!("{} min active", seconds.div_ceil(60))),
         seconds => facts.push(format!("{} h active", seconds.saturating_add(1800) / 3600)),
     }
     facts

@@ -371,7 +371,8 @@ fn pending_captures(repo: &Repository, state: &State) -> Vec<Finding> {
     let mut count = std::fs::read_dir(state.pending_dir()).into_iter().flatten().flatten().count();
     for path in pending::list(state) {
         let Err(error) = pending::read_head(&path) else { continue };
-        if error.kind() == Kind::Corrupt {
+        let is_file = path.symlink_metadata().is_ok_and(|file| file.is_file());
+        if error.kind() == Kind::Corrupt || !is_file {
             // It may have words that somebody can still make out.
             let fix = format!("mv {} ~", outside::shell(&path.to_string_lossy()));
             findings.push(Finding::problem("pending capture", &error.to_string(), &fix));

@@ -13,7 +13,7 @@ use crate::record::{kept, tombstone};
 use crate::share::sync;
 
 /// Returns our damaged refs with a description of the damage.
-pub(super) fn find(repo: &Repository, notes_ref: &str) -> Vec<(String, String)> {
+pub fn find(repo: &Repository, notes_ref: &str) -> Vec<(String, String)> {
     let is_whole = |name: &str| repo.tip(name)?.map_or(Ok(()), |tip| repo.check_whole(tip.commit_id));
     let names = [tombstone::REF, archive::REF, notes_ref].into_iter();
     names.filter_map(|name| Some((name.to_owned(), is_whole(name).err()?.to_string()))).collect()

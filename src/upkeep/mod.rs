@@ -13,4 +13,5 @@ mod recount;
 pub mod repair;
 pub mod verify;
 
+pub use self::damage::find as damaged_refs;
 pub use self::recount::recount;

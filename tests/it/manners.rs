@@ -231,6 +231,16 @@ fn wrong_input_is_answered_with_what_helps() {
         ("get", &["x"], 129, "error: 'x' is not a path: unexpected character 'x' at position 0"),
         ("keys", &[""], 129, "error: '' is not a path: empty path"),
         ("get", &["[commit][nosuch]"], 1, "error: no commit matches nosuch"),
+        ("sync", &["--notes-only", "--all"], 129, "error: options '--notes-only' and '--all' cannot be used together"),
+        ("sync", &[""], 129, "error: the name of the remote is empty"),
+        ("grep", &["--tool=", "x"], 129, "error: option '--tool' requires a value"),
+        ("log", &["--format=%C(foo)%h", "--color=always"], 128, "fatal: 'git log' failed: invalid color value: foo"),
+        (
+            "add",
+            &["--transcript=README", "--force", "--session=../x"],
+            129,
+            "error: the id of a session begins with no dot: '../x'",
+        ),
         // With Git it is another one than '--merges'.
         ("log", &["--merge"], 129, "error: unknown option '--merge'"),
         ("log", &["--abbrev=x"], 129, "error: option '--abbrev' expects a numerical value"),

@@ -18,6 +18,7 @@ use crate::outside;
 use crate::record::redaction;
 use crate::setup::{self, Declared, Finding, Verdict};
 use crate::share::purge;
+use crate::upkeep;
 
 /// Check the set-up and test recording
 #[derive(Debug, Parser)]
@@ -81,14 +82,20 @@ fn whole(repo: &Repository, no_rehearsal: bool) -> Result<Vec<Finding>> {
     }
     if let Some(error) = unusable {
         let root = outside::shell(&state.root().to_string_lossy());
-        let fix = match state.root().is_dir() {
+        let fix = match misplaced(&state) {
+            Some((path, what)) => {
+                format!("mv {} ~    # a {what} belongs there", outside::shell(&path.to_string_lossy()))
+            }
             // Its owner's next command opens it to the group.
-            true if repo.is_shared_with_group() => format!("chmod -R g+rwX {root}    # as its owner"),
-            true => format!("chown -R \"$(id -u)\" {root}"),
-            false => format!("mv {root} ~    # a directory belongs there"),
+            None if repo.is_shared_with_group() => format!("chmod -R g+rwX {root}    # as its owner"),
+            None => format!("chown -R \"$(id -u)\" {root}"),
         };
         findings.push(Finding::problem("what is being recorded", &error.to_string(), &fix));
     }
+    // Of damaged notes the last records tell.
+    let notes_ref = cli::full_notes_ref(repo, None);
+    let damaged = upkeep::damaged_refs(repo, &notes_ref).into_iter().filter(|(name, _)| *name != notes_ref);
+    findings.extend(damaged.map(|(name, why)| Finding::problem(&name, &why, "git shiftlog fsck --repair")));
     let tried = |subject: String, outcome: Result<()>, fix: &str| match outcome {
         Ok(()) => Finding::ok(subject),
         Err(error) => Finding::problem(subject, &error.to_string(), fix),
@@ -115,6 +122,17 @@ fn unusable_state(state: &State) -> Option<Error> {
         return None;
     }
     unreadable.or_else(|| state.lock(Instant::now()).err().filter(|error| error.kind() != Kind::Busy))
+}
+
+/// Returns what stands in our own directory where something else belongs, and what that is.
+fn misplaced(state: &State) -> Option<(PathBuf, &'static str)> {
+    let root = state.root().to_owned();
+    let is_wrong = |(path, what): &(PathBuf, &str)| match *what {
+        "file" => path.symlink_metadata().is_ok_and(|there| !there.is_file()),
+        _ => path.metadata().is_ok_and(|there| !there.is_dir()),
+    };
+    let (live, lock) = (root.join("live"), root.join("lock"));
+    [(root, "directory"), (live, "directory"), (lock, "file")].into_iter().find(is_wrong)
 }
 
 /// Starts a server as its client would, and asks for its tools.

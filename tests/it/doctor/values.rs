@@ -103,3 +103,43 @@ fn every_key_of_the_manual_is_checked_for_its_value() {
         }
     }
 }
+
+#[test]
+fn what_stands_where_something_else_belongs_is_moved_by_the_advice() {
+    let scratch = Scratch::set_up();
+    let state = scratch.top.join(".git/shiftlog");
+    let pipe = |path: &std::path::Path| {
+        scratch.run_in(&scratch.top, "mkfifo", [path.to_str().unwrap()]).ok();
+    };
+    let places: [(&str, &dyn Fn(&std::path::Path)); 3] =
+        [("live", &|path| fs::write(path, "x").unwrap()), ("lock", &pipe), ("pending/x.json", &pipe)];
+    for (name, make) in places {
+        let path = state.join(name);
+        let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        make(&path);
+        let told = || scratch.shiftlog("doctor", ["-q", "--no-rehearsal"]).stdout;
+        let before = told();
+        assert!(before.contains("problem") && before.contains("fix: mv"), "{name}: {before}");
+        follow(&scratch, &before);
+        assert_eq!(told(), "", "{name}");
+    }
+}
+
+#[test]
+fn a_damaged_ref_of_transcripts_is_a_problem() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s");
+    session.prompt("write");
+    session.edits("a.txt", "a\n");
+    session.commits("one");
+    fs::write(scratch.top.join(".git/refs/shiftlog/sessions"), format!("{}\n", "1".repeat(40))).unwrap();
+    let told = || scratch.shiftlog("doctor", ["-q", "--no-rehearsal"]).stdout;
+    let before = told();
+    assert!(
+        before.contains("refs/shiftlog/sessions") && before.contains("fix: git shiftlog fsck --repair"),
+        "{before}"
+    );
+    follow(&scratch, &before);
+    assert_eq!(told(), "");
+}

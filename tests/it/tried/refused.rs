@@ -265,3 +265,36 @@ fn a_name_that_is_none_of_a_ref_is_refused_before_anything_is_stored() {
     }
     assert_eq!(scratch.git(["for-each-ref", "refs/notes", "refs/shiftlog"]).ok(), "");
 }
+
+#[test]
+fn deinit_takes_our_hooks_out_whatever_the_config_says_of_notes() {
+    let scratch = Scratch::set_up();
+    scratch.git(["config", "shiftlog.notesRef", "bogus..ref"]).ok();
+    told(
+        &scratch.shiftlog("deinit", ["--purge-refs", "-y"]),
+        128,
+        "fatal: bad value 'bogus..ref' for shiftlog.notesRef: it is not a valid ref name\n\
+         hint: git config --show-origin --get shiftlog.notesRef\n",
+    );
+    assert!(scratch.top.join(".git/hooks/post-commit").exists());
+    scratch.shiftlog("deinit", ["-y"]).ok();
+    assert!(!scratch.top.join(".git/hooks/post-commit").exists());
+}
+
+#[test]
+fn no_hint_names_what_is_behind_the_end_of_a_shallow_clone() {
+    let scratch = Scratch::new();
+    scratch.git(["switch", "-q", "-c", "topic"]).ok();
+    scratch.commit("a.txt", "a\n", "one");
+    scratch.git(["switch", "-q", "main"]).ok();
+    scratch.git(["merge", "-q", "--no-ff", "-m", "merge", "topic"]).ok();
+    let hint = |clone: &std::path::Path| {
+        let ran = scratch.shiftlog_in(clone, "show", [""; 0]);
+        ran.stderr.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap_or_default().to_owned()
+    };
+    assert!(hint(&scratch.top).contains("HEAD^..HEAD"), "{}", hint(&scratch.top));
+    let clone = scratch.root().join("shallow");
+    let url = format!("file://{}", scratch.top.display());
+    scratch.git(["clone", "-q", "--depth=1", &url, clone.to_str().unwrap()]).ok();
+    assert_eq!(hint(&clone), "'git shiftlog log' lists the commits that have a conversation");
+}
