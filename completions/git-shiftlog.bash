@@ -253,6 +253,14 @@ _git_shiftlog ()
 		;;
 	esac
 
+	# Nor is one taken where nothing but options is, or remotes and models alone.
+	case "$command,$cur" in
+	*,-*) ;;
+	init,*|status,*|branches,*|fsck,*|import,*|migrate,*|doctor,*|deinit,*|install-docs,*|mcp,*|lsp,*|logs,*|sync,*|prices,*)
+		compopt +o bashdefault +o default 2>/dev/null
+		;;
+	esac
+
 	case "$command,$cur" in
 	init,--agent=*|log,--agent=*|list,--agent=*|grep,--agent=*|search,--agent=*|summarise,--agent=*|tldr,--agent=*|resume,--agent=*|stats,--agent=*|index,--agent=*|add,--agent=*|import,--agent=*|doctor,--agent=*)
 		__gitcomp "$(__git_shiftlog_agents)" "" "${cur#*=}"

@@ -206,7 +206,10 @@ complete -c git-shiftlog-evidence -f -n '__fish_git_shiftlog_has_one_of list sho
 complete -c git-shiftlog-index -f -n 'not __fish_git_shiftlog_has_one_of init validate scan watch status issues keys get' -a 'init validate scan watch status issues keys get'
 complete -c git-shiftlog-logs -f -n 'not __fish_git_shiftlog_has_one_of sync' -a 'sync'
 complete -c git-shiftlog-evidence -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop pull' -a 'list attach show drop pull'
-complete -c git-shiftlog-sync -f
+for command in init status branches fsck import migrate doctor deinit install-docs mcp lsp sync
+    complete -c git-shiftlog-$command -f
+end
+complete -c git-shiftlog-logs -f -n '__fish_git_shiftlog_has_one_of sync'
 complete -c git-shiftlog-sync -n 'not __fish_git_shiftlog_has_one_of (git remote 2>/dev/null)' -a '(git remote 2>/dev/null)'
 complete -c git-shiftlog-sync -n __fish_git_shiftlog_needs_direction -a 'pull push'
 complete -c git-shiftlog-prices -f -a '(__fish_git_shiftlog_models)'

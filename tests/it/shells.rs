@@ -84,6 +84,12 @@ const CASES: &[(&str, &str)] = &[
     ("git shiftlog show --color alw", "git shiftlog show --color alw"),
     ("git shiftlog show --color=alw", "git shiftlog show --color=always "),
     ("git shiftlog stats --chart=da", "git shiftlog stats --chart=days "),
+    // No file is taken there.
+    ("git shiftlog deinit lonely", "git shiftlog deinit lonely"),
+    ("git shiftlog deinit --purge-refs lonely", "git shiftlog deinit --purge-refs lonely"),
+    ("git shiftlog sync push upstream lonely", "git shiftlog sync push upstream lonely"),
+    ("git shiftlog logs sync lonely", "git shiftlog logs sync lonely"),
+    ("git-shiftlog-doctor lonely", "git-shiftlog-doctor lonely"),
     // One is enough.
     ("git shiftlog logs sync sy", "git shiftlog logs sync sy"),
     ("git shiftlog index get val", "git shiftlog index get val"),
@@ -159,6 +165,8 @@ const FILES: &[(&str, &str)] = &[
     ("git shiftlog export -o lonely", "git shiftlog export -o lonely.txt"),
     ("git shiftlog export --output=lonely", "git shiftlog export --output=lonely.txt"),
     ("git shiftlog export --output lonely", "git shiftlog export --output lonely.txt"),
+    ("git shiftlog mcp --index=lonely", "git shiftlog mcp --index=lonely.txt"),
+    ("git shiftlog install-docs --prefix lonely", "git shiftlog install-docs --prefix lonely.txt"),
     ("git shiftlog add --transcript=lonely", "git shiftlog add --transcript=lonely.txt"),
     ("git shiftlog add --transcript lonely", "git shiftlog add --transcript lonely.txt"),
     ("git-shiftlog-export -o lonely", "git-shiftlog-export -o lonely.txt"),
