@@ -1,6 +1,6 @@
 //! Counting answers from the recorded words themselves.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Mutex;
 
 use twox_hash::XxHash3_64;
@@ -14,7 +14,7 @@ use crate::git::ObjectId;
 use crate::git::date::Time;
 use crate::record;
 use crate::record::{CountedWords, Reader, Summary};
-use crate::transcript::{EditedPath, LastAnswers, Message, ModelUsage, SessionKey, Tally, Tokens};
+use crate::transcript::{Before, EditedPath, Message, ModelUsage, SessionKey, Tally, Tokens, active_gap};
 
 /// Replaces the tokens of records by those of the answers in their words; the answers of a record that have the same
 /// prices in `prices` are added up. An answer that several sessions have, as after a fork, counts once, in the oldest record, and so do the
@@ -39,7 +39,7 @@ pub fn read_words(reader: &Reader<'_>, found: &mut Collected, prices: &Prices) -
         RecordWords::of(&entry.summary, &ends, commit, &large)
     };
     let (mut seen, mut sessions, mut rows) = (Seen::new(), BTreeMap::new(), RowFinder::new(prices));
-    let mut counted = Vec::new();
+    let (mut counted, mut last_times) = (Vec::new(), HashMap::new());
     let unread = each_record(reader, found, begin, |index, count: RecordCount| {
         let summary = &found.entries[index].summary;
         let mut totals = match summary.within {
@@ -48,6 +48,14 @@ pub fn read_words(reader: &Reader<'_>, found: &mut Collected, prices: &Prices) -
             // A part of an increment counts as its record.
             Some(_) => Totals { turns: summary.turns, messages: summary.messages, active: summary.active },
         };
+        if summary.within.is_none() {
+            let since = summary.since.as_deref().map(|since| name(&[&summary.key.agent, &summary.key.id, since]));
+            let last = since.and_then(|since| last_times.get(&since).copied()).or(count.time_before);
+            totals.active = totals.active.map(|active| active.saturating_add(count.gap_after(last)));
+        }
+        if let (Some(through), Some((_, last))) = (&summary.through, count.times) {
+            last_times.insert(name(&[&summary.key.agent, &summary.key.id, through]), last);
+        }
         if summary.key.parent_id().is_none() {
             totals = totals.without(&repeated(&summary.key, count.totals_at, &mut sessions));
         }
@@ -74,21 +82,21 @@ enum End<'e> {
     After(u64),
 }
 
-/// Returns the last answers before a record, which can go on in it: the record before it counts them, and nobody chose that one.
-/// None if what counts of one of those that were chosen ends there.
-fn before(reader: &Reader<'_>, summary: &Summary, ends: &HashSet<(&SessionKey, End<'_>)>) -> LastAnswers {
+/// Returns what comes before a record, of which the last answers can go on in it: the record before it counts them, and nobody
+/// chose that one. Nothing if what counts of one of those that were chosen ends there.
+fn before(reader: &Reader<'_>, summary: &Summary, ends: &HashSet<(&SessionKey, End<'_>)>) -> Before {
     let key = &summary.key;
-    let Some(since) = summary.since.as_deref() else { return LastAnswers::new() };
+    let Some(since) = summary.since.as_deref() else { return Before::default() };
     let is_end_of_part = || {
         let has_parts = ends.iter().any(|(of, end)| *of == key && matches!(end, End::After(_)));
         let header = if has_parts { reader.segment_header(key, since) } else { None };
         header.is_some_and(|header| ends.contains(&(key, End::After(header.total_bytes()))))
     };
     if ends.contains(&(key, End::Segment(since))) || is_end_of_part() {
-        return LastAnswers::new();
+        return Before::default();
     }
     let since_id = reader.repo().parse_id(since);
-    since_id.map_or_else(LastAnswers::new, |id| record::before(&reader.archive(), key, id).answers)
+    since_id.map_or_else(Before::default, |id| record::before(&reader.archive(), key, id))
 }
 
 /// The turns, messages and seconds of work of a conversation, or of its beginning.
@@ -136,6 +144,10 @@ struct RecordCount {
     answers: Vec<Answered>,
     /// The answers before the record that can go on in it, with what they had used by then.
     before: Seen,
+    /// When the last message before it was written, if no record that counts ends there.
+    time_before: Option<i64>,
+    /// When its first and its last message were written.
+    times: Option<(i64, i64)>,
     /// The totals at the end of each answer, except those whose id other sessions have for other answers.
     totals_at: Vec<(Name, Totals)>,
     /// The files that it changed, if the record does not tell them.
@@ -213,7 +225,8 @@ impl Counting for RecordWords<'_> {
         // Only where this record goes on in them: another record can have them whole.
         let of_answer =
             |(id, tokens): (String, Tokens)| names(key, &id, None, tokens).into_iter().map(move |name| (name, tokens));
-        let before = before(reader, self.summary, self.ends).into_iter().flat_map(of_answer).collect();
+        let Before { answers, time: time_before } = before(reader, self.summary, self.ends);
+        let before = answers.into_iter().flat_map(of_answer).collect();
         let named = self.named.into_iter().map(|(id, answer)| {
             let names = names(key, &id, answer.time, answer.usage.tokens);
             Answered { names, ..answer }
@@ -224,7 +237,16 @@ impl Counting for RecordWords<'_> {
             usage.model = usage.model.take().or_else(|| last.clone());
         }
         let edits = self.commit_id.map(|id| reader.edits_of(id, &self.words));
-        RecordCount { totals: Totals::of(&self.words.tally), answers, before, totals_at: self.totals_at, edits }
+        let tally = &self.words.tally;
+        let (totals, times) = (Totals::of(tally), tally.first_time.zip(tally.last_time));
+        RecordCount { totals, answers, before, time_before, times, totals_at: self.totals_at, edits }
+    }
+}
+
+impl RecordCount {
+    /// Returns for how many seconds somebody was at work between the last message before the record and its first.
+    fn gap_after(&self, last: Option<i64>) -> u64 {
+        last.zip(self.times).map_or(0, |(last, (first, _))| active_gap(last, first))
     }
 }
 

@@ -21,7 +21,7 @@ pub use self::about::{WantedPaths, about};
 pub use self::edited::EditedPath;
 pub use self::picture::Picture;
 pub use self::session::{SessionKey, short_ids};
-pub use self::tally::{Before, LastAnswers, Tally};
+pub use self::tally::{Before, LastAnswers, Tally, active_gap};
 pub use self::tokens::{ModelUsage, Tokens, UsageSums};
 pub use self::turn::{Turn, turn_numbers, turns};
 

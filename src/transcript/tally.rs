@@ -62,6 +62,13 @@ const OPEN_ANSWERS: usize = 1024;
 /// How many answers may go on in the next stretch: those of sub-agents stand between those of their session.
 const LAST_ANSWERS: usize = 8;
 
+/// Returns for how many seconds somebody was at work between two messages: none if there was a pause. The times are seconds since
+/// the epoch.
+pub fn active_gap(last: i64, time: i64) -> u64 {
+    let gap = time.saturating_sub(last);
+    if (0..MAX_GAP_SECS).contains(&gap) { gap.unsigned_abs() } else { 0 }
+}
+
 impl Tally {
     /// Returns a tally for the stretch that follows. Of an answer that goes on, only the new tokens count.
     pub fn after(before: Before) -> Self {
@@ -84,8 +91,7 @@ impl Tally {
     fn add_one(&mut self, message: &Message) {
         self.first_time = self.first_time.or(message.time);
         if let (Some(last), Some(time)) = (self.last_time.or(self.time_before), message.time) {
-            let gap = u64::try_from(time.saturating_sub(last)).unwrap_or(0);
-            self.active_secs = self.active_secs.saturating_add(if gap < MAX_GAP_SECS as u64 { gap } else { 0 });
+            self.active_secs = self.active_secs.saturating_add(active_gap(last, time));
         }
         self.last_time = self.last_time.max(message.time);
         for part in &message.parts {

@@ -1,5 +1,7 @@
 //! Counting answers in the recorded words.
 
+use serde_json::json;
+
 use super::{answers, total, usage};
 use crate::support::Scratch;
 
@@ -53,4 +55,29 @@ fn what_a_fork_repeats_of_its_session_counts_once() {
     other.commits("third");
     other.hook("SessionEnd");
     assert_eq!(total(&scratch, &["--words"])["turns"].as_u64(), both["turns"].as_u64().map(|before| before + 1));
+}
+
+#[test]
+fn work_goes_on_between_two_records_of_a_session() {
+    let scratch = Scratch::new();
+    let line = |minute: u32, second: u32| {
+        let role = ["user", "assistant"][second as usize % 2];
+        let time = format!("2026-01-02T03:{minute:02}:{second:02}Z");
+        let message = json!({ "role": role, "content": format!("words {minute} {second}") });
+        format!("{}\n", json!({ "type": role, "timestamp": time, "sessionId": "s", "message": message }))
+    };
+    let mut text = String::new();
+    // A pause is no work.
+    for (number, times) in [[(0, 0), (0, 31)], [(1, 30), (1, 45)], [(20, 0), (20, 7)]].into_iter().enumerate() {
+        text.extend(times.map(|(minute, second)| line(minute, second)));
+        std::fs::write(scratch.top.join("said"), &text).unwrap();
+        scratch.commit(&format!("{number}.txt"), "x\n", "work");
+        scratch.shiftlog("add", ["-q", "--session=s", "--transcript=said"]).ok();
+    }
+    for words in [&[][..], &["--words"]] {
+        assert_eq!(total(&scratch, words)["active"], 31 + 59 + 15 + 7, "{words:?}");
+        // The first of them is not among those that count.
+        let last = [words, &["HEAD~2.."]].concat();
+        assert_eq!(total(&scratch, &last)["active"], 59 + 15 + 7, "{words:?}");
+    }
 }
