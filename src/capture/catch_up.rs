@@ -275,15 +275,9 @@ fn store_capture(
         }
         None => {
             let from = capture.from.segment.as_deref().and_then(|hex| recorder.repo.parse_id(hex));
-            let source: Box<dyn Source> = match from.map(|segment_id| recorder.archive.open(segment_id)).transpose() {
-                Ok(Some(stored)) => Box::new(stored.followed_by(capture.from.bytes, bytes)),
-                Ok(None) => Box::new(Cursor::new(bytes)),
-                // The words before are lost; these begin a chain of their own.
-                Err(error) if matches!(error.kind(), Kind::Missing | Kind::Corrupt) => {
-                    *progress = Progress::default();
-                    Box::new(Cursor::new(bytes))
-                }
-                Err(error) => return Err(error),
+            let source: Box<dyn Source> = match from {
+                Some(segment_id) => Box::new(recorder.archive.open(segment_id)?.followed_by(capture.from.bytes, bytes)),
+                None => Box::new(Cursor::new(bytes)),
             };
             // This text was redacted before, so the places where an earlier capture could resume may be others here.
             let known = Progress { resume_points: Vec::new(), ..progress.clone() };

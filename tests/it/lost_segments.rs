@@ -73,33 +73,6 @@ fn a_lost_segment_that_is_stored_anew_is_named_nowhere_whichever_it_is() {
 }
 
 #[test]
-fn what_waits_is_stored_although_the_words_before_it_are_lost() {
-    let scratch = Scratch::set_up();
-    let session = scratch.session("s1");
-    session.prompt("first words");
-    session.edits("a.txt", "a\n");
-    session.commits("one");
-    let before = session.text().len();
-    session.prompt("words that wait");
-    session.edits("b.txt", "b\n");
-    scratch.git(["add", "-A"]).ok();
-    let lock = scratch.top.join(".git/refs/shiftlog/sessions.lock");
-    fs::write(&lock, "").unwrap();
-    let mut command = scratch.command("git", &scratch.top);
-    command.env("CLAUDE_CODE_SESSION_ID", "s1").args(["commit", "-q", "-m", "two"]);
-    assert!(command.status().unwrap().success());
-    session.hook("SessionEnd");
-    assert!(scratch.waiting() > 0);
-    let text = session.text();
-    archived(&scratch).iter().for_each(|segment| remove_object(&scratch, segment));
-    fs::remove_file(&session.transcript).unwrap();
-    fs::remove_file(&lock).unwrap();
-    let shown = scratch.shiftlog("show", ["--raw", "HEAD"]);
-    assert_eq!(shown.stdout, text[before..], "{shown:?}");
-    assert_eq!(scratch.waiting(), 0, "{shown:?}");
-}
-
-#[test]
 fn a_segment_that_is_nowhere_is_told_and_keeps_git_from_nothing() {
     let team = Team::new();
     let a = team.clone_of("a", &[]);
