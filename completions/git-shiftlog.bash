@@ -136,14 +136,26 @@ __git_shiftlog_remotes ()
 	git ${__git_dir:+--git-dir="$__git_dir"} remote 2>/dev/null
 }
 
-# Takes our own refs out of what is offered: nobody wants them as a revision. A name can have what bash would run.
+# Takes our own refs out of what is offered: nobody wants them as a revision.
 __git_shiftlog_without_own_refs ()
 {
 	local word words=()
 	for word in "${COMPREPLY[@]}"; do
 		case "$word" in
 		*refs/notes/*|*refs/shiftlog/*) ;;
-		*[\'\"\`\$\;\&\|\<\>\(\)\!\#]*)
+		*) words+=("$word") ;;
+		esac
+	done
+	COMPREPLY=("${words[@]}")
+}
+
+# Quotes what is offered. Names of refs, and what others recorded, can have what bash would run.
+__git_shiftlog_quote ()
+{
+	local word words=()
+	for word in "${COMPREPLY[@]}"; do
+		case "${word% }" in
+		*[!-A-Za-z0-9_./:@%+=,^~{}]*)
 			case "$word" in
 			*" ") words+=("$(printf '%q' "${word% }") ") ;;
 			*) words+=("$(printf '%q' "$word")") ;;
@@ -194,6 +206,16 @@ __git_shiftlog_of_alias ()
 
 _git_shiftlog ()
 {
+	local files_are_added=
+	__git_shiftlog_complete
+	# File names are quoted as they are added.
+	if [ -z "$files_are_added" ]; then
+		__git_shiftlog_quote
+	fi
+}
+
+__git_shiftlog_complete ()
+{
 	local commands="init log list show why blame grep search status summarise tldr resume branches stats prices export web get keys index lsp mcp add import evidence logs sync remap migrate fsck verify scan purge rules doctor deinit install-docs"
 	# A program has its command in its own name. Other names of commands are understood, and not offered.
 	local command="${words[0]##*/}"
@@ -228,7 +250,11 @@ _git_shiftlog ()
 
 	# So it does the values that are named nowhere, most of them files.
 	case "$command,$prev" in
-	log,-[nSG]|list,-[nSG]|why,-[nL]|blame,-L|grep,-[emABC]|search,-n|export,-o|evidence,-o|logs,-o)
+	log,-[nSG]|list,-[nSG]|why,-[nL]|blame,-L|grep,-[emABC]|search,-n|export,-o|evidence,-o)
+		return
+		;;
+	logs,-o)
+		compopt +o bashdefault +o default 2>/dev/null
 		return
 		;;
 	esac
@@ -253,7 +279,7 @@ _git_shiftlog ()
 		;;
 	esac
 
-	# Nor is one taken where nothing but options is, or remotes and models alone.
+	# Some commands take no file.
 	case "$command,$cur" in
 	*,-*) ;;
 	init,*|status,*|branches,*|fsck,*|import,*|migrate,*|doctor,*|deinit,*|install-docs,*|mcp,*|lsp,*|logs,*|sync,*|prices,*)
@@ -560,7 +586,9 @@ _git_shiftlog ()
 	why,*|blame,*)
 		__git_complete_revlist_file
 		__git_shiftlog_without_own_refs
+		__git_shiftlog_quote
 		__git_shiftlog_with_files
+		files_are_added=y
 		;;
 	export,*|remap,*|purge,*|verify,*|summarise,*|tldr,*|add,*)
 		__git_complete_revlist

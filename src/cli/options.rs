@@ -29,10 +29,13 @@ pub(super) fn parse(
     if is_lone_h {
         return Err(print_usage(&usage(&mut shown)));
     }
-    let parsed = match gits_own(&command, &typed) {
-        Some(option) => Err(unknown(&command, option)),
-        None => command.try_get_matches_from(args).and_then(|matches| read(&matches)),
-    };
+    let has_merges = command.get_arguments().any(|arg| arg.get_long() == Some("merges"));
+    let mut command = if has_merges { command.arg(merge()) } else { command };
+    let parsed =
+        command.try_get_matches_from_mut(args).and_then(|matches| match has_merges && matches.get_flag(MERGE) {
+            true => Err(unknown(&command, &format!("--{MERGE}"))),
+            false => read(&matches),
+        });
     let Err(error) = parsed else { return Ok(()) };
     let usage = usage(&mut shown);
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
@@ -115,14 +118,12 @@ fn has_own_h(command: &Command) -> bool {
     command.get_arguments().any(|arg| arg.get_short() == Some('h') && arg.get_id() != "usage")
 }
 
-/// An option of `git log` whose name begins that of one of ours, `--merges`, and that means something else.
-const MERGE: &str = "--merge";
+/// The name of an option of `git log` that begins the name of ours, `--merges`, and means something else.
+const MERGE: &str = "merge";
 
-/// Returns the option of Git that was typed and is not meant as the beginning of one of ours.
-fn gits_own(command: &Command, typed: &[String]) -> Option<&'static str> {
-    let has_merges = command.get_arguments().any(|arg| arg.get_long() == Some("merges"));
-    let mut options = typed.iter().skip(1).take_while(|word| !["--", "--end-of-options"].contains(&word.as_str()));
-    (has_merges && options.any(|word| word == MERGE)).then_some(MERGE)
+/// Returns that option, so that it is not taken for the beginning of ours.
+fn merge() -> clap::Arg {
+    clap::Arg::new(MERGE).long(MERGE).action(clap::ArgAction::SetTrue).hide(true)
 }
 
 /// Returns clap's error for an option that a command does not have.

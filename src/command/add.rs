@@ -210,12 +210,7 @@ fn session_of_file(agent: &dyn Agent, file: Option<&Path>, transcript: &[u8]) ->
 
 fn session_id(options: &Options, named: Option<&str>) -> Result<String> {
     let stem = || Some(options.transcript.as_ref()?.file_stem()?.to_str()?.to_owned()).filter(|stem| stem != "-");
-    let how = "name it with --session=<id>";
-    let id = options.session.clone().or_else(|| named.map(str::to_owned)).or_else(stem);
-    let id = id.ok_or_else(|| Error::new(Kind::Usage, "the transcript does not tell its session").hint(how))?;
-    // In front of a dot stands the session of a sub-agent.
-    match id.starts_with('.') {
-        true => Err(Error::new(Kind::Usage, format!("the id of a session begins with no dot: '{id}'")).hint(how)),
-        false => Ok(id),
-    }
+    options.session.clone().or_else(|| named.map(str::to_owned)).or_else(stem).ok_or_else(|| {
+        Error::new(Kind::Usage, "the transcript does not tell its session").hint("name it with --session=<id>")
+    })
 }

@@ -60,9 +60,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     let mut commands = None;
     let code = cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        if !options.print {
-            crate::command::open::store_missed_or_leave(&repo);
-        }
+        crate::command::open::store_missed_or_leave(&repo);
         let other = options.other.as_deref().map(agent::named).transpose()?;
         let top = repo.worktree().ok_or_else(|| Error::other("this operation must be run in a work tree"))?.to_owned();
         let reader = Reader::new(&repo, cli::notes_ref(&repo, options.notes_ref.name()).as_deref());

@@ -21,7 +21,7 @@ pub struct Options {
     #[arg(long, conflicts_with = "all")]
     notes_only: bool,
     /// Exchange transcripts too, also where shiftlog.push says notes
-    #[arg(long)]
+    #[arg(long, conflicts_with = "notes_only")]
     all: bool,
     /// Say what would be done, and do nothing
     #[arg(short = 'n', long)]

@@ -324,13 +324,14 @@ fn reason(stderr: &[u8]) -> String {
     let text = stderr.to_str_lossy();
     let told = ["fatal: ", "error: ", " ! ", "remote: "].iter().find_map(|prefix| {
         let why = |line: &'_ str| line.strip_prefix(prefix).map(|why| why.trim().to_owned());
-        // Why refs were not pushed, the lines of the refs say, and what is wrong with a format, the line before.
+        // The lines of the refs say why they were not pushed, and the line before says what is wrong with a format.
         let says_nothing = |why: &String| {
             why.is_empty() || why.starts_with("failed to push some refs") || why == "unable to parse --pretty format"
         };
         text.lines().filter_map(why).find(|why| !says_nothing(why))
     });
     let first = || text.lines().find_map(|line| line.strip_prefix("error: ")).or_else(|| text.lines().next());
+    let first = || first().map(|line| line.strip_prefix("fatal: ").unwrap_or(line));
     told.unwrap_or_else(|| first().unwrap_or("no reason given").trim().to_owned())
 }
 

@@ -24,7 +24,7 @@ impl Edit {
     /// Returns the step in words, for `--dry-run` and for the report.
     pub fn describe(&self) -> String {
         match self {
-            // One that we made earlier is there.
+            // A file that we made earlier is edited.
             Edit::Write { path, before: Original::Absent, .. } if path.symlink_metadata().is_err() => {
                 format!("create {}", path.display())
             }

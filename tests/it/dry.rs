@@ -71,7 +71,7 @@ fn tree(top: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 fn a_dry_run_writes_nothing() {
     let scratch = with_work();
     let secret = scratch.root().join("secret");
-    let commands: [&[&str]; 16] = [
+    let commands: [&[&str]; 15] = [
         &["purge", "-n", "HEAD~3"],
         &["purge", "-n", "--session=s0"],
         &["purge", "-n", "--match=apple"],
@@ -86,7 +86,6 @@ fn a_dry_run_writes_nothing() {
         &["add", "-n", "--session=other", "--transcript", secret.to_str().unwrap()],
         &["sync", "-n"],
         &["deinit", "-n"],
-        &["resume", "-n", "HEAD~2"],
         &["init", "-n", "--share=all", "--agent=claude"],
     ];
     let before = tree(&scratch.top);

@@ -235,12 +235,8 @@ fn wrong_input_is_answered_with_what_helps() {
         ("sync", &[""], 129, "error: the name of the remote is empty"),
         ("grep", &["--tool=", "x"], 129, "error: option '--tool' requires a value"),
         ("log", &["--format=%C(foo)%h", "--color=always"], 128, "fatal: 'git log' failed: invalid color value: foo"),
-        (
-            "add",
-            &["--transcript=README", "--force", "--session=../x"],
-            129,
-            "error: the id of a session begins with no dot: '../x'",
-        ),
+        // As the value of another option it is none.
+        ("grep", &["-e", "--merge"], 1, ""),
         // With Git it is another one than '--merges'.
         ("log", &["--merge"], 129, "error: unknown option '--merge'"),
         ("log", &["--abbrev=x"], 129, "error: option '--abbrev' expects a numerical value"),

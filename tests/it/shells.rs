@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use crate::support::{Scratch, feed};
 
 /// Start-up files: completion as a user has it, and a key that writes the line to a file.
@@ -75,6 +77,10 @@ const CASES: &[(&str, &str)] = &[
     ("git shiftlog logs sy", "git shiftlog logs sync "),
     // What a name has that the shell would run is quoted.
     ("git shiftlog show zz", "git shiftlog show zz\\;touch\\$IFS "),
+    ("git shiftlog show ee11", "git shiftlog show ee11\\;touch\\$IFS "),
+    ("git shiftlog show --session=ee", "git shiftlog show --session=ee11\\;touch\\$IFS "),
+    ("git shiftlog log --model=ev", "git shiftlog log --model=evil\\;touch\\$IFS "),
+    ("git shiftlog log --branches=zz", "git shiftlog log --branches=zz\\;touch\\$IFS "),
     ("git shiftlog evidence show feat", "git shiftlog evidence show feature-one "),
     ("git shiftlog branches --contains=v1", "git shiftlog branches --contains=v1.0 "),
     ("git shiftlog branches --contains feat", "git shiftlog branches --contains feature-one "),
@@ -192,6 +198,12 @@ fn complete(shell: &str, line_for_zsh: bool) {
     session.prompt("make it");
     session.edits("a.txt", "a\n");
     session.commits("one");
+    // Somebody else's record can have any names.
+    let said = json!({ "type": "assistant", "sessionId": "x", "message": { "role": "assistant",
+        "model": "evil;touch$IFS", "content": "It is made." } });
+    scratch.write("said", &format!("{said}\n"));
+    scratch.shiftlog("add", ["-q", "--session=ee11;touch$IFS", "--transcript=said"]).ok();
+    fs::remove_file(scratch.top.join("said")).unwrap();
     for name in ["lonely.txt", "same.txt"] {
         scratch.write(name, "1\n");
     }

@@ -60,6 +60,11 @@ impl Agent for VsCode {
         Box::new(chat::Chat::default())
     }
 
+    fn is_counted_in_pieces(&self, _: &[u8]) -> bool {
+        // All that is new in a request has the place of its last change: in small pieces, that is near its own.
+        true
+    }
+
     fn session_id(&self, transcript: &[u8]) -> Option<String> {
         chat::session_id(transcript)
     }

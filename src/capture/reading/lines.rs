@@ -66,6 +66,8 @@ pub struct LineChunk {
     from: u64,
     /// The end position that the caller asked for.
     to: u64,
+    /// About how many bytes the caller asked for.
+    target: usize,
     lines: Vec<u8>,
     /// `None` if redaction changed nothing.
     redacted: Option<Vec<u8>>,
@@ -89,8 +91,9 @@ impl LineChunk {
         self.lines.is_empty()
     }
 
-    fn is(&self, from: u64, to: u64) -> bool {
-        (self.from, self.to) == (from, to)
+    /// Says whether this is what a caller asks for, and not more than that.
+    fn is(&self, from: u64, to: u64, target: usize) -> bool {
+        (self.from, self.to) == (from, to) && (self.target <= target || self.lines.len() <= target)
     }
 
     /// Returns the position behind the last line.
@@ -164,10 +167,11 @@ impl<'a> Lines<'a> {
     ///
     /// If reading fails; [`Kind::Busy`](crate::error::Kind::Busy) if the deadline has passed.
     pub fn chunk(&mut self, from: u64, to: u64, target: usize) -> Result<Rc<LineChunk>> {
-        if let Some(last) = self.last.as_ref().filter(|last| last.is(from, to)) {
+        if let Some(last) = self.last.as_ref().filter(|last| last.is(from, to, target)) {
             return Ok(Rc::clone(last));
         }
         self.last = None;
+        let wanted = target;
         let mut target = target;
         loop {
             let mut lines = self.lines_at(from, to, target)?;
@@ -187,7 +191,7 @@ impl<'a> Lines<'a> {
                 continue;
             }
             lines.truncate(dealt);
-            let chunk = Rc::new(LineChunk { from, to, lines, redacted, ends: OnceCell::new() });
+            let chunk = Rc::new(LineChunk { from, to, target: wanted, lines, redacted, ends: OnceCell::new() });
             // Only a chunk that reaches the end is read again; if there are several, the first is not.
             if chunk.end() == to {
                 self.last = Some(Rc::clone(&chunk));

@@ -28,7 +28,7 @@ pub use self::survey::Survey;
 use super::left_out::is_too_large;
 use super::progress::{Progress, ResumePoint};
 use super::segment_end::SegmentEnd;
-use crate::agent::{self, Agent, Wording};
+use crate::agent::{self, Agent};
 use crate::archive::Archive;
 use crate::archive::segment::TARGET_BYTES;
 use crate::error::{Error, Kind, Result};
@@ -286,22 +286,23 @@ impl<'a> Reading<'a> {
             return Ok(survey);
         }
         let mut parser = self.agent.parser();
-        let is_in_lines = {
-            let beginning = self.lines.chunk(from, to, CHUNK_BYTES)?;
-            self.agent.wording(beginning.redacted()) == Wording::InLines
-        };
-        let at_once = match is_in_lines {
+        let mut chunk = self.lines.chunk(from, to, CHUNK_BYTES)?;
+        let is_in_pieces = self.agent.is_counted_in_pieces(chunk.redacted());
+        let at_once = match is_in_pieces {
             true => CHUNK_BYTES,
-            // As much as is stored at once, and of a document, which is in memory as a whole, what is read of one.
+            // A document is in memory as a whole anyway.
             false if self.is_rendered => DOCUMENT_BYTES,
             false => TARGET_BYTES,
         };
-        while survey.until < to {
-            let chunk = self.lines.chunk(survey.until, to, at_once)?;
-            if chunk.is_empty() {
+        if !is_in_pieces && chunk.end() < to {
+            chunk = self.lines.chunk(from, to, at_once)?;
+        }
+        while !chunk.is_empty() {
+            survey.add(&chunk, is_in_pieces, &mut *parser, self.lines.deadline())?;
+            if survey.until >= to {
                 break;
             }
-            survey.add(&chunk, is_in_lines, &mut *parser, self.lines.deadline())?;
+            chunk = self.lines.chunk(survey.until, to, at_once)?;
         }
         Ok(survey)
     }

@@ -94,7 +94,7 @@ impl Survey {
         self.committing.last().map(String::as_str)
     }
 
-    /// Counts the next chunk: in blocks if each line can be parsed alone, or else all of it at once.
+    /// Counts the next chunk: in blocks, or all of it at once.
     ///
     /// # Errors
     ///
@@ -102,12 +102,12 @@ impl Survey {
     pub(super) fn add(
         &mut self,
         chunk: &LineChunk,
-        is_in_lines: bool,
+        is_in_pieces: bool,
         parser: &mut dyn Parser,
         deadline: Option<Instant>,
     ) -> Result<()> {
         let lines = chunk.redacted();
-        if is_in_lines {
+        if is_in_pieces {
             line_blocks(lines).try_for_each(|block| self.add_block(chunk, block, parser, deadline))?;
         } else {
             self.add_block(chunk, 0..lines.len(), parser, deadline)?;

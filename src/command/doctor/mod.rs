@@ -13,7 +13,7 @@ use crate::agent;
 use crate::capture::State;
 use crate::cli::{self, Outcome};
 use crate::error::{Error, Kind, Result};
-use crate::git::{Repository, temporary};
+use crate::git::{Repository, is_ref_name, temporary};
 use crate::outside;
 use crate::record::redaction;
 use crate::setup::{self, Declared, Finding, Verdict};
@@ -92,9 +92,9 @@ fn whole(repo: &Repository, no_rehearsal: bool) -> Result<Vec<Finding>> {
         };
         findings.push(Finding::problem("what is being recorded", &error.to_string(), &fix));
     }
-    // Of damaged notes the last records tell.
-    let notes_ref = cli::full_notes_ref(repo, None);
-    let damaged = upkeep::damaged_refs(repo, &notes_ref).into_iter().filter(|(name, _)| *name != notes_ref);
+    let damaged = upkeep::damaged_refs(repo, &cli::full_notes_ref(repo, None)).into_iter();
+    // The key of the config that names no ref is told above.
+    let damaged = damaged.filter(|(name, _)| is_ref_name(name));
     findings.extend(damaged.map(|(name, why)| Finding::problem(&name, &why, "git shiftlog fsck --repair")));
     let tried = |subject: String, outcome: Result<()>, fix: &str| match outcome {
         Ok(()) => Finding::ok(subject),

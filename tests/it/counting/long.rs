@@ -142,6 +142,29 @@ fn what_only_the_whole_transcript_tells_is_counted_from_it() {
 }
 
 #[test]
+fn a_long_document_is_counted_as_a_whole_and_stored_in_segments() {
+    let scratch = Scratch::new();
+    // Numbers: what says the same again and again is not read.
+    let mut next = 1_u64;
+    let mut number = || {
+        next = next.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        format!("{next} ")
+    };
+    let message = |at: usize| {
+        let text = (0..3_000).map(|_| number()).collect::<String>();
+        let role = ["user", "assistant"][at % 2];
+        json!({ "role": role, "messageId": at, "content": [{ "type": "text", "text": text }] })
+    };
+    let document = json!({ "id": "T-1", "messages": (0..180).map(message).collect::<Vec<_>>() });
+    let document = serde_json::to_string_pretty(&document).unwrap().replace("  ", "\t");
+    std::fs::write(scratch.top.join("session"), document).unwrap();
+    scratch.shiftlog("add", ["-q", "--agent=amp", "--session=s", "--transcript=session", "--force"]).ok();
+    assert_eq!(total(&scratch, &[])["turns"], 90);
+    let segments = scratch.git(["ls-tree", "-r", "--object-only", "refs/shiftlog/sessions"]).ok();
+    assert_eq!(segments.lines().count(), 2, "10 MB are two segments");
+}
+
+#[test]
 fn texts_that_look_like_many_values_are_counted() {
     let scratch = Scratch::new();
     let transcript = conversation(2_400, 3_000).replace("word word word ", "word, {word} [ ");

@@ -141,3 +141,22 @@ fn a_damaged_ref_of_transcripts_is_a_problem() {
     follow(&scratch, &before);
     assert_eq!(told(), "");
 }
+
+#[test]
+fn a_hole_in_the_history_of_notes_is_a_problem() {
+    let scratch = Scratch::set_up();
+    for name in ["one", "two", "three"] {
+        let session = scratch.session(name);
+        session.prompt("write");
+        session.edits(&format!("{name}.txt"), "a\n");
+        session.commits(name);
+        session.hook("SessionEnd");
+    }
+    let lost = scratch.id("refs/notes/shiftlog~1");
+    fs::remove_file(scratch.top.join(".git/objects").join(&lost[..2]).join(&lost[2..])).unwrap();
+    let told = scratch.shiftlog("doctor", ["-q", "--no-rehearsal"]).stdout;
+    assert!(
+        told.contains("problem  refs/notes/shiftlog: ") && told.contains("fix: git shiftlog fsck --repair"),
+        "{told}"
+    );
+}
