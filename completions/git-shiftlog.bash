@@ -155,7 +155,7 @@ __git_shiftlog_quote ()
 	local word words=()
 	for word in "${COMPREPLY[@]}"; do
 		case "${word% }" in
-		*[!-A-Za-z0-9_./:@%+=,^~{}]*)
+		*[!-A-Za-z0-9_./:@%+=,^~]*)
 			case "$word" in
 			*" ") words+=("$(printf '%q' "${word% }") ") ;;
 			*) words+=("$(printf '%q' "$word")") ;;

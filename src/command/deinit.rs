@@ -48,7 +48,12 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         // Only the removal of what was recorded has to know where it is.
         let open = if options.purge_refs { cli::repository } else { cli::repository_as_it_is };
         let repo = setup::open_when_free(open)?;
-        let mut plan = setup::remove(&repo, options.yes)?;
+        let mut plan = setup::remove(&repo, false)?;
+        // Whoever agrees to the removal of refs has not agreed to change hooks that other repositories run, too.
+        if options.yes && !options.purge_refs {
+            setup::changed_for_all(plan.left()).iter().for_each(|warning| cli::warning(warning));
+            plan = setup::remove(&repo, true)?;
+        }
         if crate::share::purge::is_unfinished(&repo) {
             cli::warning(
                 "a purge was interrupted, and what it was to remove is still here; our hook no longer keeps it from a push",
@@ -78,7 +83,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             return Ok(Outcome::No);
         }
         if let Some(question) = setup::question(plan.left(), "Take ours out of them?", "Edit it there?") {
-            if !options.dry_run && cli::confirm(&question)? == Some(true) {
+            if !options.dry_run && !options.yes && cli::confirm(&question)? == Some(true) {
                 plan = setup::remove(&repo, true)?;
             } else {
                 setup::left_alone(plan.left()).iter().for_each(|warning| cli::warning(warning));

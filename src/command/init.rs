@@ -92,7 +92,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             git_hooks: (options.git_hooks || options.no_git_hooks).then_some(options.git_hooks),
             is_for_all: options.yes,
         };
-        let mut plan = setup::install(&repo, &wanted)?;
+        let mut plan = setup::install(&repo, &Wanted { is_for_all: false, ..wanted.clone() })?;
+        if options.yes {
+            setup::changed_for_all(plan.left()).iter().for_each(|warning| cli::warning(warning));
+            plan = setup::install(&repo, &wanted)?;
+        }
         let takes_out = wanted.git_hooks.map_or_else(|| !setup::wants_git_hooks(&repo), |is_wanted| !is_wanted);
         let of_hooks = if takes_out { "Take ours out of them?" } else { "Add ours to them?" };
         if let Some(question) = setup::question(plan.left(), of_hooks, "Edit it there?") {

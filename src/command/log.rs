@@ -22,6 +22,9 @@ use crate::outside;
 use crate::pretty::{self, Format, Rows};
 use crate::record::{self, Listed, Query, Reader, Summary, tombstone};
 
+/// The length of the longest mark in parentheses that the graph does not cut.
+const MAX_MARK: usize = 24;
+
 /// List commits that have a conversation
 #[derive(Debug, Parser)]
 #[command(
@@ -404,7 +407,10 @@ impl List<'_> {
         self.screen.write(|out, _| match columns {
             Some(columns) => graph.lines().try_for_each(|line| {
                 let line = line.to_str_lossy();
-                writeln!(out, "{}", pretty::cut_colored(line.trim_end(), columns))
+                let line = line.trim_end();
+                // Where a record came from stands at the end in parentheses.
+                let mark = line.rfind(" (").filter(|at| line.ends_with(')') && line.len() - at <= MAX_MARK);
+                writeln!(out, "{}", pretty::cut_before(line, mark.map_or("", |at| &line[at..]), columns))
             }),
             None => out.write_all(&graph),
         })

@@ -73,7 +73,7 @@ pub use self::view::{TurnRange, View};
 pub use self::why::{WhyView, more_command, why_object, write_why};
 pub use self::why_format::{why_format, why_line};
 pub use self::why_markdown::why_markdown;
-pub use self::width::{cut, cut_colored, listed, padded, width};
+pub use self::width::{cut, cut_before, cut_colored, listed, padded, width};
 
 use crate::git::{Commit, date};
 use crate::stats::Prices;

@@ -15,6 +15,8 @@ const AGENT_WIDTH: usize = 8;
 const NUMBER_WIDTH: usize = 4;
 /// With less room than this for words, other columns are left out.
 const MIN_WORDS: usize = 24;
+/// With less room than this for words, where the records came from is not said.
+const MIN_MARKED_WORDS: usize = 8;
 
 /// Prints commits as lines: abbreviated id, date, agents, messages, and the summary, the prompt or the subject.
 #[derive(Debug)]
@@ -94,7 +96,7 @@ impl Rows {
         let kept = (0..3).map(|left_out| &columns[left_out..]).find(|kept| taken(kept) + MIN_WORDS <= room);
         let kept = kept.unwrap_or_default();
         let left = room.saturating_sub(taken(kept));
-        let mark = if width(&row.mark) + MIN_WORDS <= left { row.mark.as_str() } else { "" };
+        let mark = if width(&row.mark) + MIN_MARKED_WORDS <= left { row.mark.as_str() } else { "" };
         let words = cut(&row.words, left.saturating_sub(width(mark)));
         let kept: String = kept.iter().map(|text| format!("{text} ")).collect();
         format!("{} {kept}{words}{mark}", paint(&row.id))

@@ -96,6 +96,14 @@ pub fn cut_colored(line: &str, columns: usize) -> String {
     format!("{kept}…{}", if has_colors { "\u{1b}[m" } else { "" })
 }
 
+/// Returns a line as [`cut_colored`] has it, but with its end, which has no colours.
+pub fn cut_before(line: &str, end: &str, columns: usize) -> String {
+    let Some(start) = line.strip_suffix(end).filter(|_| !end.is_empty() && width(end) < columns) else {
+        return cut_colored(line, columns);
+    };
+    format!("{}{end}", cut_colored(start, columns - width(end)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +127,14 @@ mod tests {
         assert_eq!(cut_colored(line, 20), line);
         assert_eq!(cut_colored(line, 16), "\u{1b}[31m*\u{1b}[m \u{1b}[33m7c1f0e2\u{1b}[m 日本…\u{1b}[m");
         assert_eq!(cut_colored("* 7c1f0e2 plain", 12), "* 7c1f0e2 p…");
+    }
+
+    #[test]
+    fn the_end_of_a_line_can_be_kept() {
+        assert_eq!(cut_before("* 7c1f0e2 a prompt (merge)", " (merge)", 22), "* 7c1f0e2 a p… (merge)");
+        assert_eq!(cut_before("* 7c1f0e2 a prompt (merge)", " (merge)", 26), "* 7c1f0e2 a prompt (merge)");
+        assert_eq!(cut_before("* 7c1f0e2 a prompt", "", 12), "* 7c1f0e2 a…");
+        assert_eq!(cut_before("* a (merge)", " (merge)", 6), "* a (…");
     }
 
     #[test]

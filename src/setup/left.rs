@@ -32,6 +32,15 @@ pub fn left_alone(left: &[LeftAlone]) -> Vec<String> {
     reasons(left).into_iter().map(warning).collect()
 }
 
+/// Returns the warnings that files outside the repository change, since the user wants it, one for each reason.
+pub fn changed_for_all(left: &[LeftAlone]) -> Vec<String> {
+    let warning = |(clause, is_of_several): (String, bool)| {
+        let what = if is_of_several { "they change for all of these" } else { "it changes there" };
+        format!("{clause}, and {what}")
+    };
+    reasons(left).into_iter().map(warning).collect()
+}
+
 /// Says whether hooks that other repositories use, too, are among the files.
 pub fn has_hooks_of_others(left: &[LeftAlone]) -> bool {
     reasons(left).iter().any(|(_, is_of_several)| *is_of_several)

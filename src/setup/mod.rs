@@ -21,7 +21,7 @@ pub use self::check::{check, check_agents, is_complete, mirrored};
 pub use self::earlier::{Directory, earlier_directories, remove_earlier};
 pub use self::finding::{Finding, Verdict};
 pub use self::git_hooks::{are_wanted as wants_git_hooks, stops_pushes};
-pub use self::left::{has_hooks_of_others, left_alone, question};
+pub use self::left::{changed_for_all, has_hooks_of_others, left_alone, question};
 use crate::agent;
 use crate::error::{Error, Kind, Result};
 use crate::git::Repository;

@@ -147,7 +147,10 @@ fn hooks_of_all_repositories_change_only_when_that_was_said() {
     let expected = "problem  Git hook post-commit: not installed, since it would run in other repositories too\n         \
                     fix: git shiftlog init --yes\n";
     assert!(doctor.contains(expected), "{doctor}");
-    scratch.shiftlog("init", ["--agent=claude", "-q", "--yes"]).ok();
+    let changed =
+        format!("warning: the hooks in '{shown}' run in other repositories too, and they change for all of these\n");
+    let ran = scratch.shiftlog("init", ["--agent=claude", "-q", "--yes"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, changed.as_str()), "it is said, also where nobody is asked");
     assert!(fs::read_to_string(hooks.join("post-commit")).unwrap().contains("git-shiftlog--hook"));
     let set_up = tree(&hooks);
     let ran = scratch.shiftlog("init", ["--agent=claude"]);
@@ -166,7 +169,12 @@ fn hooks_of_all_repositories_change_only_when_that_was_said() {
         );
         assert_eq!(tree(&hooks), set_up);
     }
-    scratch.shiftlog("deinit", ["-q", "--yes"]).ok();
+    // Who agrees to the removal of refs has not agreed to that.
+    let ran = scratch.shiftlog_in(&copy, "deinit", ["-q", "--purge-refs", "--yes"]);
+    assert!(ran.code == 0 && ran.stderr.contains(" run in other repositories too, and are left alone\n"), "{ran:?}");
+    assert_eq!(tree(&hooks), set_up);
+    let ran = scratch.shiftlog("deinit", ["-q", "--yes"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, changed.as_str()));
     assert_eq!(tree(&hooks), before, "byte for byte");
 }
 

@@ -184,6 +184,17 @@ fn a_list_says_what_stands_for_a_prompt_and_where_records_came_from() {
         "{}",
         scratch.shiftlog("log", ["-1"]).ok()
     );
+    if scratch.run_in(&scratch.top, "sh", ["-c", "command -v script && command -v stty"]).code == 0 {
+        scratch.env.insert("TERM".into(), "dumb".into());
+        scratch.env.insert("GIT_PAGER".into(), "cat".into());
+        for log in ["log -1", "log --graph -1"] {
+            let command = format!("stty cols 40; git shiftlog {log}");
+            let shown = scratch.run_in(&scratch.top, "script", ["-qec", &command, "/dev/null"]).ok();
+            assert!(shown.trim_end().ends_with(" (joined from 2)"), "{shown}");
+        }
+    } else {
+        crate::support::skip("no script(1) and stty(1) to make a terminal with");
+    }
     assert!(show(&scratch, &[]).contains("\njoined from the records of 2 commits\n"));
     assert!(!show(&scratch, &["topic"]).contains("carried"));
 }

@@ -77,6 +77,8 @@ const CASES: &[(&str, &str)] = &[
     ("git shiftlog logs sy", "git shiftlog logs sync "),
     // What a name has that the shell would run is quoted.
     ("git shiftlog show zz", "git shiftlog show zz\\;touch\\$IFS "),
+    // A brace with a comma would be several words for bash.
+    ("git shiftlog show vb", "git shiftlog show vb\\{x\\} "),
     ("git shiftlog show ee11", "git shiftlog show ee11\\;touch\\$IFS "),
     ("git shiftlog show --session=ee", "git shiftlog show --session=ee11\\;touch\\$IFS "),
     ("git shiftlog log --model=ev", "git shiftlog log --model=evil\\;touch\\$IFS "),
@@ -207,7 +209,7 @@ fn complete(shell: &str, line_for_zsh: bool) {
     for name in ["lonely.txt", "same.txt"] {
         scratch.write(name, "1\n");
     }
-    for name in ["feature-one", "same-branch", "zz;touch$IFS"] {
+    for name in ["feature-one", "same-branch", "zz;touch$IFS", "vb{x}"] {
         scratch.git(["branch", name]).ok();
     }
     scratch.git(["tag", "v1.0"]).ok();
