@@ -6,8 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
+use bstr::ByteSlice as _;
+
 use super::file::{self, real};
-use crate::git::{Repository, Worktree};
+use crate::git::{Repository, Worktree, git};
 
 /// What the name of a file outside the repository begins with.
 const OUTSIDE: &str = "outside:";
@@ -91,6 +93,26 @@ impl Places {
         let settled = self.bases.iter().find_map(within);
         settled.unwrap_or_else(|| if self.have(path) { real.clone() } else { path.to_owned() })
     }
+}
+
+/// Says whether a directory with hooks is another repository's own: it is in its Git directory, or its own config names it. One
+/// that a config of the user's names is for all repositories.
+pub fn is_of_one_repository(hooks: &Path) -> bool {
+    let hooks = real(hooks);
+    let is_git_dir = |directory: &Path| directory.join("HEAD").is_file() && directory.join("objects").is_dir();
+    for directory in hooks.ancestors() {
+        if is_git_dir(directory) {
+            return true;
+        }
+        let git_dir = directory.join(".git");
+        if is_git_dir(&git_dir) {
+            let config = git_dir.join("config");
+            let args = ["config".as_ref(), "--file".as_ref(), config.as_os_str(), "core.hooksPath".as_ref()];
+            let named = git(args).capture();
+            return named.is_ok_and(|named| is_same(&directory.join(named.trim_end().to_path_lossy()), &hooks));
+        }
+    }
+    false
 }
 
 /// Says whether a linked worktree names this git directory. One of the repository that this is a copy of names that.

@@ -10,7 +10,7 @@ pub use self::carrying_out::open_when_free;
 use super::edit::Edit;
 use super::installed::{Installed, Original};
 use super::part::{has_our_part, is_blank, stripped};
-use super::place::Places;
+use super::place::{Places, is_of_one_repository};
 use super::{FileKind, file};
 use crate::error::{Error, Result};
 use crate::git::Repository;
@@ -150,6 +150,14 @@ impl Plan {
             FileKind::Hook => path.is_symlink() && path.parent().is_some_and(|hooks| !self.places.is_outside(hooks)),
             _ => self.places.have(named),
         };
+        let hooks = path.parent().filter(|_| kind == FileKind::Hook && !is_linked && self.places.is_outside(path));
+        if let Some(hooks) = hooks.filter(|hooks| is_of_one_repository(hooks)) {
+            let remark = format!("the hooks in '{}' belong to another repository, and are left alone", hooks.display());
+            if !self.remarks.contains(&remark) {
+                self.remark(remark);
+            }
+            return true;
+        }
         let needs_consent = kind == FileKind::Hook || is_linked || self.is_removal;
         let is_left = needs_consent && !self.is_for_all && self.places.is_outside(path);
         if is_left && !self.is_left(named) {

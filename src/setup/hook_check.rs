@@ -8,10 +8,10 @@ use bstr::ByteSlice as _;
 
 use super::finding::Finding;
 use super::git_hooks;
-use super::proof::missing_program;
+use super::proof::unusable_program;
 use crate::error::Result;
 use crate::git::Repository;
-use crate::managed::place::Places;
+use crate::managed::place::{Places, is_of_one_repository};
 use crate::managed::{HOOK_PROGRAM, file, hook};
 use crate::outside;
 
@@ -44,6 +44,10 @@ pub(super) fn check(repo: &Repository, places: &Places, hooks: &Path, event: &st
     if !has_block && own_line.is_none() {
         return match (obstacle, others) {
             (Some((what, fix)), _) => problem(&what, &fix),
+            (None, Some(_)) if places.is_outside(hooks) && is_of_one_repository(hooks) => problem(
+                "not installed, since the hooks belong to another repository",
+                "git config --unset core.hooksPath && git shiftlog init",
+            ),
             (None, Some(others)) => problem(&others, init),
             (None, None) => problem("not installed", INIT),
         };
@@ -53,8 +57,8 @@ pub(super) fn check(repo: &Repository, places: &Places, hooks: &Path, event: &st
         return problem("not executable, so Git does not run it", &chmod);
     }
     let by_hand = obstacle.map_or_else(|| init.to_owned(), |(_, fix)| fix);
-    if missing_program(&text.to_str_lossy()) {
-        return problem("names a program that is not there", &by_hand);
+    if let Some(why) = unusable_program(&text.to_str_lossy()) {
+        return problem(&format!("names a program that is {why}"), &by_hand);
     }
     if let Some(what) = bad_interpreter(&text, repo.worktree().unwrap_or(repo.git_dir())) {
         return problem(&what, &format!("correct the first line of '{}'", path.display()));

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -117,8 +118,8 @@ pub(super) fn set_up(repo: &Repository, agent: &dyn Agent, is_asked_about: bool)
         }
         (true, _) => {}
     }
-    if hooks.texts.iter().any(|text| missing_program(text)) {
-        return problem("its hooks name a program that is not there", &init);
+    if let Some(why) = hooks.texts.iter().find_map(|text| unusable_program(text)) {
+        return problem(&format!("its hooks name a program that is {why}"), &init);
     }
     let obstacles = hooks.files.iter().zip(&hooks.texts).find_map(|(file, text)| Some((file, agent.obstacle(text)?)));
     if let Some((file, obstacle)) = obstacles {
@@ -260,18 +261,22 @@ fn last_record(repo: &Repository, agent: &dyn Agent, commit_id: ObjectId, summar
     }
 }
 
-/// Says whether a text names our hook program by a path that does not exist. The text is a shell script, or JSON or TOML with
-/// lines of one.
-pub(super) fn missing_program(text: &str) -> bool {
+/// Returns why the program cannot be run that a text names as our hook program, by its path: it is not there, or not executable.
+/// The text is a shell script, or JSON or TOML with lines of one.
+pub(super) fn unusable_program(text: &str) -> Option<&'static str> {
     // In JSON a backslash stands before each backslash and quote.
     let text = text.replace("\\\\", "\\").replace("\\\"", "\"");
-    text.match_indices(HOOK_PROGRAM).any(|(at, _)| {
+    text.match_indices(HOOK_PROGRAM).find_map(|(at, _)| {
         let (head, end) = (&text[..at], &text[at + HOOK_PROGRAM.len()..]);
         let directory = if end.starts_with('\'') { quoted(head) } else { Some(plain(head).to_owned()) };
-        directory.is_some_and(|directory| {
-            let path = directory + HOOK_PROGRAM;
-            path.starts_with('/') && !path.contains('\\') && !Path::new(&path).is_file()
-        })
+        let path = directory? + HOOK_PROGRAM;
+        if !path.starts_with('/') || path.contains('\\') {
+            return None;
+        }
+        match Path::new(&path).metadata() {
+            Ok(file) if file.is_file() => (file.permissions().mode() & 0o111 == 0).then_some("not executable"),
+            _ => Some("not there"),
+        }
     })
 }
 

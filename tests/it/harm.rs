@@ -179,6 +179,36 @@ fn hooks_of_all_repositories_change_only_when_that_was_said() {
 }
 
 #[test]
+fn a_copy_whose_config_names_hooks_of_the_original_changes_none_of_them() {
+    if crate::setup::uses_config_hooks(&Scratch::new()) {
+        return;
+    }
+    for folder in [".myhooks", ".git/hooks"] {
+        let scratch = Scratch::new();
+        let hooks = scratch.top.join(folder);
+        fs::create_dir_all(&hooks).unwrap();
+        scratch.git(["config", "core.hooksPath", hooks.to_str().unwrap()]).ok();
+        scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+        let (copy, before) = (copy(&scratch, "copy"), tree(&hooks));
+        let told = format!("the hooks in '{}' belong to another repository, and are left alone\n", hooks.display());
+        for args in [&["init", "--no-git-hooks", "-q", "-y"][..], &["deinit", "-q", "-y"]] {
+            let ran = scratch.shiftlog_in(&copy, args[0], &args[1..]);
+            assert!(ran.stderr.contains(&told), "{args:?}: {ran:?}");
+            assert_eq!(tree(&hooks), before, "{args:?}");
+        }
+        scratch.shiftlog("deinit", ["-q"]).ok();
+        assert!(!hooks.join("post-commit").exists());
+        // What doctor advises in the copy gives it hooks of its own.
+        let doctor = || scratch.shiftlog_in(&copy, "doctor", ["-q", "--no-rehearsal"]).stdout;
+        scratch.shiftlog_in(&copy, "init", ["--git-hooks", "--agent=claude", "-q", "-y"]).ok();
+        let fix = doctor().lines().find_map(|line| line.trim().strip_prefix("fix: ").map(str::to_owned)).unwrap();
+        scratch.run_in(&copy, "sh", ["-c", &fix]).ok();
+        assert_eq!(doctor(), "", "{fix}");
+        assert!(!hooks.join("post-commit").exists());
+    }
+}
+
+#[test]
 fn a_link_in_the_hooks_directory_that_leads_out_of_the_repository_is_not_edited_unasked() {
     let scratch = Scratch::new();
     let shared = scratch.home().join("shared-hook");

@@ -93,6 +93,13 @@ fn a_hook_that_no_shell_runs_is_a_problem() {
         &format!("#!/usr/bin/env cat\n{}\n", line.replace("/git-shiftlog--hook", "/nonexistent/git-shiftlog--hook")),
     );
     assert_eq!(told_of_hook(&scratch).0, "problem  Git hook post-commit: names a program that is not there");
+    let program = scratch.root().join("elsewhere/git-shiftlog--hook");
+    write(&program, "#!/bin/sh\n");
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    let directory = line.split_once("/git-shiftlog--hook").unwrap().0.rsplit([' ', '\'']).next().unwrap();
+    let line = line.replace(directory, program.parent().unwrap().to_str().unwrap());
+    write(&hook, &format!("#!/usr/bin/env cat\n{line}\n"));
+    assert_eq!(told_of_hook(&scratch).0, "problem  Git hook post-commit: names a program that is not executable");
 }
 
 #[test]
