@@ -203,10 +203,10 @@ pub fn plan(repo: &Repository, plan: &mut Plan, program: &Path) -> Result<()> {
 ///
 /// If the hook cannot be read.
 pub(super) fn why_not_installed(repo: &Repository, hooks: &Path, event: &str) -> Result<Option<(String, String)>> {
-    let is_outside = Places::of(repo).is_outside(hooks);
     if let Some(what) = turned_off(repo, hooks) {
         let fix = match is_missing(repo, hooks) {
             true => {
+                let is_outside = Places::of(repo).is_outside(hooks);
                 let hooks = outside::shell(&hooks.to_string_lossy());
                 let yes = if is_outside { " --yes    # other repositories may run them, too" } else { "" };
                 format!("mkdir -p {hooks} && git shiftlog init{yes}")
