@@ -6,15 +6,17 @@ use bstr::ByteSlice as _;
 
 use super::awaited::{Patience, extend_awaited_record, extend_record_of_sub_agent, has_record};
 use super::choose::{CommitKind, kind_of_move};
-use super::commit::{NewCommit, keep_commit, record_commit};
+use super::commit::{keep_commit, record_commit};
+use super::new_commit::NewCommit;
 use super::new_words::archive_session;
-use super::pending::{self, PendingCommit};
+use super::pending;
 use super::process;
 use super::recorder::Recorder;
 use super::rewritten;
 use super::sessions::{KEEP_SECS, close_abandoned, new_live, save_changed};
 use super::taken_back::carry_taken_back;
-use super::tracked::{AwaitedResult, TrackedSession};
+use super::tool_call::{AtStop, CallCommit, ToolCall};
+use super::tracked::TrackedSession;
 use crate::agent::{self, Agent, Event, Payload};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
@@ -145,122 +147,6 @@ fn moves_of_head(recorder: &Recorder<'_>, live: &mut TrackedSession) -> Vec<Refl
     log.into_iter().take(last + 1).rev().collect()
 }
 
-/// A commit that a tool call may have made.
-struct CallCommit {
-    commit_id: ObjectId,
-    kind: CommitKind,
-    /// The commit that it became, if the call itself went on with the rebase and another commit was melded with it.
-    became: Option<ObjectId>,
-    /// The command that made it while a rebase was stopped; `None` if no rebase was. `post-commit` does not run meanwhile.
-    stop: Option<AtStop>,
-    /// The commit that was amended to this one, as far as moves of HEAD tell.
-    amended: Option<ObjectId>,
-    /// The pending file that `post-commit` left for the session, and its content.
-    pending: Option<(PathBuf, PendingCommit)>,
-}
-
-impl CallCommit {
-    /// Says whether a note of this commit has only what the commit had before it was amended.
-    fn is_carried(&self, recorder: &Recorder<'_>, note: &[u8]) -> Result<bool> {
-        let Some(amended) = self.amended else { return Ok(false) };
-        let before = notes::get(recorder.repo, &recorder.notes_ref, amended)?.unwrap_or_default();
-        let before = Note::parse_unjoined(&before);
-        Ok(Note::parse_unjoined(note).units().iter().all(|unit| before.units().contains(unit)))
-    }
-}
-
-/// The command that made a commit while a rebase was stopped.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum AtStop {
-    /// By `git commit`.
-    Committed,
-    /// By `git rebase --continue`, of what was staged.
-    Continued,
-}
-
-/// A tool call that has just ended.
-struct ToolCall<'a> {
-    payload: &'a Payload,
-    /// The session that made the call.
-    key: SessionKey,
-    /// Whether no other session is running in the worktree.
-    is_alone: bool,
-    /// HEAD after the call.
-    head: Option<ObjectId>,
-}
-
-impl<'a> ToolCall<'a> {
-    /// Returns the call of `payload` that the session at `position` made.
-    fn new(repo: &Repository, sessions: &[TrackedSession], position: usize, payload: &'a Payload) -> Result<Self> {
-        let (key, worktree) = (sessions[position].key(), &sessions[position].worktree);
-        let is_alone = sessions.iter().filter(|live| live.worktree == *worktree && !live.is_over).count() == 1;
-        Ok(ToolCall { payload, key, is_alone, head: repo.head()?.commit_id })
-    }
-
-    fn call_id(&self) -> Option<String> {
-        self.payload.call_id().map(str::to_owned)
-    }
-
-    fn is_of_sub_agent(&self) -> bool {
-        self.payload.sub_agent().is_some()
-    }
-
-    /// Returns the result that a session waits for after the call has made a commit.
-    fn awaited(&self, commit_id: ObjectId, pending: Option<&PendingCommit>) -> AwaitedResult {
-        let (commit, call) = (commit_id.to_string(), self.call_id());
-        let rewritten = pending.map(|pending| pending.rewritten.clone()).unwrap_or_default();
-        let time = pending.map_or(0, |pending| pending.time);
-        AwaitedResult { commit, call, is_of_sub_agent: self.is_of_sub_agent(), is_unsure: false, rewritten, time }
-    }
-
-    /// Says whether the result of the call names a commit.
-    fn names(&self, commit_id: ObjectId) -> bool {
-        self.payload.response_mentions(&commit_id.to_hex_with_len(7).to_string())
-    }
-
-    /// Says whether the result of the call tells of making a commit. A result that only names it may be that of `git log`.
-    fn tells_of_making(&self, commit_id: ObjectId) -> bool {
-        let id = commit_id.to_hex_with_len(7).to_string();
-        let may_commit = || self.payload.may_commit() || !self.payload.tells_input();
-        self.payload.response_reports_commit(&id) || (may_commit() && self.payload.response_mentions(&id))
-    }
-
-    /// Says whether the call may have made a commit, as far as its input and its result show.
-    fn may_have_made(&self, commit: &CallCommit) -> bool {
-        match commit.stop {
-            Some(_) => self.has_made(commit),
-            None => self.tells_of_making(commit.commit_id) || self.payload.may_commit() || !self.payload.tells_input(),
-        }
-    }
-
-    /// Says whether the session is known to have made a commit. If not, another process may have committed while the
-    /// tool ran.
-    fn has_made(&self, commit: &CallCommit) -> bool {
-        let has_run_it = match commit.stop {
-            None => return self.has_made_outside_of_rebase(commit),
-            Some(AtStop::Committed) => self.payload.runs_commit(),
-            Some(AtStop::Continued) => self.payload.continues_rebase(),
-        };
-        // No hook of Git's tells who committed there, and a result that only names the commit may be that of `git log`.
-        let made = format!("[detached HEAD {}", commit.commit_id.to_hex_with_len(7));
-        commit.pending.is_some()
-            || has_run_it && (self.is_alone || self.names(commit.commit_id))
-            || self.payload.response_mentions(&made)
-    }
-
-    fn has_made_outside_of_rebase(&self, commit: &CallCommit) -> bool {
-        commit.pending.is_some()
-            || self.tells_of_making(commit.commit_id)
-            || (self.is_alone && self.payload.may_commit())
-    }
-
-    /// Says whether the call itself has undone a commit: HEAD of the same worktree no longer reaches it.
-    fn has_undone(&self, repo: &Repository, commit_id: ObjectId, pending: &PendingCommit) -> bool {
-        let is_reached = |head| repo.merge_base(commit_id, head).is_ok_and(|base| base == Some(commit_id));
-        pending.worktree.as_deref() == repo.worktree() && self.head.is_some_and(|head| !is_reached(head))
-    }
-}
-
 /// Records the commits that a tool call made, unless `post-commit` has recorded them, and makes the session wait for the
 /// call's result in its transcript.
 ///
@@ -290,6 +176,7 @@ fn after_tool(
     }
     let last = commits.iter().rposition(|commit| call.may_have_made(commit));
     let mut undone = Vec::new();
+    let mut earlier = None;
     for (index, commit) in commits.into_iter().enumerate() {
         let is_last = last == Some(index);
         let hex = commit.commit_id.to_string();
@@ -325,7 +212,10 @@ fn after_tool(
             _ => {}
         }
         let undone_ids: Vec<ObjectId> = undone.iter().map(|(commit_id, _)| *commit_id).collect();
-        record_commit_of_call(recorder, sessions, position, &call, &commit, is_last, &undone_ids)?;
+        let place = PlaceInCall { is_last, earlier, undone: &undone_ids };
+        record_commit_of_call(recorder, sessions, position, &call, &commit, &place)?;
+        // What was amended has the words of an earlier call, too.
+        earlier = Some(commit.commit_id).filter(|_| commit.amended.is_none());
         for path in undone.drain(..).map(|(_, path)| path).chain(commit.pending.map(|(path, _)| path)) {
             std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
         }
@@ -384,6 +274,15 @@ fn commits_of_call(recorder: &Recorder<'_>, key: &SessionKey, moves: &[ReflogEnt
     (elsewhere.chain(here).collect(), has_pending)
 }
 
+/// Where a commit stands among those of its tool call.
+struct PlaceInCall<'a> {
+    is_last: bool,
+    /// The commit before it.
+    earlier: Option<ObjectId>,
+    /// The commits that the call has undone since then.
+    undone: &'a [ObjectId],
+}
+
 /// Records one commit of a tool call, and with it the commits that the call has undone. If the session is recorded there
 /// already, it only waits for the call's result.
 ///
@@ -394,9 +293,9 @@ fn record_commit_of_call(
     position: usize,
     call: &ToolCall<'_>,
     commit: &CallCommit,
-    is_last: bool,
-    undone: &[ObjectId],
+    place: &PlaceInCall<'_>,
 ) -> Result<()> {
+    let is_last = place.is_last;
     let pending = commit.pending.as_ref().map(|(_, pending)| pending);
     let has_made = call.has_made(commit);
     let note = notes::get(recorder.repo, &recorder.notes_ref, commit.commit_id)?;
@@ -441,9 +340,10 @@ fn record_commit_of_call(
         // The result of the call stands behind the length that was noted at the commit.
         lengths.insert(call.key.to_string(), u64::MAX);
     }
-    new_commit.commit_ids.extend(undone.iter().copied().chain(commit.became));
+    new_commit.commit_ids.extend(place.undone.iter().copied().chain(commit.became));
     new_commit.call_id = call.call_id().filter(|_| pending.is_none() || is_last);
     new_commit.is_of_sub_agent = call.is_of_sub_agent();
+    new_commit.earlier_of_call = place.earlier;
     let outcome = record_commit(recorder, &new_commit, sessions);
     if pending.is_none() && outcome.as_ref().is_err_and(|error| error.kind() == Kind::Busy) {
         // Where Git's hooks do not run, nobody else has written the commit down.

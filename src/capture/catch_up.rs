@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::availability::{Availability, availability};
 use super::awaited::record_awaited_results;
-use super::commit::{NewCommit, record_commit, was_deleted};
+use super::commit::{record_commit, was_deleted};
 use super::increment::Increment;
+use super::new_commit::NewCommit;
 use super::new_words::{archive_repeated, increment_since};
 use super::pending::{self, Capture, Pending, PendingCommit};
 use super::progress::Progress;

@@ -1,7 +1,7 @@
 //! A commit was made: which sessions led to it, and recording them.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::availability::{Availability, availability};
 use super::awaited::{Patience, extend_awaited_record, has_record};
@@ -10,17 +10,19 @@ use super::choose::{self, Candidate, CommitFacts, CommitKind, kind_of_move};
 use super::increment::Increment;
 use super::late::record_late;
 use super::left_edits::{self, carry_left_edits};
+use super::new_commit::NewCommit;
 use super::new_words::record_sub_agents;
 use super::pending::{self, Pending, PendingCommit};
 use super::put_aside::with_pending_hint;
 use super::recorder::Recorder;
+use super::same_call::{carry_words_of_call, earlier_of_call};
 use super::sessions::{
     KEEP_SECS, close_abandoned, find_runners, named_by_environment, recent_unreported, save_changed,
 };
 use super::state::State;
 use super::taken_back::carry_taken_back;
 use super::told;
-use super::tracked::{AwaitedResult, TrackedSession};
+use super::tracked::TrackedSession;
 use crate::agent;
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
@@ -113,72 +115,6 @@ pub(super) fn keep_commit(
         unreported: unreported.to_vec(),
     };
     pending::keep(state, &Pending::Commit(pending), b"")
-}
-
-/// A commit to record, and how it was made as far as that is known.
-#[derive(Clone, Debug)]
-pub(super) struct NewCommit {
-    /// The commit, followed by the commits that it became by amending or rebasing.
-    pub commit_ids: Vec<ObjectId>,
-    /// When it was made, in seconds since the epoch, by this machine's clock.
-    pub time: i64,
-    pub kind: CommitKind,
-    /// The top of the working tree that the commit was made in.
-    pub worktree: Option<PathBuf>,
-    /// The sessions that are known to have run `git commit`.
-    pub runners: Vec<SessionKey>,
-    /// The id of the tool call that ran `git commit`.
-    pub call_id: Option<String>,
-    /// Whether a sub-agent made that call.
-    pub is_of_sub_agent: bool,
-    /// The length of each session's transcript when the commit was made, by the session's name; `None` if the commit was
-    /// made just now.
-    pub transcript_bytes: Option<BTreeMap<String, u64>>,
-}
-
-impl NewCommit {
-    /// Returns [`NewCommit::made_in`] this worktree.
-    pub fn made_here(repo: &Repository, runners: Vec<SessionKey>) -> Self {
-        Self::made_in(repo.worktree().map(Path::to_owned), runners)
-    }
-
-    /// Returns a description without a commit id, for a plain commit that `runners` have just made in a worktree.
-    fn made_in(worktree: Option<PathBuf>, runners: Vec<SessionKey>) -> Self {
-        NewCommit {
-            commit_ids: Vec::new(),
-            time: Time::now().seconds,
-            kind: CommitKind::Plain,
-            worktree,
-            runners,
-            call_id: None,
-            is_of_sub_agent: false,
-            transcript_bytes: None,
-        }
-    }
-
-    /// Returns the result of the tool call `call` that made the commit; `None` if there is no commit.
-    fn awaited(&self, call: Option<String>, is_unsure: bool) -> Option<AwaitedResult> {
-        let mut hexes = self.commit_ids.iter().map(ToString::to_string);
-        let commit = hexes.next()?;
-        let is_of_sub_agent = self.is_of_sub_agent && !is_unsure;
-        Some(AwaitedResult { commit, call, is_of_sub_agent, is_unsure, rewritten: hexes.collect(), time: self.time })
-    }
-
-    /// Returns the description that [`keep_commit`] wrote.
-    pub fn from_pending(repo: &Repository, pending: &PendingCommit) -> Self {
-        let hexes = std::iter::once(&pending.commit).chain(&pending.rewritten);
-        let exists = |id: &ObjectId| repo.commit(*id).is_ok();
-        NewCommit {
-            commit_ids: hexes.filter_map(|hex| repo.parse_id(hex)).filter(exists).collect(),
-            time: pending.time,
-            kind: pending.kind,
-            worktree: pending.worktree.clone().or_else(|| repo.worktree().map(Path::to_owned)),
-            runners: pending.runners.iter().filter_map(|name| SessionKey::of_name(name)).collect(),
-            call_id: None,
-            is_of_sub_agent: false,
-            transcript_bytes: Some(pending.transcript_bytes.clone()),
-        }
-    }
 }
 
 /// Records the commit at HEAD, which was just made: carries records of the commits that it was made of, and records the
@@ -284,7 +220,17 @@ pub(super) fn record_commit(
     {
         recorder.state.log(&format!("warning: {error}"));
     }
+    let awaited: Vec<_> = sessions.iter().map(|live| live.awaited_result.clone()).collect();
     let (increments, mut outcome) = unrecorded_increments(recorder, new_commit, sessions);
+    for ((live, increment), awaited) in sessions.iter().zip(&increments).zip(&awaited) {
+        let earlier = || earlier_of_call(live, new_commit, &commit, awaited.as_ref());
+        let told = new_commit.earlier_of_call.filter(|_| new_commit.runners.contains(&live.key()));
+        if let Some(earlier) = told.or_else(earlier)
+            && let Err(error) = carry_words_of_call(recorder, live, earlier, commit_id, increment.as_ref())
+        {
+            recorder.warn(error);
+        }
+    }
     let chosen = choose_sessions(recorder, new_commit, &commit, kind, sessions, &increments);
     let (call_id, hex) = (new_commit.call_id.as_deref(), commit_id.to_string());
     for (index, (live, increment)) in sessions.iter_mut().zip(increments).enumerate() {

@@ -6,7 +6,8 @@
 //! reads the increment of each session (`reading`), and [`Recorder`] archives it and writes the note. What cannot be stored
 //! is kept in a file (`put_aside`, `pending`), which the next hook or command stores (`catch_up`). Commands that read first
 //! store what no hook has stored (`missed`). Commits that are made of others get the records of those: `carry` where Git names
-//! them, `taken_back` after a reset, `left_edits` where the work of one turn is committed in parts, and `rewritten` for all.
+//! them, `taken_back` after a reset, `left_edits` where the work of one turn is committed in parts, `same_call` where one tool call makes several
+//! commits, and `rewritten` for all.
 
 pub mod agent_hook;
 pub mod agents;
@@ -23,6 +24,7 @@ mod late;
 mod left_edits;
 mod left_out;
 mod missed;
+mod new_commit;
 mod new_words;
 mod other_worktrees;
 pub(crate) mod parts;
@@ -34,6 +36,7 @@ pub(crate) mod put_aside;
 pub(crate) mod reading;
 pub(crate) mod recorder;
 pub mod rewritten;
+mod same_call;
 pub(crate) mod segment_end;
 mod session_status;
 pub(crate) mod sessions;
@@ -42,6 +45,7 @@ mod stamp;
 pub(crate) mod state;
 mod taken_back;
 mod told;
+mod tool_call;
 pub(crate) mod tracked;
 mod unseen;
 

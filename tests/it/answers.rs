@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Scratch, Session};
 
@@ -61,7 +61,7 @@ fn a_commit_whose_agent_never_reports_is_recorded_by_whoever_comes_next() {
 }
 
 #[test]
-fn two_commits_of_one_call_get_a_record_each_and_the_last_one_the_answer() {
+fn commits_of_one_call_each_get_what_led_to_it_and_the_last_one_the_answer() {
     let scratch = Scratch::set_up();
     let session = session_with_tool_hooks(&scratch);
     session.edits("a.txt", "a\n");
@@ -70,10 +70,46 @@ fn two_commits_of_one_call_get_a_record_each_and_the_last_one_the_answer() {
     let one = session.runs_commit(&["-m", "one"]);
     fs::write(scratch.top.join("b.txt"), "b\n").unwrap();
     let two = session.runs_commit(&["-m", "two"]);
+    fs::write(scratch.top.join("c.txt"), "c\n").unwrap();
+    let three = session.runs_commit(&["-m", "three"]);
     session.answers("c1", &format!("[main {}] one\n[main {}] two", &one[..7], &two[..7]));
     session.hook_for("PostToolUse", "c1");
     assert_eq!(scratch.raw(&one, &[]), before_answer);
-    assert_eq!(scratch.raw(&two, &[]), session.text()[before_answer.len()..]);
+    assert_eq!(scratch.raw(&two, &[]), before_answer);
+    assert_eq!(scratch.raw(&three, &[]), session.text());
+    assert_eq!(scratch.record(&three)["prompt"], "look around");
+    assert_eq!(scratch.waiting(), 0);
+    // The words that several commits have count once.
+    let counted = scratch.shiftlog("stats", ["--json"]).stdout;
+    let total: Value = serde_json::from_str(counted.lines().last().unwrap()).unwrap();
+    assert_eq!((&total["turns"], &total["coverage"]["recorded"]), (&json!(2), &json!(3)), "{counted}");
+
+    // A later call has words of its own.
+    session.calls("c2", "Bash", &json!({ "command": "git commit -am four" }));
+    fs::write(scratch.top.join("d.txt"), "d\n").unwrap();
+    let before = session.text().len();
+    let four = session.runs_commit(&["-m", "four"]);
+    session.answers("c2", &format!("[main {}] four", &four[..7]));
+    session.hook_for("PostToolUse", "c2");
+    assert!(session.text()[..before].contains("c2"));
+    assert_eq!(scratch.record(&four)["turns"], 0);
+    assert!(scratch.raw(&four, &[]).contains("git commit -am four"), "{}", scratch.log());
+}
+
+#[test]
+fn commits_of_one_call_whose_hook_never_runs_each_get_what_led_to_it() {
+    let scratch = Scratch::set_up();
+    let session = session_with_tool_hooks(&scratch);
+    session.edits("a.txt", "a\n");
+    session.calls("c1", "Bash", &json!({ "command": "git commit -am one && echo b >b && git commit -am two" }));
+    let said = session.text();
+    let one = session.runs_commit(&["-m", "one"]);
+    fs::write(scratch.top.join("b.txt"), "b\n").unwrap();
+    let two = session.runs_commit(&["-m", "two"]);
+    for commit in [&one, &two] {
+        assert_eq!(scratch.raw(commit, &[]), said, "{}", scratch.log());
+        assert_eq!(scratch.record(commit)["turns"], 2);
+    }
     assert_eq!(scratch.waiting(), 0);
 }
 

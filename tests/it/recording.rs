@@ -207,12 +207,13 @@ fn two_commits_in_one_tool_call_both_belong_to_the_session() {
     let first = session.runs_commit(&["-m", "first"]);
     scratch.write("b.txt", "b\n");
     let second = session.runs_commit(&["-m", "second"]);
+    let before_answer = session.text();
     session.answers("c1", &format!("[main {}] first\n[main {}] second", &first[..7], &second[..7]));
     session.hook_for("PostToolUse", "c1");
     session.hook("Stop");
-    scratch.record(&first);
-    scratch.record(&second);
-    assert_eq!(scratch.raw(&first, &[]) + &scratch.raw(&second, &[]), session.text());
+    assert_eq!(scratch.raw(&first, &[]), before_answer, "{}", scratch.log());
+    assert_eq!(scratch.raw(&second, &[]), session.text(), "{}", scratch.log());
+    assert_eq!(scratch.record(&second)["prompt"], "two commits");
 }
 
 #[test]

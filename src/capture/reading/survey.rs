@@ -89,6 +89,11 @@ impl Survey {
         self.open_prompt.is_some() && !self.has_answer && self.results.is_empty()
     }
 
+    /// Says whether anything was said or done: results of earlier calls do not count.
+    pub fn has_words(&self) -> bool {
+        self.has_answer || self.tally.turns > 0
+    }
+
     /// Returns the call that runs `git commit` and has no result yet, the last one; `None` if there is none.
     pub fn committing_call(&self) -> Option<&str> {
         self.committing.last().map(String::as_str)
