@@ -14,7 +14,7 @@ use crate::outside;
 use crate::pretty;
 use crate::pretty::html::{Bar, CleanText, Hunk, Outlet, PageOptions, PatchFile, address, hunk_id, patch_files, plain};
 use crate::record::Reader;
-use crate::record::redaction::{self, clean, clean_key};
+use crate::record::redaction::{clean, clean_key};
 use crate::redact::Redactor;
 use crate::replay::{Explainer, lines_of};
 use crate::transcript::SessionKey;
@@ -61,24 +61,21 @@ pub struct Bars<'a, 'r> {
 
 impl<'a, 'r> Bars<'a, 'r> {
     /// Prepares those of a page with some sessions.
-    ///
-    /// # Errors
-    ///
-    /// If the configuration of redaction is wrong.
     pub fn new(
         reader: &'a Reader<'r>,
         redactor: &'a Redactor,
         plan: &'a Selection,
         sessions: &'a [usize],
         shape: &'a PageOptions,
-    ) -> Result<Self> {
+    ) -> Self {
         let (has_pages, commit_address) = (shape.outlet == Outlet::Server, shape.commit_address.as_deref());
-        let explainer = Explainer::new(reader, None, Some(redaction::redactor(reader.repo())?));
+        // Only the numbers of turns are shown of what it finds, so that its words need not be cleaned.
+        let explainer = Explainer::new(reader, None, None).without_prompts();
         let explainer = if has_pages { explainer } else { explainer.by_work() };
         let deadline = has_pages.then(|| Instant::now() + EXPLAIN_TIME);
         let (shown, wrote, nothing) = (HashSet::new(), HashMap::new(), Wrote::new());
         let explained = (0, 0);
-        Ok(Bars {
+        Bars {
             reader,
             redactor,
             explainer,
@@ -91,7 +88,7 @@ impl<'a, 'r> Bars<'a, 'r> {
             explained,
             wrote,
             nothing,
-        })
+        }
     }
 
     /// Returns the bar of a commit with its change, to stand beside its conversations; `None` if it changes nothing.

@@ -208,7 +208,7 @@ impl<'a, 'r> Pages<'a, 'r> {
         // What somebody pays is nobody else's business; a file is handed on.
         let prices = if has_pages { Prices::configured(self.reader.repo(), None) } else { Ok(Prices::listed()) };
         let prices = prices.unwrap_or_else(|_| Prices::listed());
-        let mut bars = Bars::new(self.reader, self.redactor, plan, sessions, &shape)?;
+        let mut bars = Bars::new(self.reader, self.redactor, plan, sessions, &shape);
         let change = match plan.only_commit(sessions).filter(|_| has_patch && observed.is_empty()) {
             Some(made) => bars.beside(made)?,
             None => None,

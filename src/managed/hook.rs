@@ -2,6 +2,8 @@
 
 use bstr::{ByteSlice as _, ByteVec as _};
 
+use super::HOOK_PROGRAM;
+
 const BEGIN: &[u8] = b"# >>> git-shiftlog >>> ('git shiftlog deinit' removes this block)\n";
 const END: &[u8] = b"# <<< git-shiftlog <<<\n";
 
@@ -130,10 +132,14 @@ pub fn has_block(text: &[u8]) -> bool {
     text.contains_str(BEGIN)
 }
 
-/// Says whether a hook file has our block for this event. A line that somebody has made a comment does nothing.
+/// Says whether a hook file has our block for this event. A line that somebody has made a comment does nothing, and one that
+/// names another program is none of ours.
 pub fn has_block_of(text: &[u8], event: &str) -> bool {
     let block = text.find(BEGIN).map(|begin| &text[begin..text.find(END).unwrap_or(text.len()).max(begin)]);
-    block.is_some_and(|block| line_with(block, &format!(" git {event}")).is_some())
+    // A path may stand in quotes.
+    let runs_ours =
+        |block| ["", "'"].iter().any(|end| line_with(block, &format!("{HOOK_PROGRAM}{end} git {event}")).is_some());
+    block.is_some_and(runs_ours)
 }
 
 /// Returns where the first line begins that has these words and is no comment.

@@ -55,6 +55,12 @@ fn a_hook_that_ends_before_our_part_is_a_problem_that_init_mends() {
     // A line that is a comment now runs nothing.
     write(&hook, &text.replace("\ntest", "\n# test"));
     assert_eq!(told_of_hook(&scratch).0, "problem  Git hook post-commit: not installed");
+    // Nor is one ours that names another program.
+    write(&hook, &text.replace("--hook", "--hooks"));
+    let expected = "problem  Git hook post-commit: not installed";
+    assert_eq!(told_of_hook(&scratch), (expected.to_owned(), Some("git shiftlog init".to_owned())));
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    assert_eq!(fs::read_to_string(&hook).unwrap(), text);
 }
 
 #[test]
