@@ -214,8 +214,9 @@ fn after_tool(
         let undone_ids: Vec<ObjectId> = undone.iter().map(|(commit_id, _)| *commit_id).collect();
         let place = PlaceInCall { is_last, earlier, undone: &undone_ids };
         record_commit_of_call(recorder, sessions, position, &call, &commit, &place)?;
-        // What was amended has the words of an earlier call, too.
-        earlier = Some(commit.commit_id).filter(|_| commit.amended.is_none());
+        if commit.amended.is_none() || earlier.is_none() {
+            earlier = Some(commit.commit_id);
+        }
         for path in undone.drain(..).map(|(_, path)| path).chain(commit.pending.map(|(path, _)| path)) {
             std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
         }
@@ -277,7 +278,7 @@ fn commits_of_call(recorder: &Recorder<'_>, key: &SessionKey, moves: &[ReflogEnt
 /// Where a commit stands among those of its tool call.
 struct PlaceInCall<'a> {
     is_last: bool,
-    /// The commit before it.
+    /// The commit before it that has the words which led to the call; an amended one is looked for under its first name.
     earlier: Option<ObjectId>,
     /// The commits that the call has undone since then.
     undone: &'a [ObjectId],

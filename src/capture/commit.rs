@@ -15,7 +15,7 @@ use super::new_words::record_sub_agents;
 use super::pending::{self, Pending, PendingCommit};
 use super::put_aside::with_pending_hint;
 use super::recorder::Recorder;
-use super::same_call::{carry_words_of_call, earlier_of_call};
+use super::same_call::{earlier_of_call, record_words_of_call};
 use super::sessions::{
     KEEP_SECS, close_abandoned, find_runners, named_by_environment, recent_unreported, save_changed,
 };
@@ -222,19 +222,22 @@ pub(super) fn record_commit(
     }
     let awaited: Vec<_> = sessions.iter().map(|live| live.awaited_result.clone()).collect();
     let (increments, mut outcome) = unrecorded_increments(recorder, new_commit, sessions);
-    for ((live, increment), awaited) in sessions.iter().zip(&increments).zip(&awaited) {
-        let earlier = || earlier_of_call(live, new_commit, &commit, awaited.as_ref());
+    // The sessions whose earlier commit the same call made, each with that call as far as it is known.
+    let mut same_call: BTreeMap<SessionKey, Option<String>> = BTreeMap::new();
+    for ((live, increment), awaited) in sessions.iter().zip(&increments).zip(awaited) {
+        let earlier = || earlier_of_call(recorder.repo, live, new_commit, &commit, awaited.as_ref());
         let told = new_commit.earlier_of_call.filter(|_| new_commit.runners.contains(&live.key()));
-        if let Some(earlier) = told.or_else(earlier)
-            && let Err(error) = carry_words_of_call(recorder, live, earlier, commit_id, increment.as_ref())
-        {
-            recorder.warn(error);
+        let Some(earlier) = told.or_else(earlier) else { continue };
+        match record_words_of_call(recorder, live, earlier, commit_id, increment.as_ref()) {
+            Ok(true) => drop(same_call.insert(live.key(), awaited.and_then(|awaited| awaited.call))),
+            Ok(false) => {}
+            Err(error) => recorder.warn(error),
         }
     }
     let chosen = choose_sessions(recorder, new_commit, &commit, kind, sessions, &increments);
     let (call_id, hex) = (new_commit.call_id.as_deref(), commit_id.to_string());
     for (index, (live, increment)) in sessions.iter_mut().zip(increments).enumerate() {
-        let (mut has_result, mut committing_call) = (false, None);
+        let (mut has_result, mut committing_call) = (false, same_call.get(&live.key()).cloned().flatten());
         if let Some(mut increment) = increment.filter(|_| chosen.contains(&index)) {
             increment.commit_ids.extend(&new_commit.commit_ids);
             has_result = increment.survey.results.iter().any(|result| Some(&*result.call_id) == call_id);
@@ -252,7 +255,7 @@ pub(super) fn record_commit(
             // The next words follow this commit, not an earlier one.
             live.awaited_result = None;
             let is_answered = || increment.survey.results.iter().any(|result| result.tells_of_making(&hex));
-            committing_call = increment.survey.committing_call().map(str::to_owned);
+            committing_call = increment.survey.committing_call().map(str::to_owned).or(committing_call);
             if !live.is_reported_by_hooks() && !is_answered() {
                 live.awaited_result = new_commit.awaited(committing_call.clone(), true);
             }
@@ -270,7 +273,13 @@ pub(super) fn record_commit(
         warn_of_left_out(recorder, live);
     }
     if kind == CommitKind::Plain
-        && let Err(error) = carry_left_edits(recorder, &commit, new_commit.worktree.as_deref(), sessions)
+        && let Err(error) = carry_left_edits(
+            recorder,
+            &commit,
+            new_commit.worktree.as_deref(),
+            sessions,
+            &same_call.into_keys().collect(),
+        )
     {
         recorder.warn(error);
     }

@@ -13,6 +13,7 @@ use super::rewritten::{self, Rewrite};
 use super::tracked::{LeftEdit, TrackedSession};
 use crate::error::Result;
 use crate::git::{Commit, ObjectId, git, private};
+use crate::transcript::SessionKey;
 
 /// How many edits of a session are remembered.
 const MAX_EDITS: usize = 100;
@@ -71,8 +72,8 @@ pub(super) fn remember(
     Ok(())
 }
 
-/// Carries the records of sessions to a commit that has edits which earlier commits left out: it has the file as it was at
-/// the earlier commit, or only a part of what has been in the file since then.
+/// Carries the records of sessions and their sub-agents to a commit that has edits which earlier commits left out: it has the file as it was at
+/// the earlier commit, or only a part of what has been in the file since then. Those of sessions in `known` are there already.
 ///
 /// # Errors
 ///
@@ -82,6 +83,7 @@ pub(super) fn carry_left_edits(
     commit: &Commit,
     worktree: Option<&Path>,
     sessions: &mut [TrackedSession],
+    known: &BTreeSet<SessionKey>,
 ) -> Result<()> {
     let Some(top) = worktree else { return Ok(()) };
     let is_concerned = |live: &&mut TrackedSession| !live.left_edits.is_empty() && live.worktree.as_deref() == worktree;
@@ -109,8 +111,8 @@ pub(super) fn carry_left_edits(
         let sources: BTreeSet<ObjectId> = commits.filter(|source| *source != commit.commit_id).collect();
         let sources: Vec<ObjectId> = sources.into_iter().collect();
         live.left_edits.retain(|left| !is_whole(left));
-        if !sources.is_empty() {
-            let rewrite = Rewrite::copied("commit", &sources, commit.commit_id).only_of(live.key());
+        if !sources.is_empty() && !known.contains(&live.key()) {
+            let rewrite = Rewrite::copied("commit", &sources, commit.commit_id).only_of_all(live.key());
             rewritten::carry_or_keep(recorder, &rewrite)?;
         }
     }

@@ -58,6 +58,8 @@ pub struct Recorder<'r> {
     /// The sessions (`agent/session`) with a pending file that did not fit into the time: their later words must wait
     /// behind it.
     pub(super) waiting: BTreeSet<String>,
+    /// The records that it has written, each with its commit.
+    pub(super) written: Vec<(ObjectId, Record)>,
     lock: Option<Lock>,
     /// Why nothing may be stored now: there is no lock, a purge was interrupted, or the purge marks cannot be read. Our state
     /// is then not changed.
@@ -94,6 +96,7 @@ impl<'r> Recorder<'r> {
             purged,
             is_blocked: false,
             waiting: BTreeSet::new(),
+            written: Vec::new(),
             lock,
             hindrance,
         }
@@ -163,12 +166,7 @@ impl<'r> Recorder<'r> {
         }
         let outcome = self.archive_increment(increment, progress).and_then(|record| {
             let Some(record) = record else { return Ok(()) };
-            self.write_record(&record, &increment.commit_ids).or_else(|error| {
-                let capture = Capture { record: Some(Box::new(record)), ..increment.capture(progress.stored.clone()) };
-                let path = pending::keep(&self.state, &Pending::Capture(capture), b"")?;
-                self.warn(with_pending_hint(error, &path));
-                Ok(())
-            })?;
+            self.write_or_keep(record, &increment.commit_ids, &progress.stored)?;
             self.set_recorded(increment, progress);
             Ok(())
         });
@@ -181,6 +179,22 @@ impl<'r> Recorder<'r> {
             }
             self.warn(warning.unwrap_or_else(|unkept| unkept));
         }
+    }
+
+    /// Adds a record to the notes of commits. If that fails, keeps it in a pending file and warns. `stored` is the end of what the
+    /// archive has of its session.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be kept either.
+    pub(super) fn write_or_keep(&mut self, record: Record, commit_ids: &[ObjectId], stored: &SegmentEnd) -> Result<()> {
+        let Err(error) = self.write_record(&record, commit_ids) else { return Ok(()) };
+        let since = SegmentEnd { segment: record.since.clone(), ..SegmentEnd::default() };
+        let capture = Capture::new(&record.key(), commit_ids, stored.clone(), since);
+        let capture = Capture { record: Some(Box::new(record)), ..capture };
+        let path = pending::keep(&self.state, &Pending::Capture(capture), b"")?;
+        self.warn(with_pending_hint(error, &path));
+        Ok(())
     }
 
     /// Archives an increment, records it on its commits, and updates `progress`.
@@ -265,6 +279,7 @@ impl<'r> Recorder<'r> {
         for commit_id in commit_ids {
             self.state.log(&format!("recorded {} on {commit_id}, {} bytes", record.key(), record.bytes));
             self.report.recorded.push((*commit_id, record.key()));
+            self.written.push((*commit_id, record.clone()));
         }
         Ok(())
     }

@@ -38,6 +38,8 @@ pub(super) struct Rewrite {
     is_copy: bool,
     /// The only session (`agent/session`) whose records are copied; `None` for all.
     only: Option<String>,
+    /// Whether the records of its sub-agents are copied, too.
+    has_sub_agents: bool,
     /// The old and the new commits.
     pairs: Vec<Pair>,
     /// Pairs that Git named although the new commit does not have the change of the old one.
@@ -53,6 +55,8 @@ struct StoredRewrite {
     is_copy: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     only: Option<String>,
+    #[serde(default, rename = "subAgents", skip_serializing_if = "std::ops::Not::not")]
+    has_sub_agents: bool,
     pairs: Vec<(String, String)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     skipped: Vec<(String, String)>,
@@ -68,6 +72,25 @@ impl Rewrite {
     /// Makes a copy one of the records of this session alone.
     pub(super) fn only_of(self, key: SessionKey) -> Self {
         Rewrite { only: Some(key.to_string()), ..self }
+    }
+
+    /// Makes a copy one of the records of this session and its sub-agents.
+    pub(super) fn only_of_all(self, key: SessionKey) -> Self {
+        Rewrite { has_sub_agents: true, ..self.only_of(key) }
+    }
+
+    /// Returns the records of a note that are copied, and without [`Rewrite::only_of`] its evidence: lines that people wrote are
+    /// about the old commit.
+    fn records_of(&self, mut note: Note) -> Note {
+        let is_copied = |key: SessionKey, only: &str| {
+            let parent = || key.parent().is_some_and(|parent| parent.to_string() == only);
+            key.to_string() == only || self.has_sub_agents && parent()
+        };
+        note.retain(|unit| match &self.only {
+            Some(only) => unit.key().is_some_and(|key| is_copied(key, only)),
+            None => !unit.is_remark(),
+        });
+        note
     }
 
     /// Sorts the pairs that Git names into carried and skipped ones.
@@ -154,6 +177,7 @@ impl Rewrite {
             command: self.command.clone(),
             is_copy: self.is_copy,
             only: self.only.clone(),
+            has_sub_agents: self.has_sub_agents,
             pairs: hex(&self.pairs),
             skipped: hex(&self.skipped),
         };
@@ -172,7 +196,8 @@ impl Rewrite {
             pairs.iter().map(|(old, new)| Some((repo.parse_id(old)?, repo.parse_id(new)?))).collect()
         };
         let (pairs, skipped) = (ids(kept.pairs).ok_or_else(corrupt)?, ids(kept.skipped).ok_or_else(corrupt)?);
-        Ok(Rewrite { command: kept.command, is_copy: kept.is_copy, only: kept.only, pairs, skipped })
+        let StoredRewrite { command, is_copy, only, has_sub_agents, .. } = kept;
+        Ok(Rewrite { command, is_copy, only, has_sub_agents, pairs, skipped })
     }
 }
 
@@ -368,7 +393,7 @@ fn notes_to_carry(
     for (old, new) in &rewrite.pairs {
         let is_only_one = rewrite.pairs.iter().filter(|(_, other)| other == new).count() == 1;
         let note = match reader {
-            Some(reader) => reader.note(*old)?.map(|note| records_of(note, rewrite.only.as_deref())),
+            Some(reader) => reader.note(*old)?.map(|note| rewrite.records_of(note)),
             None => match editor.get(*old) {
                 Ok(Some(note)) if is_only_one && !undone.contains_key(new) && editor.get(*new)?.is_none() => {
                     editor.replace(*new, &note)?;
@@ -455,14 +480,4 @@ impl GitCopy {
 
 fn lines(note: &[u8]) -> BTreeSet<&[u8]> {
     note.lines().map(|line| line.trim()).filter(|line| !line.is_empty()).collect()
-}
-
-/// Returns the records of a note, and its evidence: lines that people wrote are about the old commit and are not carried to a
-/// copy. With `only`, returns the records of that session alone.
-fn records_of(mut note: Note, only: Option<&str>) -> Note {
-    note.retain(|unit| match only {
-        Some(only) => unit.key().is_some_and(|key| key.to_string() == only),
-        None => !unit.is_remark(),
-    });
-    note
 }

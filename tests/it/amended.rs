@@ -164,7 +164,7 @@ fn a_session_that_amends_the_commit_of_another_is_recorded_there_without_gits_ho
 }
 
 #[test]
-fn a_call_that_amends_and_then_commits_leaves_the_turn_to_what_it_amended() {
+fn a_call_that_amends_and_then_commits_has_its_turn_at_both() {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");
     speaks_and_commits(&session, "one");
@@ -177,7 +177,7 @@ fn a_call_that_amends_and_then_commits_leaves_the_turn_to_what_it_amended() {
     session.answers("both", "DONE");
     session.hook_for("PostToolUse", "both");
     assert_eq!(scratch.record(&amended)["turns"], 2, "{}", scratch.log());
-    assert_eq!(prompts(&scratch, &next), [] as [&str; 0]);
+    assert_eq!(prompts(&scratch, &next), ["two"]);
     assert!(scratch.raw(&next, &[]).contains("DONE"));
 }
 

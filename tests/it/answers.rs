@@ -114,6 +114,27 @@ fn commits_of_one_call_whose_hook_never_runs_each_get_what_led_to_it() {
 }
 
 #[test]
+fn commits_of_one_call_each_have_the_words_of_sub_agents() {
+    let scratch = Scratch::set_up();
+    let session = session_with_tool_hooks(&scratch);
+    session.edits("a.txt", "a\n");
+    let folder = session.transcript.with_extension("").join("subagents");
+    fs::create_dir_all(&folder).unwrap();
+    let words = json!({ "type": "user", "isSidechain": true, "message": { "role": "user", "content": "find it" } });
+    fs::write(folder.join("agent-a1b2.jsonl"), format!("{words}\n")).unwrap();
+    session.calls("c1", "Bash", &json!({ "command": "git commit -am one && echo b >b && git commit -am two" }));
+    let one = session.runs_commit(&["-m", "one"]);
+    fs::write(scratch.top.join("b.txt"), "b\n").unwrap();
+    let two = session.runs_commit(&["-m", "two"]);
+    session.answers("c1", "DONE");
+    session.hook_for("PostToolUse", "c1");
+    for commit in [&one, &two] {
+        let sessions: Vec<Value> = scratch.records(commit).iter().map(|record| record["session"].clone()).collect();
+        assert_eq!(sessions, ["s1", "s1.a1b2"], "{}", scratch.log());
+    }
+}
+
+#[test]
 fn a_commit_that_is_amended_in_the_same_call_takes_its_conversation_along() {
     let scratch = Scratch::set_up();
     let session = session_with_tool_hooks(&scratch);

@@ -55,6 +55,7 @@ mod mcp;
 mod migrating;
 mod model;
 mod newer;
+mod one_call;
 mod order;
 mod paging;
 mod progress;

@@ -175,7 +175,7 @@ CLINE = ("cline", "--auto-approve", "true")
 
 def codex(name, model, sub_agent=None):
     return Agent(
-        name=name, title=f"Codex, {model}", ask=True, package="@openai/codex", version="0.169.0", program="codex",
+        name=name, title=f"Codex, {model}", ask=True, package="@openai/codex", version="0.171.0", program="codex",
         new=(*CODEX, "{prompt}"), again=(*CODEX, "resume", "--last", "{prompt}"), resume=(*CODEX, "resume", "{id}", "{prompt}"),
         env=CODEX_ENV, files={".codex/config.toml": CODEX_CONFIG.format(model=model)},
         store=(".codex/sessions/**/*.jsonl",), sub_agent=sub_agent,
@@ -192,7 +192,7 @@ def codex(name, model, sub_agent=None):
 ALL = [
     Agent(
         name="claude", title="Claude Code", ask=True, fork=(*CLAUDE, "--resume", "{latest}", "--fork-session", "{prompt}"),
-        package="@anthropic-ai/claude-code", version="2.1.330", program="claude",
+        package="@anthropic-ai/claude-code", version="2.1.332", program="claude",
         new=(*CLAUDE, "{prompt}"), again=(*CLAUDE, "-c", "{prompt}"), resume=(*CLAUDE, "--resume", "{id}", "{prompt}"),
         env={"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "dummy", "IS_SANDBOX": "1", "DISABLE_AUTOUPDATER": "1",
              "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
@@ -301,7 +301,7 @@ ALL = [
         resume=("qwen", "--yolo", "--resume", "{id}", "-p", "{prompt}"),
         env={"OPENAI_API_KEY": "dummy", "OPENAI_BASE_URL": "{url}/v1", "OPENAI_MODEL": "scripted-1", "QWEN_CODE_NO_RELAUNCH": "1"},
         files={".qwen/settings.json": as_json(QWEN)},
-        store=(".qwen/projects/*/chats/*.jsonl",), sub_agent="general-purpose",
+        store=(".qwen/projects/*/chats/*.jsonl", ".qwen/projects/*/subagents/*/agent-*.jsonl"), sub_agent="general-purpose",
         mcp=(("qwen", "mcp", "add", "-s", "user", "shiftlog", *SERVER),), mcp_tool="mcp__shiftlog__shiftlog_list_conversations",
         typed={"start": ("qwen", "--yolo"), "clear": "/clear", "compact": "/compress", "rewind": ("/rewind", "\r", "\r", "\r", "\x15")}, hand_over=True,
         untrusted={".qwen/settings.json": as_json({**QWEN, "security": {**QWEN["security"], "folderTrust": {"enabled": True}}})},
