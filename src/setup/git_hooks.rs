@@ -11,12 +11,10 @@ use bstr::ByteSlice as _;
 use super::guard;
 use crate::error::Result;
 use crate::git::{Repository, git};
+pub use crate::managed::hook::EVENTS;
 use crate::managed::place::Places;
 use crate::managed::{FileKind, HOOK_PROGRAM, Plan, file, hook};
 use crate::outside;
-
-/// The hooks of Git that are installed.
-pub const EVENTS: &[&str] = &["post-commit", "post-rewrite", "post-merge", "pre-push"];
 
 /// Whether Git's hooks are set up.
 pub const KEY: &str = "shiftlog.gitHooks";

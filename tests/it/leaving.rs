@@ -238,3 +238,33 @@ fn a_command_that_only_looks_leaves_nothing_in_a_repository_that_was_never_set_u
         assert!(!scratch.top.join(".git/shiftlog").exists(), "{command}");
     }
 }
+
+#[test]
+fn a_hook_whose_block_lost_a_mark_is_found_mended_and_taken_back() {
+    for (mark, event) in [("<<< git", "post-commit"), (">>> git", "pre-push"), ("<<< git", "post-rewrite")] {
+        let scratch = Scratch::new();
+        scratch.write(".git/hooks/pre-push", "#!/bin/sh\necho mine >&2\n");
+        let own = scratch.top.join(".git/hooks/pre-push");
+        fs::set_permissions(own, fs::Permissions::from_mode(0o755)).unwrap();
+        scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+        let hook = scratch.top.join(".git/hooks").join(event);
+        let Ok(whole) = fs::read_to_string(&hook).map(|text| text + "echo later\n") else { return };
+        let damaged: String = whole.split_inclusive('\n').filter(|line| !line.contains(mark)).collect();
+        fs::write(&hook, &damaged).unwrap();
+        let told = scratch.shiftlog("doctor", ["--no-rehearsal", "-q"]);
+        assert_eq!(told.code, 1, "{told:?}");
+        assert!(told.stdout.contains(&format!("Git hook {event}: not installed")), "{told:?}");
+        scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+        assert_eq!(fs::read_to_string(&hook).unwrap(), whole, "{event}");
+        fs::write(&hook, &damaged).unwrap();
+        scratch.shiftlog("deinit", ["-q"]).ok();
+        let left = fs::read_to_string(&hook).unwrap();
+        assert!(!left.contains("shiftlog") && left.ends_with("echo later\n"), "{event}: {left}");
+        // What nothing tells from a user's lines stays, and is told of.
+        scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+        fs::write(&hook, damaged.replace(&format!("git {event}"), "git other")).unwrap();
+        let told = scratch.shiftlog("deinit", ["-q"]);
+        assert_eq!(told.code, 1, "{event}: {told:?}");
+        assert!(told.stderr.contains("our part of it was changed since it was made"), "{told:?}");
+    }
+}
