@@ -93,6 +93,19 @@ impl Repository {
         names
     }
 
+    /// Returns the names of the variables of a section itself, not of its subsections, as they are written, each once.
+    pub fn config_names(&self, section: &str) -> Vec<String> {
+        let snapshot = self.gix().config_snapshot();
+        let sections = snapshot.plumbing().sections_by_name(section).into_iter().flatten();
+        let own = sections.filter(|section| section.header().subsection_name().is_none());
+        let names =
+            own.flat_map(|section| section.body().value_names().map(|name| name.to_string()).collect::<Vec<_>>());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
     /// Returns a boolean config value, by Git's rules for `yes`, `on`, `1` and their opposites.
     pub fn config_bool(&self, key: &str) -> Option<bool> {
         self.gix().config_snapshot().boolean(key)

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use super::MERGE_STRATEGY;
 use super::finding::{Finding, Verdict};
 use super::proof::{last_records, proof, set_up};
 use super::sharing::remote_of;
@@ -66,6 +67,9 @@ fn with_program(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings
 }
 
+/// The strategies of `git notes merge`.
+const STRATEGIES: [&str; 5] = ["manual", "ours", "theirs", "union", "cat_sort_uniq"];
+
 fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding>) -> Result<Vec<Finding>> {
     let init = "git shiftlog init";
     let mut findings = Vec::new();
@@ -112,6 +116,7 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
         let fix = "git config notes.rewriteMode concatenate";
         findings.push(Finding::new("notes.rewriteMode", Some(("'overwrite' loses notes on amend", fix))));
     }
+    findings.extend(merge_strategy(repo, has_rewrite_hook || has_push_hook));
     findings.extend(forced_fetches(repo));
     if are_known {
         findings.extend(mirrors(repo, has_push_hook));
@@ -326,6 +331,19 @@ pub fn is_complete(repo: &Repository) -> Result<bool> {
     Ok(!findings.iter().any(is_for_init))
 }
 
+/// Looks at how `git notes merge` joins notes of ours: by Git's default it stops where two people have recorded on one commit.
+fn merge_strategy(repo: &Repository, is_set_up: bool) -> Option<Finding> {
+    let problem = |what: &str, fix: &str| Some(Finding::problem(MERGE_STRATEGY.0, what, fix));
+    match repo.config_string(MERGE_STRATEGY.0) {
+        None if is_set_up => problem("it is not set", "git shiftlog init"),
+        Some(value) if !STRATEGIES.contains(&&*value) => problem(
+            &format!("'{}' is not a value for it", outside::line(&value)),
+            &format!("git config {} {}", MERGE_STRATEGY.0, MERGE_STRATEGY.1),
+        ),
+        _ => None,
+    }
+}
+
 /// Looks for what a killed process leaves: locks on our refs, unfinished objects, captures that wait.
 fn leftovers(repo: &Repository) -> Vec<Finding> {
     let common = repo.common_dir();
@@ -337,8 +355,8 @@ fn leftovers(repo: &Repository) -> Vec<Finding> {
             .map(|time| SystemTime::now().duration_since(time).unwrap_or_default())
     };
     let kept = ["refs/shiftlog/kept/notes/shiftlog.lock", "refs/shiftlog/kept/sessions.lock"];
-    for name in ["refs/notes/shiftlog.lock", "refs/shiftlog/sessions.lock", "packed-refs.lock"].into_iter().chain(kept)
-    {
+    let own = ["refs/notes/shiftlog.lock", "refs/shiftlog/sessions.lock", "packed-refs.lock", "config.lock"];
+    for name in own.into_iter().chain(kept) {
         let path = common.join(name);
         if age(&path).is_some_and(|age| age > STALE_LOCK) {
             let fix = format!("rm '{}'", path.display());

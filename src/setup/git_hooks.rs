@@ -209,7 +209,10 @@ pub(super) fn why_not_installed(repo: &Repository, hooks: &Path, event: &str) ->
                 let yes = if is_outside { " --yes    # other repositories may run them, too" } else { "" };
                 format!("mkdir -p {hooks} && git shiftlog init{yes}")
             }
-            false => "git config --show-origin --get core.hooksPath    # says where that is set".into(),
+            false => match repo.config_with_scopes("core.hooksPath").pop() {
+                Some((scope, _)) if scope == "local" => "git config --unset core.hooksPath && git shiftlog init".into(),
+                _ => "git config --show-origin --get core.hooksPath    # says where that is set".into(),
+            },
         };
         return Ok(Some((what, fix)));
     }

@@ -36,7 +36,7 @@ use crate::outside;
 const REWRITE_REF: &str = "refs/notes/shiftlog*";
 
 /// How Git merges our notes: no line is lost.
-const MERGE_STRATEGY: &str = "cat_sort_uniq";
+const MERGE_STRATEGY: (&str, &str) = ("notes.shiftlog.mergeStrategy", "cat_sort_uniq");
 
 /// What leaves the machine when the user shares.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -172,7 +172,7 @@ pub fn remove(repo: &Repository, is_for_all: bool) -> Result<Plan> {
 fn own_config(repo: &Repository) -> Vec<(String, String)> {
     let is_ours = |(key, value): &(String, String)| match key.as_str() {
         "notes.rewriteref" => value == REWRITE_REF,
-        "notes.shiftlog.mergestrategy" => value == MERGE_STRATEGY,
+        "notes.shiftlog.mergestrategy" => value == MERGE_STRATEGY.1,
         key if key.starts_with("hook.shiftlog-") => true,
         key => key.starts_with("remote.") && key.ends_with(".fetch") && sharing::remote_of(value).is_some(),
     };
@@ -235,7 +235,7 @@ fn plan_config(repo: &Repository, plan: &mut Plan, carries_notes: bool) {
     } else {
         plan.add_config(repo, "notes.rewriteRef", REWRITE_REF);
     }
-    plan.set_config(repo, "notes.shiftlog.mergeStrategy", MERGE_STRATEGY, false);
+    plan.set_config(repo, MERGE_STRATEGY.0, MERGE_STRATEGY.1, false);
     for (key, refspec) in check::replacing_refspecs(repo) {
         plan.remark(format!("{key} {refspec}: a fetch replaces our notes or transcripts; see 'git shiftlog doctor'"));
     }

@@ -72,7 +72,12 @@ fn whole(repo: &Repository, no_rehearsal: bool) -> Result<Vec<Finding>> {
             Finding::problem(redaction, "it is switched off", "git config --unset shiftlog.redact")
         }
         Ok(_) => Finding::ok(redaction),
-        Err(error) => Finding::problem(redaction, &error.to_string(), "git config --edit"),
+        Err(error) => {
+            let key = "shiftlog.redact";
+            let is_switch = repo.config_string(key).is_some() && repo.config_bool(key).is_none();
+            let fix = if is_switch { "git config shiftlog.redact true" } else { "git config --edit" };
+            Finding::problem(redaction, &error.to_string(), fix)
+        }
     });
     findings.extend(values::bad(repo));
     let unusable = unusable_state(&state);

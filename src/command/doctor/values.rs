@@ -75,6 +75,9 @@ const KEYS: &[Key] = &[
     },
 ];
 
+/// The other keys of the section.
+const OTHERS: [&str; 4] = ["browser", "prices", "redact", "sessionsRemote"];
+
 /// The colours of `git grep` that we use, too, each with what it is by default.
 const GREP_COLORS: [(&str, &str); 4] =
     [("match", "bold red"), ("filename", "magenta"), ("lineNumber", "green"), ("separator", "cyan")];
@@ -105,7 +108,16 @@ pub(super) fn bad(repo: &Repository) -> Vec<Finding> {
     findings.extend(prices(repo));
     findings.extend(browser(repo));
     findings.extend(agents(repo));
+    findings.extend(repo.config_names("shiftlog").iter().filter(|name| !is_known(name)).map(|name| {
+        let subject = outside::line(&format!("shiftlog.{name}"));
+        Finding::note(format!("{subject} has no effect: there is no such key; 'git help shiftlog' has them"))
+    }));
     findings
+}
+
+fn is_known(name: &str) -> bool {
+    let keys = KEYS.iter().filter_map(|key| key.name.strip_prefix("shiftlog."));
+    keys.chain(OTHERS).any(|known| known.eq_ignore_ascii_case(name))
 }
 
 fn check(name: &str, value: &str, is_good: bool, good: &str) -> Option<Finding> {

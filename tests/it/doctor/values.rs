@@ -30,7 +30,7 @@ const BAD_VALUES: &[(&str, &str, bool)] = &[
     ("shiftlog.prices", "/nonexistent", false),
     ("shiftlog.push", "everything", true),
     ("shiftlog.<remote>.push", "everything", true),
-    ("shiftlog.redact", "perhaps", false),
+    ("shiftlog.redact", "perhaps", true),
     ("shiftlog.redact.allow", "(", false),
     ("shiftlog.redact.allowSha256", "xyz", false),
     ("shiftlog.redact.pattern", "(", false),
@@ -105,6 +105,39 @@ fn every_key_of_the_manual_is_checked_for_its_value() {
 }
 
 #[test]
+fn a_key_that_is_none_of_ours_is_told_of_and_none_of_the_manuals_is() {
+    let scratch = Scratch::set_up();
+    for key in keys_of_the_manual().iter().filter(|key| key.matches('.').count() == 1) {
+        scratch.git(["config", key, "true"]).ok();
+    }
+    scratch.git(["config", "shiftlog.pusch", "all"]).ok();
+    let told = scratch.shiftlog("doctor", ["--no-rehearsal"]).stdout;
+    let named: Vec<&str> = told.lines().filter(|line| line.contains("there is no such key")).collect();
+    let note = "note     shiftlog.pusch has no effect: there is no such key; 'git help shiftlog' has them";
+    assert_eq!(named, [note], "{told}");
+}
+
+#[test]
+fn how_git_merges_our_notes_is_looked_at() {
+    let scratch = Scratch::set_up();
+    let key = "notes.shiftlog.mergeStrategy";
+    for value in ["foo", "", "ours"] {
+        scratch.git(["config", key, value]).ok();
+        if value.is_empty() {
+            scratch.git(["config", "--unset-all", key]).ok();
+        }
+        let told = scratch.shiftlog("doctor", ["-q", "--no-rehearsal"]).stdout;
+        assert_eq!(told.contains(&format!("problem  {key}: ")), value != "ours", "{value}: {told}");
+        if value != "ours" {
+            follow(&scratch, &told);
+        }
+        assert_eq!(scratch.shiftlog("doctor", ["-q", "--no-rehearsal"]).stdout, "", "{value}");
+        let wanted = if value == "ours" { "ours" } else { "cat_sort_uniq" };
+        assert_eq!(scratch.git(["config", key]).ok().trim(), wanted);
+    }
+}
+
+#[test]
 fn what_stands_where_something_else_belongs_is_moved_by_the_advice() {
     let scratch = Scratch::set_up();
     let state = scratch.top.join(".git/shiftlog");
@@ -159,4 +192,21 @@ fn a_hole_in_the_history_of_notes_is_a_problem() {
         told.contains("problem  refs/notes/shiftlog: ") && told.contains("fix: git shiftlog fsck --repair"),
         "{told}"
     );
+}
+
+#[test]
+fn a_lock_that_keeps_everybody_from_the_config_is_a_problem_with_a_fix() {
+    let scratch = Scratch::set_up();
+    let told = || scratch.shiftlog("doctor", ["-q", "--no-rehearsal"]).stdout;
+    for name in ["config.lock", "packed-refs.lock"] {
+        let lock = scratch.top.join(".git").join(name);
+        fs::write(&lock, "").unwrap();
+        assert_eq!(told(), "", "{name}: a process may still hold it");
+        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
+        fs::File::options().write(true).open(&lock).unwrap().set_modified(old).unwrap();
+        let before = told();
+        assert!(before.contains(&format!("problem  lock {name}: left behind")), "{before}");
+        follow(&scratch, &before);
+        assert!(!lock.exists() && told().is_empty(), "{name}");
+    }
 }
