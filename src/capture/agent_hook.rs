@@ -7,12 +7,13 @@ use bstr::ByteSlice as _;
 use super::awaited::{Patience, extend_awaited_record, extend_record_of_sub_agent, has_record};
 use super::choose::{CommitKind, kind_of_move};
 use super::commit::{keep_commit, record_commit};
-use super::new_commit::NewCommit;
+use super::new_commit::{NewCommit, OfCall};
 use super::new_words::archive_session;
-use super::pending;
+use super::pending::{self, PendingCommit};
 use super::process;
 use super::recorder::Recorder;
 use super::rewritten;
+use super::same_call::MAX_CALL_SECS;
 use super::sessions::{KEEP_SECS, close_abandoned, new_live, save_changed};
 use super::taken_back::carry_taken_back;
 use super::tool_call::{AtStop, CallCommit, ToolCall};
@@ -176,7 +177,7 @@ fn after_tool(
     }
     let last = commits.iter().rposition(|commit| call.may_have_made(commit));
     let mut undone = Vec::new();
-    let mut earlier = None;
+    let mut earlier: Vec<(ObjectId, Option<Noted>)> = Vec::new();
     for (index, commit) in commits.into_iter().enumerate() {
         let is_last = last == Some(index);
         let hex = commit.commit_id.to_string();
@@ -212,16 +213,32 @@ fn after_tool(
             _ => {}
         }
         let undone_ids: Vec<ObjectId> = undone.iter().map(|(commit_id, _)| *commit_id).collect();
-        let place = PlaceInCall { is_last, earlier, undone: &undone_ids };
-        record_commit_of_call(recorder, sessions, position, &call, &commit, &place)?;
-        if commit.amended.is_none() || earlier.is_none() {
-            earlier = Some(commit.commit_id);
+        let noted = commit.pending.as_ref().map(|(_, pending)| noted_length(pending, &call.key));
+        let is_same_call = |before: &Option<Noted>| match (before, noted) {
+            (Some((length, time)), Some((other, later))) => *length == other && later - time <= MAX_CALL_SECS,
+            _ => true,
+        };
+        if !earlier.last().is_none_or(|(_, before)| is_same_call(before)) {
+            earlier.clear();
         }
+        let made: Vec<ObjectId> = earlier.iter().map(|(commit_id, _)| *commit_id).collect();
+        let place = PlaceInCall { is_last, made, undone: &undone_ids };
+        record_commit_of_call(recorder, sessions, position, &call, &commit, place)?;
+        earlier.push((commit.commit_id, noted));
         for path in undone.drain(..).map(|(_, path)| path).chain(commit.pending.map(|(path, _)| path)) {
             std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
         }
     }
     Ok(())
+}
+
+/// How long a session's transcript was when a commit was made, and when that was. As long as the length is the same, nothing was
+/// said.
+type Noted = (Option<u64>, i64);
+
+/// Returns what a pending commit notes of a session.
+fn noted_length(pending: &PendingCommit, key: &SessionKey) -> Noted {
+    (pending.transcript_bytes.get(&key.to_string()).copied(), pending.time)
 }
 
 /// Keeps the commits that a tool call made in pending files when no state may be changed: the next hook of the session does
@@ -278,8 +295,8 @@ fn commits_of_call(recorder: &Recorder<'_>, key: &SessionKey, moves: &[ReflogEnt
 /// Where a commit stands among those of its tool call.
 struct PlaceInCall<'a> {
     is_last: bool,
-    /// The commit before it that has the words which led to the call; an amended one is looked for under its first name.
-    earlier: Option<ObjectId>,
+    /// The commits before it.
+    made: Vec<ObjectId>,
     /// The commits that the call has undone since then.
     undone: &'a [ObjectId],
 }
@@ -294,7 +311,7 @@ fn record_commit_of_call(
     position: usize,
     call: &ToolCall<'_>,
     commit: &CallCommit,
-    place: &PlaceInCall<'_>,
+    place: PlaceInCall<'_>,
 ) -> Result<()> {
     let is_last = place.is_last;
     let pending = commit.pending.as_ref().map(|(_, pending)| pending);
@@ -337,6 +354,10 @@ fn record_commit_of_call(
             NewCommit { commit_ids, kind, ..NewCommit::made_here(recorder.repo, runners) }
         }
     };
+    let length = pending.and_then(|pending| noted_length(pending, &call.key).0);
+    // An earlier commit may be that of a call whose hook could not do anything.
+    let call_id = call.call_id().filter(|_| is_last || pending.is_none());
+    new_commit.of_call = Some(OfCall { call: call_id, made: place.made, length });
     if let Some(lengths) = new_commit.transcript_bytes.as_mut().filter(|_| is_last) {
         // The result of the call stands behind the length that was noted at the commit.
         lengths.insert(call.key.to_string(), u64::MAX);
@@ -344,7 +365,6 @@ fn record_commit_of_call(
     new_commit.commit_ids.extend(place.undone.iter().copied().chain(commit.became));
     new_commit.call_id = call.call_id().filter(|_| pending.is_none() || is_last);
     new_commit.is_of_sub_agent = call.is_of_sub_agent();
-    new_commit.earlier_of_call = place.earlier;
     let outcome = record_commit(recorder, &new_commit, sessions);
     if pending.is_none() && outcome.as_ref().is_err_and(|error| error.kind() == Kind::Busy) {
         // Where Git's hooks do not run, nobody else has written the commit down.

@@ -15,14 +15,14 @@ use super::new_words::record_sub_agents;
 use super::pending::{self, Pending, PendingCommit};
 use super::put_aside::with_pending_hint;
 use super::recorder::Recorder;
-use super::same_call::{earlier_of_call, record_words_of_call};
+use super::same_call::{led_to, record_again, words_of};
 use super::sessions::{
     KEEP_SECS, close_abandoned, find_runners, named_by_environment, recent_unreported, save_changed,
 };
 use super::state::State;
 use super::taken_back::carry_taken_back;
 use super::told;
-use super::tracked::TrackedSession;
+use super::tracked::{AwaitedResult, TrackedSession};
 use crate::agent;
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
@@ -222,18 +222,7 @@ pub(super) fn record_commit(
     }
     let awaited: Vec<_> = sessions.iter().map(|live| live.awaited_result.clone()).collect();
     let (increments, mut outcome) = unrecorded_increments(recorder, new_commit, sessions);
-    // The sessions whose earlier commit the same call made, each with that call as far as it is known.
-    let mut same_call: BTreeMap<SessionKey, Option<String>> = BTreeMap::new();
-    for ((live, increment), awaited) in sessions.iter().zip(&increments).zip(awaited) {
-        let earlier = || earlier_of_call(recorder.repo, live, new_commit, &commit, awaited.as_ref());
-        let told = new_commit.earlier_of_call.filter(|_| new_commit.runners.contains(&live.key()));
-        let Some(earlier) = told.or_else(earlier) else { continue };
-        match record_words_of_call(recorder, live, earlier, commit_id, increment.as_ref()) {
-            Ok(true) => drop(same_call.insert(live.key(), awaited.and_then(|awaited| awaited.call))),
-            Ok(false) => {}
-            Err(error) => recorder.warn(error),
-        }
-    }
+    let same_call = record_same_call(recorder, new_commit, &commit, sessions, &increments, awaited);
     let chosen = choose_sessions(recorder, new_commit, &commit, kind, sessions, &increments);
     let (call_id, hex) = (new_commit.call_id.as_deref(), commit_id.to_string());
     for (index, (live, increment)) in sessions.iter_mut().zip(increments).enumerate() {
@@ -252,6 +241,9 @@ pub(super) fn record_commit(
                 recorder.state.log(&format!("warning: {}: {error}", live.key()));
             }
             record_sub_agents(recorder, Some(commit_id), live)?;
+            if increment.survey.has_words() {
+                live.last_words = Some(words_of(recorder, &live.key(), commit_id, &increment));
+            }
             // The next words follow this commit, not an earlier one.
             live.awaited_result = None;
             let is_answered = || increment.survey.results.iter().any(|result| result.tells_of_making(&hex));
@@ -273,17 +265,37 @@ pub(super) fn record_commit(
         warn_of_left_out(recorder, live);
     }
     if kind == CommitKind::Plain
-        && let Err(error) = carry_left_edits(
-            recorder,
-            &commit,
-            new_commit.worktree.as_deref(),
-            sessions,
-            &same_call.into_keys().collect(),
-        )
+        && let Err(error) = carry_left_edits(recorder, &commit, new_commit.worktree.as_deref(), sessions)
     {
         recorder.warn(error);
     }
     outcome
+}
+
+/// Records on a commit the last words of the sessions whose call has made it after another one. Returns these sessions, each with
+/// what it waited for.
+fn record_same_call(
+    recorder: &mut Recorder<'_>,
+    new_commit: &NewCommit,
+    commit: &Commit,
+    sessions: &[TrackedSession],
+    increments: &[Option<Increment<'_>>],
+    awaited: Vec<Option<AwaitedResult>>,
+) -> BTreeMap<SessionKey, Option<String>> {
+    let mut same_call = BTreeMap::new();
+    for ((live, increment), awaited) in sessions.iter().zip(increments).zip(awaited) {
+        let Some(words) = &live.last_words else { continue };
+        if recorder.must_wait(&live.key()) || !led_to(recorder.repo, live, words, new_commit, commit, awaited.as_ref())
+        {
+            continue;
+        }
+        match record_again(recorder, live, words, commit.commit_id, increment.as_ref()) {
+            Ok(true) => drop(same_call.insert(live.key(), awaited.and_then(|awaited| awaited.call))),
+            Ok(false) => {}
+            Err(error) => recorder.warn(error),
+        }
+    }
+    same_call
 }
 
 /// Warns, once for each transcript, if a part of a session or of its sub-agents is not recorded.

@@ -13,6 +13,7 @@ use super::rewritten::{self, Rewrite};
 use super::tracked::{LeftEdit, TrackedSession};
 use crate::error::Result;
 use crate::git::{Commit, ObjectId, git, private};
+use crate::record::Reader;
 use crate::transcript::SessionKey;
 
 /// How many edits of a session are remembered.
@@ -73,7 +74,7 @@ pub(super) fn remember(
 }
 
 /// Carries the records of sessions and their sub-agents to a commit that has edits which earlier commits left out: it has the file as it was at
-/// the earlier commit, or only a part of what has been in the file since then. Those of sessions in `known` are there already.
+/// the earlier commit, or only a part of what has been in the file since then.
 ///
 /// # Errors
 ///
@@ -83,7 +84,6 @@ pub(super) fn carry_left_edits(
     commit: &Commit,
     worktree: Option<&Path>,
     sessions: &mut [TrackedSession],
-    known: &BTreeSet<SessionKey>,
 ) -> Result<()> {
     let Some(top) = worktree else { return Ok(()) };
     let is_concerned = |live: &&mut TrackedSession| !live.left_edits.is_empty() && live.worktree.as_deref() == worktree;
@@ -109,14 +109,27 @@ pub(super) fn carry_left_edits(
         let parts = rest.into_iter().zip(present).filter(is_part).map(|(left, _)| left);
         let commits = whole.into_iter().chain(parts).filter_map(|left| repo.parse_id(&left.commit));
         let sources: BTreeSet<ObjectId> = commits.filter(|source| *source != commit.commit_id).collect();
-        let sources: Vec<ObjectId> = sources.into_iter().collect();
+        let present = records_on(recorder, &live.key(), commit.commit_id)?;
+        let mut wanted = Vec::new();
+        for source in sources {
+            // A commit of the same tool call has them already.
+            if records_on(recorder, &live.key(), source)?.iter().any(|through| !present.contains(through)) {
+                wanted.push(source);
+            }
+        }
         live.left_edits.retain(|left| !is_whole(left));
-        if !sources.is_empty() && !known.contains(&live.key()) {
-            let rewrite = Rewrite::copied("commit", &sources, commit.commit_id).only_of_all(live.key());
+        if !wanted.is_empty() {
+            let rewrite = Rewrite::copied("commit", &wanted, commit.commit_id).only_of_all(live.key());
             rewritten::carry_or_keep(recorder, &rewrite)?;
         }
     }
     Ok(())
+}
+
+/// Returns the segments that a commit's records of a session end with.
+fn records_on(recorder: &Recorder<'_>, key: &SessionKey, commit_id: ObjectId) -> Result<Vec<String>> {
+    let note = Reader::beside(recorder.repo, &recorder.notes_ref).note(commit_id)?.unwrap_or_default();
+    Ok(note.records().filter(|record| record.key() == *key).map(|record| record.through.clone()).collect())
 }
 
 /// Returns the ids of the blobs that `git add` would make of files of the working tree, with Git's filters.

@@ -26,11 +26,22 @@ pub(super) struct NewCommit {
     pub call_id: Option<String>,
     /// Whether a sub-agent made that call.
     pub is_of_sub_agent: bool,
-    /// The commit that the same call made before, as far as the agent's hook tells.
-    pub earlier_of_call: Option<ObjectId>,
+    /// The call that made it and what the call made before, as far as the agent's hook tells.
+    pub of_call: Option<OfCall>,
     /// The length of each session's transcript when the commit was made, by the session's name; `None` if the commit was
     /// made just now.
     pub transcript_bytes: Option<BTreeMap<String, u64>>,
+}
+
+/// A tool call that made a commit.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OfCall {
+    /// Its id.
+    pub call: Option<String>,
+    /// The commits that it made before.
+    pub made: Vec<ObjectId>,
+    /// How long the transcript was when the commit was made, if that was noted.
+    pub length: Option<u64>,
 }
 
 impl NewCommit {
@@ -49,7 +60,7 @@ impl NewCommit {
             runners,
             call_id: None,
             is_of_sub_agent: false,
-            earlier_of_call: None,
+            of_call: None,
             transcript_bytes: None,
         }
     }
@@ -74,7 +85,7 @@ impl NewCommit {
             runners: pending.runners.iter().filter_map(|name| SessionKey::of_name(name)).collect(),
             call_id: None,
             is_of_sub_agent: false,
-            earlier_of_call: None,
+            of_call: None,
             transcript_bytes: Some(pending.transcript_bytes.clone()),
         }
     }

@@ -278,6 +278,35 @@ pub fn follow_rewrites(state: &State, pairs: &[(ObjectId, ObjectId)]) -> Result<
     Ok(())
 }
 
+/// Adds `later` to the commits of the captures of some sessions that are to be recorded on `earlier`. Returns whether there are any.
+///
+/// # Errors
+///
+/// [`Kind::Storage`] when the disk is full or read-only.
+pub fn record_also_on(
+    state: &State,
+    earlier: ObjectId,
+    later: ObjectId,
+    is_wanted: impl Fn(&SessionKey) -> bool,
+) -> Result<bool> {
+    let (earlier, later) = (earlier.to_string(), later.to_string());
+    let mut is_there = false;
+    for path in list(state) {
+        let Ok(Pending::Capture(mut capture)) = read_head(&path) else { continue };
+        let key = SessionKey::new(&capture.agent, &capture.session);
+        if !capture.commits.contains(&earlier) || !is_wanted(&key) {
+            continue;
+        }
+        is_there = true;
+        if !capture.commits.contains(&later) {
+            capture.commits.push(later.clone());
+            let (_, bytes) = read(&path)?;
+            write(&path, &Pending::Capture(capture), &bytes)?;
+        }
+    }
+    Ok(is_there)
+}
+
 /// Redacts the bytes, prompt and summary in a pending file; a changed file is written anew.
 ///
 /// # Errors

@@ -58,7 +58,7 @@ pub struct Recorder<'r> {
     /// The sessions (`agent/session`) with a pending file that did not fit into the time: their later words must wait
     /// behind it.
     pub(super) waiting: BTreeSet<String>,
-    /// The records that it has written, each with its commit.
+    /// The records of increments that it has written, or kept for the next command, each with its commit.
     pub(super) written: Vec<(ObjectId, Record)>,
     lock: Option<Lock>,
     /// Why nothing may be stored now: there is no lock, a purge was interrupted, or the purge marks cannot be read. Our state
@@ -188,12 +188,30 @@ impl<'r> Recorder<'r> {
     ///
     /// If it cannot be kept either.
     pub(super) fn write_or_keep(&mut self, record: Record, commit_ids: &[ObjectId], stored: &SegmentEnd) -> Result<()> {
-        let Err(error) = self.write_record(&record, commit_ids) else { return Ok(()) };
+        self.written.extend(commit_ids.iter().map(|commit_id| (*commit_id, record.clone())));
+        match self.write_record(&record, commit_ids) {
+            Ok(()) => Ok(()),
+            Err(error) => self.keep_record(record, commit_ids, stored, error),
+        }
+    }
+
+    /// Keeps a record that could not be written in a pending file, and warns.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be kept.
+    pub(super) fn keep_record(
+        &mut self,
+        record: Record,
+        commit_ids: &[ObjectId],
+        stored: &SegmentEnd,
+        why: Error,
+    ) -> Result<()> {
         let since = SegmentEnd { segment: record.since.clone(), ..SegmentEnd::default() };
         let capture = Capture::new(&record.key(), commit_ids, stored.clone(), since);
         let capture = Capture { record: Some(Box::new(record)), ..capture };
         let path = pending::keep(&self.state, &Pending::Capture(capture), b"")?;
-        self.warn(with_pending_hint(error, &path));
+        self.warn(with_pending_hint(why, &path));
         Ok(())
     }
 
@@ -254,20 +272,31 @@ impl<'r> Recorder<'r> {
     ///
     /// As [`notes::edit`].
     pub(super) fn write_record(&mut self, record: &Record, commit_ids: &[ObjectId]) -> Result<()> {
-        let Some(first) = commit_ids.first() else { return Ok(()) };
+        self.write_records(std::slice::from_ref(record), commit_ids)
+    }
+
+    /// Adds records to the notes of commits, all at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`notes::edit`].
+    pub(super) fn write_records(&mut self, records: &[Record], commit_ids: &[ObjectId]) -> Result<()> {
+        let (Some(first), Some(record)) = (commit_ids.first(), records.first()) else { return Ok(()) };
         let message = format!("shiftlog: {} on {}\n", record.key(), first.to_hex_with_len(12));
         notes::edit(self.repo, &self.notes_ref, &message, self.deadline, |editor| {
             for commit_id in commit_ids {
                 let old = editor.get(*commit_id)?;
                 let mut note = Note::parse_unjoined(old.as_deref().unwrap_or_default());
                 let tree = self.repo.commit(*commit_id).ok().map(|commit| commit.tree_id.to_string());
-                // What the note has of this session is of the same commit, perhaps before it was amended.
-                let is_before =
-                    |known: &&Record| known.key() == record.key() && record.since.as_ref() == Some(&known.through);
-                let amended: Vec<String> =
-                    note.records().filter(is_before).filter_map(|known| known.tree.clone()).collect();
-                add_proven(self.repo, &mut note, Record { tree, ..record.clone() });
-                note.forget_joined(&amended);
+                for record in records {
+                    // What the note has of this session is of the same commit, perhaps before it was amended.
+                    let is_before =
+                        |known: &&Record| known.key() == record.key() && record.since.as_ref() == Some(&known.through);
+                    let amended: Vec<String> =
+                        note.records().filter(is_before).filter_map(|known| known.tree.clone()).collect();
+                    add_proven(self.repo, &mut note, Record { tree: tree.clone(), ..record.clone() });
+                    note.forget_joined(&amended);
+                }
                 let new = note.to_bytes();
                 if old.as_deref() != Some(&new[..]) {
                     editor.replace(*commit_id, &new)?;
@@ -276,10 +305,9 @@ impl<'r> Recorder<'r> {
             Ok(())
         })?;
         crate::git::fault_point("recorded");
-        for commit_id in commit_ids {
+        for (commit_id, record) in commit_ids.iter().flat_map(|id| records.iter().map(move |record| (id, record))) {
             self.state.log(&format!("recorded {} on {commit_id}, {} bytes", record.key(), record.bytes));
             self.report.recorded.push((*commit_id, record.key()));
-            self.written.push((*commit_id, record.clone()));
         }
         Ok(())
     }

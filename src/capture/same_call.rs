@@ -2,77 +2,118 @@
 //!
 //! The first commit takes all that was said. At the later ones the session has nothing new to say.
 
+use std::time::Instant;
+
 use super::increment::Increment;
 use super::new_commit::NewCommit;
+use super::pending;
 use super::recorder::Recorder;
-use super::tracked::{AwaitedResult, TrackedSession};
-use crate::error::Result;
+use super::tracked::{AwaitedResult, LastWords, TrackedSession};
+use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Repository};
-use crate::notes;
-use crate::record::{Note, Record};
+use crate::record::Record;
+use crate::transcript::SessionKey;
 
-/// How many seconds a tool call may take for two commits to count as its own.
-const MAX_CALL_SECS: i64 = 600;
+/// How many seconds a tool call may take for two commits to count as its own, where no hook of the agent tells.
+pub(super) const MAX_CALL_SECS: i64 = 600;
 
-/// Returns the commit that the same tool call made before `commit`, if no hook has told: the session that runs `commit` still
-/// waits for the result of the call that made one on which or beside which `commit` stands. `awaited` is what the session
-/// waited for before.
+/// Returns the words that were to be recorded on a commit when this process had recorded the increment of a session there.
+pub(super) fn words_of(
+    recorder: &Recorder<'_>,
+    key: &SessionKey,
+    commit_id: ObjectId,
+    increment: &Increment<'_>,
+) -> LastWords {
+    let is_wanted = |(made, record): &&(ObjectId, Record)| *made == commit_id && is_of_session(&record.key(), key);
+    let records = recorder.written.iter().filter(is_wanted).map(|(_, record)| record.clone()).collect();
+    LastWords { commit: commit_id.to_string(), calls: increment.survey.committing_calls().to_vec(), records }
+}
+
+/// Says whether the last words of a session led to a commit that it has run: the call that made it is among them. `awaited` is
+/// what the session waited for before the commit was looked at.
 ///
-/// A person's commit in a terminal that the agent has opened is no such commit: the transcript has no call that makes it.
-pub(super) fn earlier_of_call(
+/// A person's commit in a terminal that the agent has opened is none: no call makes it, or the call has its result.
+pub(super) fn led_to(
     repo: &Repository,
     live: &TrackedSession,
+    words: &LastWords,
     new_commit: &NewCommit,
     commit: &Commit,
     awaited: Option<&AwaitedResult>,
-) -> Option<ObjectId> {
-    let awaited = awaited?;
+) -> bool {
+    let has_call = |call: &Option<String>| call.as_ref().is_some_and(|call| words.calls.contains(call));
+    let first = repo.parse_id(&words.commit);
+    if !new_commit.runners.contains(&live.key()) {
+        return false;
+    }
+    if let Some(of_call) = &new_commit.of_call
+        && (has_call(&of_call.call) || of_call.made.iter().any(|made| Some(*made) == first))
+    {
+        return true;
+    }
+    let Some(awaited) = awaited else { return false };
+    let is_answered = live.answered_commit.as_ref() == Some(&awaited.commit);
+    let is_soon = (0..=MAX_CALL_SECS).contains(&(new_commit.time - awaited.time));
+    if is_answered || !is_soon || !has_call(&awaited.call) || awaited.is_unsure {
+        return false;
+    }
+    if !live.is_rendered() {
+        // Whatever was written since then shows that the call had ended.
+        let noted =
+            new_commit.transcript_bytes.as_ref().and_then(|lengths| lengths.get(&live.key().to_string()).copied());
+        let noted = new_commit.of_call.as_ref().and_then(|of_call| of_call.length).or(noted);
+        let length = noted.or_else(|| Some(live.transcript.metadata().ok()?.len()));
+        return length.is_some_and(|length| live.progress.recorded.raw.is_some_and(|recorded| length <= recorded));
+    }
     let made = awaited.commit_ids(repo);
     let parent_of =
         |commit_id: &ObjectId| repo.commit(*commit_id).ok().map(|commit| commit.parent_ids.first().copied());
     // The call may have amended the earlier commit, made this one in its place, or begun another branch where it was made.
     let is_beside = || made.iter().any(|id| parent_of(id) == Some(commit.parent_ids.first().copied()));
-    if !commit.parent_ids.iter().any(|parent_id| made.contains(parent_id)) && !is_beside() {
-        return None;
-    }
-    let is_soon = (0..=MAX_CALL_SECS).contains(&(new_commit.time - awaited.time));
-    let has_run_it = new_commit.runners.contains(&live.key());
-    repo.parse_id(&awaited.commit).filter(|_| has_run_it && is_soon && awaited.call.is_some() && !awaited.is_unsure)
+    commit.parent_ids.iter().any(|parent_id| made.contains(parent_id)) || is_beside()
 }
 
-/// Records on a later commit of a tool call what was recorded on `earlier` of the session and its sub-agents, if the session
-/// has said nothing in between: `increment` has at most results of calls. Returns whether it has.
+/// Records the last words of a session on a further commit, and what still waits to be recorded with them. Nothing is recorded
+/// if the session has said something since; results of calls do not count. Returns whether something was recorded.
 ///
 /// # Errors
 ///
-/// If the note of the earlier commit cannot be read, or a record neither be written nor kept for the next command.
-pub(super) fn record_words_of_call(
+/// If a record can neither be written nor kept for the next command.
+pub(super) fn record_again(
     recorder: &mut Recorder<'_>,
     live: &TrackedSession,
-    earlier: ObjectId,
+    words: &LastWords,
     later: ObjectId,
     increment: Option<&Increment<'_>>,
 ) -> Result<bool> {
     let key = live.key();
     let has_words = increment.is_some_and(|increment| increment.survey.has_words());
-    if has_words || earlier == later || recorder.must_wait(&key) {
+    let is_purged = recorder.purged.bars(&key) || recorder.state.is_purged(&key);
+    let Some(earlier) = recorder.repo.parse_id(&words.commit).filter(|earlier| *earlier != later) else {
+        return Ok(false);
+    };
+    if has_words || is_purged {
         return Ok(false);
     }
-    let is_wanted = |record: &&Record| record.key() == key || record.key().parent().as_ref() == Some(&key);
-    let written = recorder.written.iter().filter(|(commit_id, _)| *commit_id == earlier).map(|(_, record)| record);
-    let mut records: Vec<Record> = written.filter(is_wanted).cloned().collect();
-    if records.is_empty()
-        && let Some(note) = notes::get(recorder.repo, &recorder.notes_ref, earlier)?
-    {
-        records = Note::parse_unjoined(&note).records().filter(is_wanted).cloned().collect();
+    let waits = pending::record_also_on(&recorder.state, earlier, later, |waiting| is_of_session(waiting, &key))?;
+    if words.records.is_empty() {
+        return Ok(waits);
     }
-    let end = live.progress.recorded.segment.as_deref();
-    if !records.iter().any(|record| record.key() == key && Some(&*record.through) == end) {
-        return Ok(false);
-    }
-    for record in records {
-        let record = Record { summary: None, summary_time: None, joined_trees: Vec::new(), ..record };
-        recorder.write_or_keep(record, &[later], &live.progress.stored)?;
+    let written = match Instant::now() < recorder.deadline {
+        true => recorder.write_records(&words.records, &[later]),
+        false => Err(Error::new(Kind::Busy, "there is no time left to write records")),
+    };
+    if let Err(error) = written {
+        let why = error.to_string();
+        for record in words.records.clone() {
+            let error = Error::new(Kind::Busy, why.clone());
+            recorder.keep_record(record, &[later], &live.progress.stored, error)?;
+        }
     }
     Ok(true)
+}
+
+/// Says whether a session is `session` or one of its sub-agents.
+fn is_of_session(key: &SessionKey, session: &SessionKey) -> bool {
+    key == session || key.parent().as_ref() == Some(session)
 }

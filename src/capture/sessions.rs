@@ -186,6 +186,7 @@ pub(crate) fn new_live(key: &SessionKey, transcript: PathBuf) -> TrackedSession 
         sub_agents: BTreeMap::new(),
         awaited_result: None,
         answered_commit: None,
+        last_words: None,
         left_edits: Vec::new(),
     }
 }

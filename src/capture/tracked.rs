@@ -10,10 +10,11 @@ use super::progress::Progress;
 use super::stamp::size_and_mtime;
 use crate::agent;
 use crate::git::{ObjectId, Repository};
+use crate::record::Record;
 use crate::transcript::SessionKey;
 
 /// A recorded commit whose record still lacks the result of the tool call that ran `git commit`.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct AwaitedResult {
     /// The commit, in hex.
     pub commit: String,
@@ -65,8 +66,19 @@ pub struct LeftEdit {
     pub blob: String,
 }
 
+/// The last words of a session that led to a commit.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct LastWords {
+    /// The commit that they were recorded on first, in hex.
+    pub commit: String,
+    /// The calls among them that run `git commit` and had no result then.
+    pub calls: Vec<String>,
+    /// The records of the session and its sub-agents.
+    pub records: Vec<Record>,
+}
+
 /// A session of an agent, running or over, as our state keeps it: its transcript, its process, and how much of it is stored.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct TrackedSession {
     /// The agent's name.
     pub agent: String,
@@ -111,6 +123,9 @@ pub struct TrackedSession {
     /// The last commit, in hex, whose record has got the result of its tool call.
     #[serde(default, rename = "answered", skip_serializing_if = "Option::is_none")]
     pub answered_commit: Option<String>,
+    /// The last words that led to a commit: further commits of a call in them get the same.
+    #[serde(default, rename = "words", skip_serializing_if = "Option::is_none")]
+    pub last_words: Option<LastWords>,
     /// Its edits that no commit has yet, although its words about them are recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_edits: Vec<LeftEdit>,

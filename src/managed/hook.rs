@@ -110,9 +110,13 @@ fn body(event: &str, guard: &(String, String)) -> String {
 
 /// Returns a hook file with our block right below its first line, so that an `exit` or `exec` cannot skip it.
 ///
-/// `guard` is the condition that our program is there, and its name.
+/// `guard` is the condition that our program is there, and its name. A file with a block that somebody has edited stays as it is.
 pub fn add_block(text: Option<&[u8]>, event: &str, guard: &(String, String)) -> Vec<u8> {
-    let text = text.map(remove_block).unwrap_or_default();
+    let before = text.unwrap_or_default();
+    let text = remove_block(before);
+    if has_block(&text) {
+        return before.to_vec();
+    }
     let block = [BEGIN, body(event, guard).as_bytes(), END].concat();
     let interpreter_end =
         if text.starts_with(b"#!") { text.find_byte(b'\n').map_or(text.len(), |at| at + 1) } else { 0 };
@@ -126,49 +130,81 @@ pub fn add_block(text: Option<&[u8]>, event: &str, guard: &(String, String)) -> 
     after
 }
 
-/// Returns a hook file without our block.
+/// Returns a hook file without our block, also if its marks are gone or stand elsewhere; other lines in it stay. A block that
+/// somebody has edited so that its lines cannot be told from theirs stays whole.
 pub fn remove_block(text: &[u8]) -> Vec<u8> {
-    let mut text = text.to_vec();
-    while let Some(block) = block(&text) {
-        text.drain(block);
-    }
-    text
+    let lines: Vec<&[u8]> = text.lines_with_terminator().collect();
+    let ours = our_lines(&lines);
+    lines.iter().zip(ours).filter(|(_, is_ours)| !is_ours).flat_map(|(line, _)| line.iter().copied()).collect()
 }
 
-/// Returns where our block is, also if somebody has removed one of its marks; `None` if there is none, or nothing says where it
-/// begins or ends.
-fn block(text: &[u8]) -> Option<Range<usize>> {
-    if let Some(whole) = marked(text) {
-        return Some(whole);
-    }
-    if let Some(begin) = text.find(BEGIN) {
-        let start = begin + BEGIN.len();
-        let length = EVENTS.iter().find_map(|event| {
-            let length = lines_end(&text[start..], body(event, &placeholders()).lines().count())?;
-            is_body(&text[start..start + length], event).then_some(length)
-        })?;
-        return Some(begin..start + length);
-    }
-    let end = text.find(END)?;
-    let start = EVENTS.iter().find_map(|event| {
-        let count = body(event, &placeholders()).lines().count();
-        let all = text[..end].lines_with_terminator().count();
-        let start = lines_end(text, all.checked_sub(count)?)?;
-        is_body(&text[start..end], event).then_some(start)
-    })?;
-    Some(start..end + END.len())
+/// The beginning or the end of our block.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Mark {
+    Begin,
+    End,
 }
 
-/// Returns where our block is, if it has both of its marks.
-fn marked(text: &[u8]) -> Option<Range<usize>> {
-    let end = text.find(END)?;
-    Some(text[..end].rfind(BEGIN)?..end + END.len())
+/// Returns which mark a line is, however it ends.
+fn mark(line: &[u8]) -> Option<Mark> {
+    match line.trim() {
+        line if line == BEGIN.trim() => Some(Mark::Begin),
+        line if line == END.trim() => Some(Mark::End),
+        _ => None,
+    }
 }
 
-/// Returns where the first `count` lines end; `None` if there are fewer.
-fn lines_end(text: &[u8], count: usize) -> Option<usize> {
-    let lengths: Vec<usize> = text.lines_with_terminator().take(count).map(<[u8]>::len).collect();
-    (lengths.len() == count).then(|| lengths.iter().sum())
+/// Says for each line of a hook file whether it is ours.
+fn our_lines(lines: &[&[u8]]) -> Vec<bool> {
+    let bodies: Vec<(&str, Vec<String>)> = EVENTS
+        .iter()
+        .map(|event| (*event, body(event, &placeholders()).lines().map(str::to_owned).collect()))
+        .collect();
+    let marks: Vec<(usize, Mark)> = lines.iter().enumerate().filter_map(|(at, line)| Some((at, mark(line)?))).collect();
+    let mut ours = vec![false; lines.len()];
+    let mut at = 0;
+    while at < lines.len() {
+        let is_there = |(event, wanted): &&(&str, Vec<String>)| {
+            let there = lines.get(at..at + wanted.len());
+            // Without marks, a line for 'post-merge' can be one that somebody has put there by hand.
+            let may_be = !marks.is_empty() || *event != "post-merge";
+            may_be && there.is_some_and(|there| is_body(there, wanted, event, !marks.is_empty()))
+        };
+        let length = bodies.iter().find(is_there).map_or(0, |(_, wanted)| wanted.len());
+        ours[at..at + length].fill(true);
+        at += length.max(1);
+    }
+    let is_like_ours = |line: &&[u8]| {
+        let line = line.trim();
+        line.contains_str(HOOK_PROGRAM)
+            || bodies.iter().flat_map(|(_, body)| body).any(|known| line == known.as_bytes())
+    };
+    let mut is_edited = false;
+    for (number, (at, kind)) in marks.iter().enumerate() {
+        let next = marks.get(number + 1).copied();
+        match (kind, next) {
+            (Mark::Begin, Some((end, Mark::End))) => {
+                let inside = at + 1..end;
+                let has_body = ours[inside.clone()].iter().any(|is_ours| *is_ours);
+                if has_body || lines[inside.clone()].iter().all(is_like_ours) {
+                    if !has_body {
+                        ours[inside].fill(true);
+                    }
+                    (ours[*at], ours[end]) = (true, true);
+                } else {
+                    is_edited = true;
+                }
+            }
+            (Mark::Begin, _) => ours[*at] = ours.get(at + 1) == Some(&true),
+            (Mark::End, _) => ours[*at] |= *at > 0 && ours[at - 1],
+        }
+    }
+    is_edited |= lines.iter().zip(&ours).any(|(line, is_ours)| !is_ours && line.contains_str(HOOK_PROGRAM));
+    if !is_edited {
+        // A mark that nothing of ours stands at.
+        marks.iter().for_each(|(at, _)| ours[*at] = true);
+    }
+    ours
 }
 
 /// Words that stand for the condition and the name of our program.
@@ -176,19 +212,50 @@ fn placeholders() -> (String, String) {
     (HOOK_PROGRAM.to_owned(), HOOK_PROGRAM.to_owned())
 }
 
-/// Says whether lines are those between the marks of our block for an event, wherever our program is.
-fn is_body(text: &[u8], event: &str) -> bool {
-    let wanted = body(event, &placeholders());
-    let is_same = |(line, wanted): (&[u8], &str)| match wanted.contains(HOOK_PROGRAM) {
-        true => line.contains_str(HOOK_PROGRAM) && line.contains_str(event) == wanted.contains(event),
-        false => line == wanted.as_bytes(),
-    };
-    text.lines().count() == wanted.lines().count() && text.lines().zip(wanted.lines()).all(is_same)
+/// Says whether lines are those between the marks of our block for an event, wherever our program is. Without marks they must
+/// be as they are written, with them somebody may have made a line of ours a comment.
+fn is_body(lines: &[&[u8]], wanted: &[String], event: &str, has_marks: bool) -> bool {
+    lines.iter().zip(wanted).all(|(line, wanted)| {
+        let line = line.trim();
+        let (Some(begin), Some(end)) = (wanted.find(HOOK_PROGRAM), wanted.rfind(HOOK_PROGRAM)) else {
+            return line == wanted.trim().as_bytes();
+        };
+        let end = &wanted[end + HOOK_PROGRAM.len()..];
+        match has_marks {
+            true => line.contains_str(HOOK_PROGRAM) && line.contains_str(event) == wanted.contains(event),
+            false => {
+                line.starts_with(&wanted.as_bytes()[..begin])
+                    && line.ends_with(end.trim().as_bytes())
+                    && line.contains_str(HOOK_PROGRAM)
+            }
+        }
+    })
+}
+
+/// Returns where our block is, if it has both of its marks.
+fn marked(text: &[u8]) -> Option<Range<usize>> {
+    let (mut begin, mut end) = (None, 0);
+    for line in text.lines_with_terminator() {
+        let start = end;
+        end += line.len();
+        match mark(line) {
+            Some(Mark::Begin) => begin = Some(start),
+            Some(Mark::End) if begin.is_some() => return Some(begin?..end),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Says whether a hook file has our block, or what is left of it.
 pub fn has_block(text: &[u8]) -> bool {
-    text.contains_str(BEGIN) || text.contains_str(END)
+    let lines: Vec<&[u8]> = text.lines_with_terminator().collect();
+    lines.iter().any(|line| mark(line).is_some()) || our_lines(&lines).contains(&true)
+}
+
+/// Says whether a hook file has a block of ours that somebody has edited, so that nobody but them can remove it.
+pub fn has_edited_block(text: &[u8]) -> bool {
+    has_block(&remove_block(text))
 }
 
 /// Says whether a hook file has our whole block for this event. A line that somebody has made a comment does nothing, and one
@@ -198,6 +265,13 @@ pub fn has_block_of(text: &[u8], event: &str) -> bool {
     let runs_ours =
         |block| ["", "'"].iter().any(|end| line_with(block, &format!("{HOOK_PROGRAM}{end} git {event}")).is_some());
     marked(text).is_some_and(|block| runs_ours(&text[block]))
+}
+
+/// Says whether the block of a hook file is as it is written, wherever our program is.
+pub fn is_as_written(text: &[u8], event: &str) -> bool {
+    let wanted: Vec<String> = body(event, &placeholders()).lines().map(str::to_owned).collect();
+    let lines: Vec<&[u8]> = marked(text).map(|block| text[block].lines_with_terminator().collect()).unwrap_or_default();
+    lines.len() == wanted.len() + 2 && is_body(&lines[1..=wanted.len()], &wanted, event, false)
 }
 
 /// Returns where the first line begins that has these words and is no comment.
@@ -231,13 +305,13 @@ mod tests {
 
     #[test]
     fn the_block_goes_first_and_leaves_without_a_trace() {
-        let guard = ("test -x run".to_owned(), "run".to_owned());
+        let guard = ("test -x git-shiftlog--hook".to_owned(), "git-shiftlog--hook".to_owned());
         for text in
             ["#!/bin/bash\nexit 0\n", "#!/bin/sh\necho no line end", "#! /usr/bin/env sh\n\n", "#!/bin/sh\r\nx\r\n"]
         {
             for event in ["post-commit", "post-rewrite", "post-merge", "pre-push"] {
                 let with = add_block(Some(text.as_bytes()), event, &guard);
-                let ours = with.find(b"run git").unwrap_or_else(|| panic!("{text:?}: {:?}", with.as_bstr()));
+                let ours = with.find(b"hook git").unwrap_or_else(|| panic!("{text:?}: {:?}", with.as_bstr()));
                 assert!(with.find(b"exit 0").is_none_or(|end| ours < end), "{text:?}");
                 assert_eq!(remove_block(&with).as_bstr(), text.as_bytes().as_bstr());
                 assert_eq!(add_block(Some(&with), event, &guard), with, "twice is once");
@@ -246,28 +320,54 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_has_lost_a_mark_goes_whole_and_one_that_was_edited_stays() {
+    fn a_block_goes_whole_without_its_marks_too_and_lines_of_others_stay() {
         let guard = ("test -x '/a/git-shiftlog--hook'".to_owned(), "'/a/git-shiftlog--hook'".to_owned());
         let text = b"#!/bin/sh\necho mine\nif true; then\necho more\nfi\n";
         for event in EVENTS {
             let with = add_block(Some(text), event, &guard);
-            assert!(has_block_of(&with, event));
-            for mark in [BEGIN, END] {
-                let damaged = with.replace(mark, "");
-                assert!(has_block(&damaged) && !has_block_of(&damaged, event), "{event}");
-                assert_eq!(remove_block(&damaged).as_bstr(), text.as_bstr(), "{event}");
-                assert_eq!(add_block(Some(&damaged), event, &guard).as_bstr(), with.as_bstr(), "{event}");
-                let edited = damaged.replace(event, "other");
-                assert_eq!(remove_block(&edited).as_bstr(), edited.as_bstr(), "{event}");
+            assert!(has_block_of(&with, event) && !has_edited_block(&with));
+            let damaged = [
+                with.replace(BEGIN, ""),
+                with.replace(END, ""),
+                [with.replace(END, ""), END.to_vec()].concat(),
+                with.replace(BEGIN, [END, BEGIN].concat()),
+                with.replace(END, [END, END].concat()),
+                with.replace(END, [END, BEGIN, END].concat()),
+            ];
+            for damaged in &damaged {
+                assert!(has_block(damaged), "{event}");
+                assert_eq!(remove_block(damaged).as_bstr(), text.as_bstr(), "{event}: {}", damaged.as_bstr());
+                assert_eq!(add_block(Some(damaged), event, &guard).as_bstr(), with.as_bstr(), "{event}");
             }
+            let bare = with.replace(BEGIN, "").replace(END, "");
+            assert_eq!(remove_block(&bare).as_bstr(), if *event == "post-merge" { &bare } else { &text[..] }.as_bstr());
+            // A line that somebody has put between the marks, before ours or behind them.
+            for (mark, place) in [(BEGIN, [BEGIN, b"echo one\n"]), (END, [b"echo one\n", END])] {
+                let edited = with.replace(mark, place.concat());
+                let left = text.replacen("#!/bin/sh\n", "#!/bin/sh\necho one\n", 1);
+                assert_eq!(remove_block(&edited).as_bstr(), left.as_bstr(), "{event}");
+            }
+            // As Windows ends lines, and without an end of the last line.
+            assert_eq!(remove_block(&with.replace("\n", "\r\n")), text.replace("\n", "\r\n"), "{event}");
+            let last = [b"#!/bin/sh\n", BEGIN, body(event, &guard).as_bytes(), END.trim()].concat();
+            assert!(has_block_of(&last, event));
+            assert_eq!(remove_block(&last).as_bstr(), "#!/bin/sh\n", "{event}");
             // As an earlier release left it, which put a second one in front.
             let first = body(event, &guard);
             let double = with.replacen(END, [END, b"echo one\n", BEGIN, first.as_bytes()].concat(), 1);
             assert_eq!(remove_block(&double), text.replacen("#!/bin/sh\n", "#!/bin/sh\necho one\n", 1), "{event}");
         }
+        // Somebody's lines among ours: nothing tells which are theirs.
+        let with = add_block(Some(text), "pre-push", &guard);
+        let edited = with.replace("if test -n", "echo theirs\nif test -n");
+        assert!(has_edited_block(&edited));
+        assert_eq!(remove_block(&edited).as_bstr(), edited.as_bstr());
+        assert_eq!(add_block(Some(&edited), "pre-push", &guard).as_bstr(), edited.as_bstr());
         // Without a mark a line is somebody's own.
         let line = line("post-merge", &guard) + "\n";
         assert!(!has_block(line.as_bytes()) && remove_block(line.as_bytes()) == line.as_bytes());
+        let remark = b"# a line with git-shiftlog--hook git post-commit\n";
+        assert!(!has_block(remark) && remove_block(remark) == remark);
     }
 
     #[test]

@@ -317,7 +317,7 @@ impl Plan {
             }
             Original::Absent => {}
             Original::Bytes(_) => {
-                if has_our_part && self.is_removal {
+                if has_our_part && self.is_removal && kind == FileKind::Hook {
                     self.leave_unedited(path, Error::other("our part of it was changed since it was made"));
                 } else if has_our_part {
                     self.remark(format!("'{}' was changed since it was made, and stays", path.display()));

@@ -338,7 +338,7 @@ fn merge_strategy(repo: &Repository, is_set_up: bool) -> Option<Finding> {
         None if is_set_up => problem("it is not set", "git shiftlog init"),
         Some(value) if !STRATEGIES.contains(&&*value) => problem(
             &format!("'{}' is not a value for it", outside::line(&value)),
-            &format!("git config {} {}", MERGE_STRATEGY.0, MERGE_STRATEGY.1),
+            &format!("git config --replace-all {} {}", MERGE_STRATEGY.0, MERGE_STRATEGY.1),
         ),
         _ => None,
     }

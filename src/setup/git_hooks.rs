@@ -87,18 +87,19 @@ pub fn stops_pushes(repo: &Repository) -> Result<bool> {
         && !is_disabled(&path))
 }
 
-/// Returns the hooks with our part that stand under other names: programs that manage hooks move what was there aside, as to
-/// `post-commit.legacy` or `post-commit.old`, and may still run it. A file that a hook is a link to is that hook.
+/// What programs that manage hooks add to the names of those that were there, and may still run: pre-commit and Lefthook.
+const MOVED_ASIDE: [&str; 2] = ["legacy", "old"];
+
+/// Returns the hooks with our part that stand under other names, since a program that manages hooks moved them aside, as to
+/// `post-commit.legacy`. Other copies are somebody's own. A file that a hook is a link to is that hook.
 pub(super) fn moved_aside(hooks: &Path) -> Vec<PathBuf> {
-    let entries = hooks.read_dir().into_iter().flatten().flatten();
     let own: Vec<PathBuf> = EVENTS.iter().map(|event| file::real(&hooks.join(event))).collect();
     let has_ours = |text: Vec<u8>| hook::has_block(&text) && hook::remove_block(&text) != text;
     let is_ours = |path: &PathBuf| {
         !own.contains(&file::real(path)) && path.is_file() && file::contents(path).is_some_and(has_ours)
     };
-    let mut moved: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_ours).collect();
-    moved.sort();
-    moved
+    let names = EVENTS.iter().flat_map(|event| MOVED_ASIDE.map(|suffix| format!("{event}.{suffix}")));
+    names.map(|name| hooks.join(name)).filter(is_ours).collect()
 }
 
 /// Plans that our part of Git's hooks goes.
@@ -210,7 +211,9 @@ pub(super) fn why_not_installed(repo: &Repository, hooks: &Path, event: &str) ->
                 format!("mkdir -p {hooks} && git shiftlog init{yes}")
             }
             false => match repo.config_with_scopes("core.hooksPath").pop() {
-                Some((scope, _)) if scope == "local" => "git config --unset core.hooksPath && git shiftlog init".into(),
+                Some((scope, _)) if scope == "local" => {
+                    "git config --unset-all core.hooksPath && git shiftlog init".into()
+                }
                 _ => "git config --show-origin --get core.hooksPath    # says where that is set".into(),
             },
         };

@@ -41,6 +41,10 @@ pub(super) fn check(repo: &Repository, places: &Places, hooks: &Path, event: &st
     let obstacle = if has_block { None } else { git_hooks::why_not_installed(repo, hooks, event)? };
     // A program or a script of another language can run ours itself.
     let own_line = obstacle.as_ref().and_then(|_| git_hooks::line_of_ours(&text, event));
+    if !has_block && own_line.is_none() && hook::has_edited_block(&text) {
+        let fix = format!("remove our lines from '{}', then {init}", path.display());
+        return problem("our part of it was edited, and does not run", &fix);
+    }
     if !has_block && own_line.is_none() {
         return match (obstacle, others) {
             (Some((what, fix)), _) => problem(&what, &fix),
@@ -68,6 +72,9 @@ pub(super) fn check(repo: &Repository, places: &Places, hooks: &Path, event: &st
             true => problem("it is no shell script, which our lines in it are for", init),
             false => Ok(Finding::note(format!("{subject}: it runs '{HOOK_PROGRAM}' itself, which was not checked"))),
         };
+    }
+    if has_block && !hook::is_as_written(&text, event) {
+        return problem("our part of it was edited", init);
     }
     let above = hook::above_block(&text).filter(|_| has_block);
     let above = above.or_else(|| Some(&text[..own_line?])).unwrap_or_default();

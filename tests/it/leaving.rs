@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use crate::harm::tree;
+use crate::setup::uses_config_hooks;
 use crate::sharing::Team;
 use crate::support::Scratch;
 
@@ -241,6 +242,9 @@ fn a_command_that_only_looks_leaves_nothing_in_a_repository_that_was_never_set_u
 
 #[test]
 fn a_hook_whose_block_lost_a_mark_is_found_mended_and_taken_back() {
+    if uses_config_hooks(&Scratch::set_up()) {
+        return;
+    }
     for (mark, event) in [("<<< git", "post-commit"), (">>> git", "pre-push"), ("<<< git", "post-rewrite")] {
         let scratch = Scratch::new();
         scratch.write(".git/hooks/pre-push", "#!/bin/sh\necho mine >&2\n");
@@ -248,7 +252,7 @@ fn a_hook_whose_block_lost_a_mark_is_found_mended_and_taken_back() {
         fs::set_permissions(own, fs::Permissions::from_mode(0o755)).unwrap();
         scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
         let hook = scratch.top.join(".git/hooks").join(event);
-        let Ok(whole) = fs::read_to_string(&hook).map(|text| text + "echo later\n") else { return };
+        let whole = fs::read_to_string(&hook).unwrap() + "echo later\n";
         let damaged: String = whole.split_inclusive('\n').filter(|line| !line.contains(mark)).collect();
         fs::write(&hook, &damaged).unwrap();
         let told = scratch.shiftlog("doctor", ["--no-rehearsal", "-q"]);
@@ -262,9 +266,42 @@ fn a_hook_whose_block_lost_a_mark_is_found_mended_and_taken_back() {
         assert!(!left.contains("shiftlog") && left.ends_with("echo later\n"), "{event}: {left}");
         // What nothing tells from a user's lines stays, and is told of.
         scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
-        fs::write(&hook, damaged.replace(&format!("git {event}"), "git other")).unwrap();
+        let edited = whole.replacen("git-shiftlog--hook", "other-hook", 9).replace("<<< git", "<<< other");
+        fs::write(&hook, format!("{edited}git-shiftlog--hook\n")).unwrap();
         let told = scratch.shiftlog("deinit", ["-q"]);
         assert_eq!(told.code, 1, "{event}: {told:?}");
         assert!(told.stderr.contains("our part of it was changed since it was made"), "{told:?}");
+    }
+}
+
+#[test]
+fn lines_that_somebody_has_put_into_our_block_and_copies_of_a_hook_stay() {
+    if uses_config_hooks(&Scratch::set_up()) {
+        return;
+    }
+    let end = "# <<< git-shiftlog <<<\n";
+    for command in ["init", "deinit"] {
+        let scratch = Scratch::new();
+        let hooks = scratch.top.join(".git/hooks");
+        let hook = hooks.join("post-commit");
+        scratch.write(".git/hooks/post-commit", "#!/bin/sh\necho mine\n");
+        fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+        scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+        let whole = fs::read_to_string(&hook).unwrap();
+        fs::copy(&hook, hooks.join("post-commit.bak")).unwrap();
+        let low = whole.replace(end, "") + end;
+        for edited in [low, whole.replace(end, &format!("echo one\n{end}"))] {
+            fs::write(&hook, &edited).unwrap();
+            let agents: &[&str] = if command == "init" { &["--agent=claude", "-q"] } else { &["-q"] };
+            scratch.shiftlog(command, agents.iter().copied()).ok();
+            let left = fs::read_to_string(&hook).unwrap();
+            assert_eq!(left.contains("git-shiftlog--hook"), command == "init", "{left}");
+            assert!(
+                left.contains("echo mine\n") && left.contains("echo one\n") == edited.contains("echo one\n"),
+                "{left}"
+            );
+            assert_eq!(fs::read_to_string(hooks.join("post-commit.bak")).unwrap(), whole);
+            scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+        }
     }
 }

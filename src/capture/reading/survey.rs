@@ -94,6 +94,11 @@ impl Survey {
         self.has_answer || self.tally.turns > 0
     }
 
+    /// Returns the calls that run `git commit` and have no result yet.
+    pub fn committing_calls(&self) -> &[String] {
+        &self.committing
+    }
+
     /// Returns the call that runs `git commit` and has no result yet, the last one; `None` if there is none.
     pub fn committing_call(&self) -> Option<&str> {
         self.committing.last().map(String::as_str)

@@ -75,7 +75,7 @@ fn whole(repo: &Repository, no_rehearsal: bool) -> Result<Vec<Finding>> {
         Err(error) => {
             let key = "shiftlog.redact";
             let is_switch = repo.config_string(key).is_some() && repo.config_bool(key).is_none();
-            let fix = if is_switch { "git config shiftlog.redact true" } else { "git config --edit" };
+            let fix = if is_switch { "git config --replace-all shiftlog.redact true" } else { "git config --edit" };
             Finding::problem(redaction, &error.to_string(), fix)
         }
     });

@@ -110,7 +110,7 @@ pub(super) fn bad(repo: &Repository) -> Vec<Finding> {
     findings.extend(agents(repo));
     findings.extend(repo.config_names("shiftlog").iter().filter(|name| !is_known(name)).map(|name| {
         let subject = outside::line(&format!("shiftlog.{name}"));
-        Finding::note(format!("{subject} has no effect: there is no such key; 'git help shiftlog' has them"))
+        Finding::note(format!("{subject} has no effect: there is no such key; 'git help shiftlog' lists the keys"))
     }));
     findings
 }

@@ -158,6 +158,8 @@ pub(super) fn update(
         let agent = agent::find(&live.agent);
         update(agent, &mut live.progress);
         live.sub_agents.values_mut().for_each(|progress| update(agent, progress));
+        // Its records have prompts, and name segments that may be gone.
+        live.last_words = None;
         if live != before {
             state.update(&live)?;
         }

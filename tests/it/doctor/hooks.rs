@@ -55,6 +55,14 @@ fn a_hook_that_ends_before_our_part_is_a_problem_that_init_mends() {
     // A line that is a comment now runs nothing.
     write(&hook, &text.replace("\ntest", "\n# test"));
     assert_eq!(told_of_hook(&scratch).0, "problem  Git hook post-commit: not installed");
+    // One that somebody has edited may run nothing either.
+    for edited in [": test", "echo test", "false && test", "exit 0; test"] {
+        write(&hook, &text.replace("\ntest", &format!("\n{edited}")));
+        let expected = "problem  Git hook post-commit: our part of it was edited";
+        assert_eq!(told_of_hook(&scratch), (expected.to_owned(), Some("git shiftlog init".to_owned())), "{edited}");
+        scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+        assert_eq!(fs::read_to_string(&hook).unwrap(), text, "{edited}");
+    }
     // Nor is one ours that names another program.
     write(&hook, &text.replace("--hook", "--hooks"));
     let expected = "problem  Git hook post-commit: not installed";

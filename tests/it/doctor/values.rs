@@ -113,7 +113,7 @@ fn a_key_that_is_none_of_ours_is_told_of_and_none_of_the_manuals_is() {
     scratch.git(["config", "shiftlog.pusch", "all"]).ok();
     let told = scratch.shiftlog("doctor", ["--no-rehearsal"]).stdout;
     let named: Vec<&str> = told.lines().filter(|line| line.contains("there is no such key")).collect();
-    let note = "note     shiftlog.pusch has no effect: there is no such key; 'git help shiftlog' has them";
+    let note = "note     shiftlog.pusch has no effect: there is no such key; 'git help shiftlog' lists the keys";
     assert_eq!(named, [note], "{told}");
 }
 
@@ -121,8 +121,8 @@ fn a_key_that_is_none_of_ours_is_told_of_and_none_of_the_manuals_is() {
 fn how_git_merges_our_notes_is_looked_at() {
     let scratch = Scratch::set_up();
     let key = "notes.shiftlog.mergeStrategy";
-    for value in ["foo", "", "ours"] {
-        scratch.git(["config", key, value]).ok();
+    for value in ["foo", "twice", "", "ours"] {
+        scratch.git(["config", if value == "twice" { "--add" } else { "--replace-all" }, key, value]).ok();
         if value.is_empty() {
             scratch.git(["config", "--unset-all", key]).ok();
         }
