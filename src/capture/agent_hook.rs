@@ -176,6 +176,8 @@ fn after_tool(
         sessions[position].awaited_result = Some(call.awaited(head, None));
     }
     let last = commits.iter().rposition(|commit| call.may_have_made(commit));
+    let noted_of = |commit: &CallCommit| commit.pending.as_ref().map(|(_, pending)| noted_length(pending, &call.key));
+    let last_noted = last.and_then(|last| noted_of(&commits[last]));
     let mut undone = Vec::new();
     let mut earlier: Vec<(ObjectId, Option<Noted>)> = Vec::new();
     for (index, commit) in commits.into_iter().enumerate() {
@@ -195,8 +197,9 @@ fn after_tool(
             _ if commit.stop.is_some() => {}
             // Made by another call that is still running.
             Some(_) if last.is_none_or(|last| index > last) => continue,
-            // `post-commit` runs here and left this commit to no session, so no session of ours made it.
-            None if has_pending && !call.tells_of_making(commit.commit_id) => continue,
+            // `post-commit` runs here and left this commit to no session, so no session of ours made it. Its id may be in what
+            // `git log` printed.
+            None if has_pending && !call.reports(commit.commit_id) => continue,
             // `post-commit` gave this commit to no session. Somebody may have made it between two calls, whatever words the
             // command has, if `post-commit` knows the calls of this agent.
             None if recorder.state.is_examined(commit.commit_id)
@@ -213,7 +216,7 @@ fn after_tool(
             _ => {}
         }
         let undone_ids: Vec<ObjectId> = undone.iter().map(|(commit_id, _)| *commit_id).collect();
-        let noted = commit.pending.as_ref().map(|(_, pending)| noted_length(pending, &call.key));
+        let noted = noted_of(&commit);
         let is_same_call = |before: &Option<Noted>| match (before, noted) {
             (Some((length, time)), Some((other, later))) => *length == other && later - time <= MAX_CALL_SECS,
             _ => true,
@@ -222,7 +225,10 @@ fn after_tool(
             earlier.clear();
         }
         let made: Vec<ObjectId> = earlier.iter().map(|(commit_id, _)| *commit_id).collect();
-        let place = PlaceInCall { is_last, made, undone: &undone_ids };
+        // An earlier commit may be that of a call whose hook could not do anything.
+        let is_of_call =
+            is_last || noted.is_none() || noted.map(|(length, _)| length) == last_noted.map(|(length, _)| length);
+        let place = PlaceInCall { is_last, is_of_call, made, undone: &undone_ids };
         record_commit_of_call(recorder, sessions, position, &call, &commit, place)?;
         earlier.push((commit.commit_id, noted));
         for path in undone.drain(..).map(|(_, path)| path).chain(commit.pending.map(|(path, _)| path)) {
@@ -295,6 +301,8 @@ fn commits_of_call(recorder: &Recorder<'_>, key: &SessionKey, moves: &[ReflogEnt
 /// Where a commit stands among those of its tool call.
 struct PlaceInCall<'a> {
     is_last: bool,
+    /// Whether it is one of this call: nothing was written between it and the last.
+    is_of_call: bool,
     /// The commits before it.
     made: Vec<ObjectId>,
     /// The commits that the call has undone since then.
@@ -355,8 +363,7 @@ fn record_commit_of_call(
         }
     };
     let length = pending.and_then(|pending| noted_length(pending, &call.key).0);
-    // An earlier commit may be that of a call whose hook could not do anything.
-    let call_id = call.call_id().filter(|_| is_last || pending.is_none());
+    let call_id = call.call_id().filter(|_| place.is_of_call);
     new_commit.of_call = Some(OfCall { call: call_id, made: place.made, length });
     if let Some(lengths) = new_commit.transcript_bytes.as_mut().filter(|_| is_last) {
         // The result of the call stands behind the length that was noted at the commit.

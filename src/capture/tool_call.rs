@@ -98,6 +98,11 @@ impl<'a> ToolCall<'a> {
         self.payload.response_reports_commit(&id) || (may_commit() && self.payload.response_mentions(&id))
     }
 
+    /// Says whether the result of the call reports making a commit, as `git commit` does.
+    pub(super) fn reports(&self, commit_id: ObjectId) -> bool {
+        self.payload.response_reports_commit(&commit_id.to_hex_with_len(7).to_string())
+    }
+
     /// Says whether the call may have made a commit, as far as its input and its result show.
     pub(super) fn may_have_made(&self, commit: &CallCommit) -> bool {
         match commit.stop {

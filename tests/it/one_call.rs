@@ -203,3 +203,60 @@ fn a_person_who_commits_in_a_terminal_of_the_agents_gets_no_words_of_an_earlier_
         assert_eq!(prompts(&scratch, "HEAD~2"), ["ONE"], "{why}");
     }
 }
+
+#[test]
+fn a_person_who_commits_while_a_call_runs_gets_no_words_and_takes_none_from_it() {
+    for has_hooks in [true, false] {
+        let scratch = Scratch::set_up();
+        let session = scratch.session("s1");
+        if has_hooks {
+            begins(&session, "ZERO", &["z"], "ls");
+            ends(&session, "ZERO");
+        }
+        begins(
+            &session,
+            "ONE",
+            &["a", "b"],
+            "git add a; git commit -qm a; git add b; git commit -qm b; git log --oneline",
+        );
+        runs(&session, &scratch, "git add a; git commit -qm a");
+        let mine = scratch.commit("mine", "mine", "mine");
+        runs(&session, &scratch, "git add b; git commit -qm b");
+        let listed = scratch.git(["log", "--oneline"]).ok();
+        session.answers(&call_of("ONE"), &listed);
+        session.hook_for("PostToolUse", &call_of("ONE"));
+        session.hook("Stop");
+        let (one, two) = (scratch.id("HEAD~2"), scratch.id("HEAD"));
+        let why = format!("{has_hooks}: {}", scratch.log());
+        assert_eq!(scratch.records(&mine).len(), 0, "{why}");
+        assert_eq!(prompts(&scratch, &one), ["ONE"], "{why}");
+        assert_eq!(prompts(&scratch, &two), ["ONE"], "{why}");
+    }
+}
+
+#[test]
+fn of_two_calls_that_were_made_at_once_all_commits_have_the_words() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    begins(&session, "ZERO", &["z"], "ls");
+    ends(&session, "ZERO");
+    session.prompt("ONE");
+    for name in ["a", "b", "c", "d"] {
+        session.edits(name, name);
+    }
+    let lines = [
+        "git add a; git commit -qm a; git add b; git commit -qm b",
+        "git add c; git commit -qm c; git add d; git commit -qm d",
+    ];
+    for (number, line) in lines.iter().enumerate() {
+        session.calls(&format!("c{number}"), "Bash", &json!({ "command": line }));
+    }
+    for (number, line) in lines.iter().enumerate() {
+        runs(&session, &scratch, line);
+        session.answers(&format!("c{number}"), "ENDED");
+        session.hook_for("PostToolUse", &format!("c{number}"));
+    }
+    for revision in ["HEAD", "HEAD~1", "HEAD~2", "HEAD~3"] {
+        assert_eq!(prompts(&scratch, revision), ["ONE"], "{revision}: {}", scratch.log());
+    }
+}
