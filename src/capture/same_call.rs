@@ -11,7 +11,7 @@ use super::recorder::Recorder;
 use super::tracked::{AwaitedResult, LastWords, TrackedSession};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Commit, ObjectId, Repository};
-use crate::record::Record;
+use crate::record::{Note, Record};
 use crate::transcript::SessionKey;
 
 /// How many seconds a tool call may take for two commits to count as its own, where no hook of the agent tells.
@@ -25,7 +25,8 @@ pub(super) fn words_of(
     increment: &Increment<'_>,
 ) -> LastWords {
     let is_wanted = |(made, record): &&(ObjectId, Record)| *made == commit_id && is_of_session(&record.key(), key);
-    let records = recorder.written.iter().filter(is_wanted).map(|(_, record)| record.clone()).collect();
+    let lines: Vec<String> = recorder.written.iter().filter(is_wanted).map(|(_, record)| record.to_line()).collect();
+    let records = lines.join("\n");
     LastWords { commit: commit_id.to_string(), calls: increment.survey.committing_calls().to_vec(), records }
 }
 
@@ -96,16 +97,17 @@ pub(super) fn record_again(
         return Ok(false);
     }
     let waits = pending::record_also_on(&recorder.state, earlier, later, |waiting| is_of_session(waiting, &key))?;
-    if words.records.is_empty() {
+    let records: Vec<Record> = Note::parse_unjoined(words.records.as_bytes()).records().cloned().collect();
+    if records.is_empty() {
         return Ok(waits);
     }
     let written = match Instant::now() < recorder.deadline {
-        true => recorder.write_records(&words.records, &[later]),
+        true => recorder.write_records(&records, &[later]),
         false => Err(Error::new(Kind::Busy, "there is no time left to write records")),
     };
     if let Err(error) = written {
         let why = error.to_string();
-        for record in words.records.clone() {
+        for record in records {
             let error = Error::new(Kind::Busy, why.clone());
             recorder.keep_record(record, &[later], &live.progress.stored, error)?;
         }

@@ -10,7 +10,6 @@ use super::progress::Progress;
 use super::stamp::size_and_mtime;
 use crate::agent;
 use crate::git::{ObjectId, Repository};
-use crate::record::Record;
 use crate::transcript::SessionKey;
 
 /// A recorded commit whose record still lacks the result of the tool call that ran `git commit`.
@@ -73,8 +72,8 @@ pub struct LastWords {
     pub commit: String,
     /// The calls among them that run `git commit` and had no result then.
     pub calls: Vec<String>,
-    /// The records of the session and its sub-agents.
-    pub records: Vec<Record>,
+    /// The records of the session and its sub-agents, as lines of a note.
+    pub records: String,
 }
 
 /// A session of an agent, running or over, as our state keeps it: its transcript, its process, and how much of it is stored.
