@@ -272,8 +272,8 @@ pub(super) fn record_commit(
     outcome
 }
 
-/// Records on a commit the last words of the sessions whose call has made it after another one. Returns these sessions, each with
-/// what it waited for.
+/// Records on a commit the last words of those sessions that made it by the same call as an earlier commit. Returns these
+/// sessions, each with the id of that call if it is known.
 fn record_same_call(
     recorder: &mut Recorder<'_>,
     new_commit: &NewCommit,

@@ -17,7 +17,7 @@ use crate::transcript::SessionKey;
 /// How many seconds a tool call may take for two commits to count as its own, where no hook of the agent tells.
 pub(super) const MAX_CALL_SECS: i64 = 600;
 
-/// Returns the words that were to be recorded on a commit when this process had recorded the increment of a session there.
+/// Returns what this process has recorded on a commit of a session and its sub-agents. `increment` is that of the session.
 pub(super) fn words_of(
     recorder: &Recorder<'_>,
     key: &SessionKey,
@@ -30,10 +30,11 @@ pub(super) fn words_of(
     LastWords { commit: commit_id.to_string(), calls: increment.survey.committing_calls().to_vec(), records }
 }
 
-/// Says whether the last words of a session led to a commit that it has run: the call that made it is among them. `awaited` is
-/// what the session waited for before the commit was looked at.
+/// Says whether the last words of a session led to a commit: the call that made it is among them. `awaited` is what the session
+/// waited for before this commit.
 ///
-/// A person's commit in a terminal that the agent has opened is none: no call makes it, or the call has its result.
+/// The answer is no for a commit that a person makes in a terminal that the agent has opened: no call made it, or the call has
+/// its result already.
 pub(super) fn led_to(
     repo: &Repository,
     live: &TrackedSession,
@@ -74,8 +75,8 @@ pub(super) fn led_to(
     commit.parent_ids.iter().any(|parent_id| made.contains(parent_id)) || is_beside()
 }
 
-/// Records the last words of a session on a further commit, and what still waits to be recorded with them. Nothing is recorded
-/// if the session has said something since; results of calls do not count. Returns whether something was recorded.
+/// Records the last words of a session on a further commit. Those that still wait in pending files will be recorded there, too.
+/// Does nothing if the session has said something since; results of calls do not count. Returns whether it has done something.
 ///
 /// # Errors
 ///

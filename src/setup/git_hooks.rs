@@ -87,11 +87,11 @@ pub fn stops_pushes(repo: &Repository) -> Result<bool> {
         && !is_disabled(&path))
 }
 
-/// What programs that manage hooks add to the names of those that were there, and may still run: pre-commit and Lefthook.
+/// The suffixes with which pre-commit and Lefthook rename a hook that they find. They may still run it.
 const MOVED_ASIDE: [&str; 2] = ["legacy", "old"];
 
-/// Returns the hooks with our part that stand under other names, since a program that manages hooks moved them aside, as to
-/// `post-commit.legacy`. Other copies are somebody's own. A file that a hook is a link to is that hook.
+/// Returns the hooks with our part that such a program has renamed, for example to `post-commit.legacy`. Copies with other
+/// names belong to the user. A file that a hook links to is that hook.
 pub(super) fn moved_aside(hooks: &Path) -> Vec<PathBuf> {
     let own: Vec<PathBuf> = EVENTS.iter().map(|event| file::real(&hooks.join(event))).collect();
     let has_ours = |text: Vec<u8>| hook::has_block(&text) && hook::remove_block(&text) != text;

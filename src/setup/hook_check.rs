@@ -41,9 +41,10 @@ pub(super) fn check(repo: &Repository, places: &Places, hooks: &Path, event: &st
     let obstacle = if has_block { None } else { git_hooks::why_not_installed(repo, hooks, event)? };
     // A program or a script of another language can run ours itself.
     let own_line = obstacle.as_ref().and_then(|_| git_hooks::line_of_ours(&text, event));
-    if !has_block && own_line.is_none() && hook::has_edited_block(&text) {
+    // What 'init' cannot tell from lines of others is left alone by it.
+    if own_line.is_none() && hook::has_edited_block(&text) {
         let fix = format!("remove our lines from '{}', then {init}", path.display());
-        return problem("our part of it was edited, and does not run", &fix);
+        return problem("our part of it was edited", &fix);
     }
     if !has_block && own_line.is_none() {
         return match (obstacle, others) {

@@ -60,16 +60,26 @@ fn a_commit_whose_agent_never_reports_is_recorded_by_whoever_comes_next() {
     }
 }
 
+/// Lets a session edit a file and begin the call `c1`, which makes two commits.
+fn begins_two_commits(session: &Session<'_>) {
+    session.edits("a.txt", "a\n");
+    session.calls("c1", "Bash", &json!({ "command": "git commit -am one && echo b >b && git commit -am two" }));
+}
+
+/// Makes these commits.
+fn makes_two_commits(session: &Session<'_>) -> (String, String) {
+    let one = session.runs_commit(&["-m", "one"]);
+    fs::write(session.dir.join("b.txt"), "b\n").unwrap();
+    (one, session.runs_commit(&["-m", "two"]))
+}
+
 #[test]
 fn commits_of_one_call_each_get_what_led_to_it_and_the_last_one_the_answer() {
     let scratch = Scratch::set_up();
     let session = session_with_tool_hooks(&scratch);
-    session.edits("a.txt", "a\n");
-    session.calls("c1", "Bash", &json!({ "command": "git commit -am one && echo b >b && git commit -am two" }));
+    begins_two_commits(&session);
     let before_answer = session.text();
-    let one = session.runs_commit(&["-m", "one"]);
-    fs::write(scratch.top.join("b.txt"), "b\n").unwrap();
-    let two = session.runs_commit(&["-m", "two"]);
+    let (one, two) = makes_two_commits(&session);
     fs::write(scratch.top.join("c.txt"), "c\n").unwrap();
     let three = session.runs_commit(&["-m", "three"]);
     session.answers("c1", &format!("[main {}] one\n[main {}] two", &one[..7], &two[..7]));
@@ -100,12 +110,9 @@ fn commits_of_one_call_each_get_what_led_to_it_and_the_last_one_the_answer() {
 fn commits_of_one_call_whose_hook_never_runs_each_get_what_led_to_it() {
     let scratch = Scratch::set_up();
     let session = session_with_tool_hooks(&scratch);
-    session.edits("a.txt", "a\n");
-    session.calls("c1", "Bash", &json!({ "command": "git commit -am one && echo b >b && git commit -am two" }));
+    begins_two_commits(&session);
     let said = session.text();
-    let one = session.runs_commit(&["-m", "one"]);
-    fs::write(scratch.top.join("b.txt"), "b\n").unwrap();
-    let two = session.runs_commit(&["-m", "two"]);
+    let (one, two) = makes_two_commits(&session);
     for commit in [&one, &two] {
         assert_eq!(scratch.raw(commit, &[]), said, "{}", scratch.log());
         assert_eq!(scratch.record(commit)["turns"], 2);
@@ -117,15 +124,12 @@ fn commits_of_one_call_whose_hook_never_runs_each_get_what_led_to_it() {
 fn commits_of_one_call_each_have_the_words_of_sub_agents() {
     let scratch = Scratch::set_up();
     let session = session_with_tool_hooks(&scratch);
-    session.edits("a.txt", "a\n");
     let folder = session.transcript.with_extension("").join("subagents");
     fs::create_dir_all(&folder).unwrap();
     let words = json!({ "type": "user", "isSidechain": true, "message": { "role": "user", "content": "find it" } });
     fs::write(folder.join("agent-a1b2.jsonl"), format!("{words}\n")).unwrap();
-    session.calls("c1", "Bash", &json!({ "command": "git commit -am one && echo b >b && git commit -am two" }));
-    let one = session.runs_commit(&["-m", "one"]);
-    fs::write(scratch.top.join("b.txt"), "b\n").unwrap();
-    let two = session.runs_commit(&["-m", "two"]);
+    begins_two_commits(&session);
+    let (one, two) = makes_two_commits(&session);
     session.answers("c1", "DONE");
     session.hook_for("PostToolUse", "c1");
     for commit in [&one, &two] {

@@ -63,6 +63,20 @@ fn a_hook_that_ends_before_our_part_is_a_problem_that_init_mends() {
         scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
         assert_eq!(fs::read_to_string(&hook).unwrap(), text, "{edited}");
     }
+    // Where somebody's line stands among ours, 'init' leaves them alone, so they are to be removed by hand.
+    let (push, push_text) =
+        (hook.with_file_name("pre-push"), fs::read_to_string(hook.with_file_name("pre-push")).unwrap());
+    let edited = push_text.replacen("\nif test -n", "\necho theirs\nif test -n", 1);
+    write(&push, &edited);
+    let told = scratch.shiftlog("doctor", ["-q", "--no-rehearsal"]);
+    let fix = format!("fix: remove our lines from '{}', then git shiftlog init", push.display());
+    assert!(
+        told.stdout.contains("Git hook pre-push: our part of it was edited") && told.stdout.contains(&fix),
+        "{told:?}"
+    );
+    scratch.shiftlog("init", ["--agent=claude", "-q"]);
+    assert_eq!(fs::read_to_string(&push).unwrap(), edited);
+    write(&push, &push_text);
     // Nor is one ours that names another program.
     write(&hook, &text.replace("--hook", "--hooks"));
     let expected = "problem  Git hook post-commit: not installed";
