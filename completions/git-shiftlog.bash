@@ -23,7 +23,7 @@ __git_shiftlog_dates ()
 # The formats that Git has names for.
 __git_shiftlog_formats ()
 {
-	echo "oneline short medium full fuller reference email raw"
+	echo "oneline short medium full fuller reference email mboxrd raw"
 }
 
 # What branches are sorted by.
@@ -248,18 +248,22 @@ __git_shiftlog_complete ()
 	# Behind '--' are paths, which bash completes by itself.
 	__git_has_doubledash && return
 
-	# So it does the values that are named nowhere, most of them files.
+	# So it does the values that are files. Others that are named nowhere are completed by nobody.
 	case "$command,$prev" in
-	log,-[nSG]|list,-[nSG]|why,-[nL]|blame,-L|grep,-[emABC]|search,-n|export,-o|evidence,-o)
+	export,-o|evidence,-o)
 		return
 		;;
-	logs,-o)
+	log,-[nSG]|list,-[nSG]|why,-[nL]|blame,-L|grep,-[emABC]|search,-n|logs,-o)
 		compopt +o bashdefault +o default 2>/dev/null
 		return
 		;;
 	esac
 	case "$prev" in
-	--output|--transcript|--prefix|--contents|--ignore-revs-file|--file|--prices|--repo|--index|--path|--home)
+	--output|--transcript|--prefix|--contents|--ignore-revs-file|--file|--prices|--repo|--index|--path|--home|--exclude)
+		return
+		;;
+	--turn|--author|--grep|--max-count|--skip|--match|--tool|--not|--after-context|--before-context|--context|--threads|--depth|--title|--url-template|--port|--idle|--focus|--timeout|--debounce|--max-wait|--limit|--target|--user|--note|--name|--description|--only)
+		compopt +o bashdefault +o default 2>/dev/null
 		return
 		;;
 	esac
@@ -274,13 +278,18 @@ __git_shiftlog_complete ()
 
 	# A value can stand in a word of its own.
 	case "$prev" in
-	--agent|--as|--model|--session|--ref|--contains|--ignore-rev|--date|--in|--tool-output|--thinking|--evidence|--format|--pretty|--sort|--min-confidence|--by|--browser|--view|--theme|--toolset|--kind|--scope|--profile)
+	--agent|--as|--model|--session|--ref|--attach|--contains|--ignore-rev|--date|--in|--tool-output|--thinking|--evidence|--format|--pretty|--sort|--min-confidence|--by|--browser|--view|--theme|--toolset|--kind|--scope|--profile|--embed)
 		local cur="$prev=$cur"
 		;;
 	esac
 
-	# Some commands take no file.
+	# Some commands and options take no file.
 	case "$command,$cur" in
+	*,--worktree=*|*,--exclude=*|*,--update=*) ;;
+	*,--output=*|*,--transcript=*|*,--prefix=*|*,--contents=*|*,--ignore-revs-file=*|*,--file=*|*,--prices=*|*,--repo=*|*,--path=*|*,--home=*|mcp,--index=*) ;;
+	*,--*=*)
+		compopt +o bashdefault +o default 2>/dev/null
+		;;
 	*,-*) ;;
 	init,*|status,*|branches,*|fsck,*|import,*|migrate,*|doctor,*|deinit,*|install-docs,*|mcp,*|lsp,*|logs,*|sync,*|prices,*)
 		compopt +o bashdefault +o default 2>/dev/null
@@ -291,7 +300,7 @@ __git_shiftlog_complete ()
 	init,--agent=*|log,--agent=*|list,--agent=*|grep,--agent=*|search,--agent=*|summarise,--agent=*|tldr,--agent=*|resume,--agent=*|stats,--agent=*|index,--agent=*|add,--agent=*|import,--agent=*|doctor,--agent=*)
 		__gitcomp "$(__git_shiftlog_agents)" "" "${cur#*=}"
 		;;
-	branches,--contains=*|why,--ignore-rev=*|blame,--ignore-rev=*)
+	branches,--contains=*|why,--ignore-rev=*|blame,--ignore-rev=*|evidence,--attach=*)
 		__git_complete_refs --cur="${cur#*=}"
 		__git_shiftlog_without_own_refs
 		;;

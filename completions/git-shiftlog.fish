@@ -42,7 +42,7 @@ end
 
 # The formats that Git has names for.
 function __fish_git_shiftlog_formats
-    printf '%s\n' oneline short medium full fuller reference email raw
+    printf '%s\n' oneline short medium full fuller reference email mboxrd raw
 end
 
 # Words of a list, behind those that stand there.
@@ -232,25 +232,25 @@ complete -c git-shiftlog-init -s y -l yes -d 'Do not ask before files outside th
 complete -c git-shiftlog-init -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-init -s h -d 'Print this usage'
 
-complete -c git-shiftlog-log -s n -l max-count -d 'List at most this many commits' -r
-complete -c git-shiftlog-log -l skip -d 'Leave out this many commits at the beginning' -r
+complete -c git-shiftlog-log -s n -l max-count -d 'List at most this many commits' -r -f
+complete -c git-shiftlog-log -l skip -d 'Leave out this many commits at the beginning' -r -f
 complete -c git-shiftlog-log -l since -l after -d 'Only commits made at or after a date' -r -f
 complete -c git-shiftlog-log -l until -l before -d 'Only commits made at or before a date' -r -f
-complete -c git-shiftlog-log -l author -d 'Only commits whose author matches a pattern' -r
-complete -c git-shiftlog-log -l grep -d 'Only commits with a line in their message that matches a pattern' -r
+complete -c git-shiftlog-log -l author -d 'Only commits whose author matches a pattern' -r -f
+complete -c git-shiftlog-log -l grep -d 'Only commits with a line in their message that matches a pattern' -r -f
 complete -c git-shiftlog-log -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-log -l model -d 'Only sessions whose model name contains this' -r -f -a '(__fish_git_shiftlog_recorded_models)'
 complete -c git-shiftlog-log -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-log -l branches -d 'Start from all local branches, or those that match a pattern' -f -a '(__fish_git_shiftlog_branch_names)'
 complete -c git-shiftlog-log -l tags -d 'Start from all tags, or those that match a pattern' -f -a '(__fish_git_shiftlog_tag_names)'
 complete -c git-shiftlog-log -l remotes -d 'Start from all remote-tracking branches, or those that match a pattern' -f -a '(__fish_git_shiftlog_remote_names)'
-complete -c git-shiftlog-log -s S -d 'List commits whose conversation has this string' -r
-complete -c git-shiftlog-log -s G -d 'List commits whose conversation has a line that matches a pattern' -r
+complete -c git-shiftlog-log -s S -d 'List commits whose conversation has this string' -r -f
+complete -c git-shiftlog-log -s G -d 'List commits whose conversation has a line that matches a pattern' -r -f
 complete -c git-shiftlog-log -l decorate -d 'With --oneline and Git\'s formats, print the names of refs (short, full, auto or no)' -f -a "short\t''
 full\t''
 auto\t''
 no\t''"
-complete -c git-shiftlog-log -l abbrev -d 'Abbreviate ids to at least this many digits'
+complete -c git-shiftlog-log -l abbrev -d 'Abbreviate ids to at least this many digits' -r -f
 complete -c git-shiftlog-log -l format -l pretty -d 'Print each commit in this format' -r -f -a '(__fish_git_shiftlog_formats)'
 complete -c git-shiftlog-log -l porcelain -d 'Print a stable format for scripts' -f -a "v1\t''"
 complete -c git-shiftlog-log -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
@@ -280,7 +280,7 @@ complete -c git-shiftlog-log -s h -d 'Print this usage'
 complete -c git-shiftlog-show -l session -d 'Show only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-show -l format -d 'Print in this format (medium or markdown)' -r -f -a "medium\t''
 markdown\t''"
-complete -c git-shiftlog-show -l turn -d 'Show only these turns' -r
+complete -c git-shiftlog-show -l turn -d 'Show only these turns' -r -f
 complete -c git-shiftlog-show -l thinking -d 'Show this much of the model\'s thinking (none, short or full)' -r -f -a "none\t''
 short\t''
 full\t''"
@@ -308,15 +308,15 @@ complete -c git-shiftlog-show -s s -l no-patch -d 'Leave out the change that the
 complete -c git-shiftlog-show -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-show -s h -d 'Print this usage'
 
-complete -c git-shiftlog-why -s L -d 'Only these lines: <start>,<end> or :<function>, as git blame takes them' -r
-complete -c git-shiftlog-why -s M -d 'Find lines moved within a file' -r
-complete -c git-shiftlog-why -s C -d 'Find lines copied from other files; given more often, from more files' -r
+complete -c git-shiftlog-why -s L -d 'Only these lines: <start>,<end> or :<function>, as git blame takes them' -r -f
+complete -c git-shiftlog-why -s M -d 'Find lines moved within a file' -r -f
+complete -c git-shiftlog-why -s C -d 'Find lines copied from other files; given more often, from more files' -r -f
 complete -c git-shiftlog-why -l ignore-rev -d 'Look through the changes of this revision' -r -f -a '(__fish_git_shiftlog_revisions)'
 complete -c git-shiftlog-why -l ignore-revs-file -d 'Look through the changes of the revisions in this file' -r
 complete -c git-shiftlog-why -l contents -d 'Use the content of this file instead; \'-\' is the standard input' -r
 complete -c git-shiftlog-why -l since -d 'Look no further back than this' -r -f
-complete -c git-shiftlog-why -s n -l max-count -d 'Show at most this many edits and sessions' -r
-complete -c git-shiftlog-why -l format -d 'Print in this format' -r
+complete -c git-shiftlog-why -s n -l max-count -d 'Show at most this many edits and sessions' -r -f
+complete -c git-shiftlog-why -l format -d 'Print in this format' -r -f
 complete -c git-shiftlog-why -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-why -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-why -l color -d 'Use colours (always, never or auto)' -f -a "always\t'Also when the output is no terminal'
@@ -336,14 +336,14 @@ complete -c git-shiftlog-why -l incremental -d 'Print groups of lines as Git fin
 complete -c git-shiftlog-why -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-why -s h -d 'Print this usage'
 
-complete -c git-shiftlog-blame -s L -d 'Only these lines: <start>,<end> or :<function>, as git blame takes them' -r
-complete -c git-shiftlog-blame -s M -d 'Find lines moved within a file' -r
-complete -c git-shiftlog-blame -s C -d 'Find lines copied from other files; given more often, from more files' -r
+complete -c git-shiftlog-blame -s L -d 'Only these lines: <start>,<end> or :<function>, as git blame takes them' -r -f
+complete -c git-shiftlog-blame -s M -d 'Find lines moved within a file' -r -f
+complete -c git-shiftlog-blame -s C -d 'Find lines copied from other files; given more often, from more files' -r -f
 complete -c git-shiftlog-blame -l ignore-rev -d 'Look through the changes of this revision' -r -f -a '(__fish_git_shiftlog_revisions)'
 complete -c git-shiftlog-blame -l ignore-revs-file -d 'Look through the changes of the revisions in this file' -r
 complete -c git-shiftlog-blame -l contents -d 'Use the content of this file instead; \'-\' is the standard input' -r
 complete -c git-shiftlog-blame -l since -d 'Look no further back than this' -r -f
-complete -c git-shiftlog-blame -l format -d 'Print each line in this format' -r
+complete -c git-shiftlog-blame -l format -d 'Print each line in this format' -r -f
 complete -c git-shiftlog-blame -l date -d 'Show dates in this format' -r -f -a '(__fish_git_shiftlog_dates)'
 complete -c git-shiftlog-blame -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-blame -l color -d 'Use colours (always, never or auto)' -f -a "always\t'Also when the output is no terminal'
@@ -367,18 +367,18 @@ complete -c git-shiftlog-blame -l incremental -d 'Print groups of lines as Git f
 complete -c git-shiftlog-blame -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-blame -s h -d 'Print this usage'
 
-complete -c git-shiftlog-grep -s e -d 'Look for this pattern; given several times, for any of them' -r
+complete -c git-shiftlog-grep -s e -d 'Look for this pattern; given several times, for any of them' -r -f
 complete -c git-shiftlog-grep -l in -d 'Look in these parts: prompts, answers, thinking, calls, results, notices or all (default: all but results)' -r -f -a '(__fish_git_shiftlog_parts)'
-complete -c git-shiftlog-grep -l tool -d 'Look only in calls of this tool' -r
-complete -c git-shiftlog-grep -s m -l max-count -d 'Print at most this many lines of a session' -r
-complete -c git-shiftlog-grep -s A -l after-context -d 'Print this many lines after each match' -r
-complete -c git-shiftlog-grep -s B -l before-context -d 'Print this many lines before each match' -r
-complete -c git-shiftlog-grep -s C -l context -d 'Print this many lines around each match' -r
-complete -c git-shiftlog-grep -l threads -d 'Use this many threads' -r
+complete -c git-shiftlog-grep -l tool -d 'Look only in calls of this tool' -r -f
+complete -c git-shiftlog-grep -s m -l max-count -d 'Print at most this many lines of a session' -r -f
+complete -c git-shiftlog-grep -s A -l after-context -d 'Print this many lines after each match' -r -f
+complete -c git-shiftlog-grep -s B -l before-context -d 'Print this many lines before each match' -r -f
+complete -c git-shiftlog-grep -s C -l context -d 'Print this many lines around each match' -r -f
+complete -c git-shiftlog-grep -l threads -d 'Use this many threads' -r -f
 complete -c git-shiftlog-grep -l since -l after -d 'Only commits made at or after a date' -r -f
 complete -c git-shiftlog-grep -l until -l before -d 'Only commits made at or before a date' -r -f
-complete -c git-shiftlog-grep -l author -d 'Only commits whose author matches a pattern' -r
-complete -c git-shiftlog-grep -l grep -d 'Only commits with a line in their message that matches a pattern' -r
+complete -c git-shiftlog-grep -l author -d 'Only commits whose author matches a pattern' -r -f
+complete -c git-shiftlog-grep -l grep -d 'Only commits with a line in their message that matches a pattern' -r -f
 complete -c git-shiftlog-grep -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-grep -l model -d 'Only sessions whose model name contains this' -r -f -a '(__fish_git_shiftlog_recorded_models)'
 complete -c git-shiftlog-grep -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
@@ -415,14 +415,14 @@ complete -c git-shiftlog-grep -l first-parent -d 'Follow only the first parent o
 complete -c git-shiftlog-grep -l all -d 'Start from HEAD and all branches and tags'
 complete -c git-shiftlog-grep -s z -d 'End each entry with NUL'
 
-complete -c git-shiftlog-search -s n -l max-count -d 'Print at most this many answers (default: 10)' -r
-complete -c git-shiftlog-search -l not -d 'Leave out turns with this word' -r
+complete -c git-shiftlog-search -s n -l max-count -d 'Print at most this many answers (default: 10)' -r -f
+complete -c git-shiftlog-search -l not -d 'Leave out turns with this word' -r -f
 complete -c git-shiftlog-search -l in -d 'Look in these parts: prompts, answers, thinking, calls, results, notices or all, which is the default' -r -f -a '(__fish_git_shiftlog_parts)'
-complete -c git-shiftlog-search -l threads -d 'Use this many threads' -r
+complete -c git-shiftlog-search -l threads -d 'Use this many threads' -r -f
 complete -c git-shiftlog-search -l since -l after -d 'Only commits made at or after a date' -r -f
 complete -c git-shiftlog-search -l until -l before -d 'Only commits made at or before a date' -r -f
-complete -c git-shiftlog-search -l author -d 'Only commits whose author matches a pattern' -r
-complete -c git-shiftlog-search -l grep -d 'Only commits with a line in their message that matches a pattern' -r
+complete -c git-shiftlog-search -l author -d 'Only commits whose author matches a pattern' -r -f
+complete -c git-shiftlog-search -l grep -d 'Only commits with a line in their message that matches a pattern' -r -f
 complete -c git-shiftlog-search -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-search -l model -d 'Only sessions whose model name contains this' -r -f -a '(__fish_git_shiftlog_recorded_models)'
 complete -c git-shiftlog-search -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
@@ -448,10 +448,10 @@ complete -c git-shiftlog-status -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-status -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-status -s h -d 'Print this usage'
 
-complete -c git-shiftlog-summarise -l focus -d 'Tell the agent what to look at above all' -r
+complete -c git-shiftlog-summarise -l focus -d 'Tell the agent what to look at above all' -r -f
 complete -c git-shiftlog-summarise -l agent -d 'Ask this agent; the conversation goes to its provider' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-summarise -l model -d 'Let the agent use this model' -r -f -a '(__fish_git_shiftlog_recorded_models)'
-complete -c git-shiftlog-summarise -l timeout -d 'Wait this long for an answer (default: 120)' -r
+complete -c git-shiftlog-summarise -l timeout -d 'Wait this long for an answer (default: 120)' -r -f
 complete -c git-shiftlog-summarise -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-summarise -l save -d 'Keep the summary in the record of the conversation'
 complete -c git-shiftlog-summarise -s f -l force -d 'Ask again for commits that have a saved summary'
@@ -483,11 +483,11 @@ complete -c git-shiftlog-branches -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-branches -s h -d 'Print this usage'
 
 complete -c git-shiftlog-stats -l by -d 'Group by these keys: agent, model, author, branch, commit, day, week, month, session, path' -r -f -a '(__fish_git_shiftlog_stats_keys)'
-complete -c git-shiftlog-stats -l depth -d 'Put files into groups by so many components of their paths' -r
+complete -c git-shiftlog-stats -l depth -d 'Put files into groups by so many components of their paths' -r -f
 complete -c git-shiftlog-stats -l since -l after -d 'Only commits made at or after a date' -r -f
 complete -c git-shiftlog-stats -l until -l before -d 'Only commits made at or before a date' -r -f
-complete -c git-shiftlog-stats -l author -d 'Only commits whose author matches a pattern' -r
-complete -c git-shiftlog-stats -l grep -d 'Only commits with a line in their message that matches a pattern' -r
+complete -c git-shiftlog-stats -l author -d 'Only commits whose author matches a pattern' -r -f
+complete -c git-shiftlog-stats -l grep -d 'Only commits with a line in their message that matches a pattern' -r -f
 complete -c git-shiftlog-stats -l agent -d 'Only sessions of this agent' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-stats -l model -d 'Only sessions whose model name contains this' -r -f -a '(__fish_git_shiftlog_recorded_models)'
 complete -c git-shiftlog-stats -l session -d 'Only this session' -r -f -a '(__fish_git_shiftlog_sessions)'
@@ -498,7 +498,7 @@ complete -c git-shiftlog-stats -l exclude -d 'With --lines, leave out files that
 complete -c git-shiftlog-stats -l prices -d 'Take prices from this file first' -r -F
 complete -c git-shiftlog-stats -l chart -d 'Draw a bar for each group, or one for each day from the first to the last' -f -a "bars\t'One bar for each group'
 days\t'One bar for each day from the first to the last'"
-complete -c git-shiftlog-stats -l format -d 'Print each group in this format' -r
+complete -c git-shiftlog-stats -l format -d 'Print each group in this format' -r -f
 complete -c git-shiftlog-stats -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-stats -l color -d 'Use colours (always, never or auto)' -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
@@ -532,8 +532,8 @@ full\t''"
 complete -c git-shiftlog-export -l embed -d 'Pack the answers of tools, which JavaScript then unpacks: always, never, or on pages above 8 MiB (auto, the default)' -r -f -a "always\t''
 auto\t''
 never\t''"
-complete -c git-shiftlog-export -l url-template -d 'Link each commit to this address; \'%H\' in it stands for the commit\'s id' -r
-complete -c git-shiftlog-export -l title -d 'Give a page this title' -r
+complete -c git-shiftlog-export -l url-template -d 'Link each commit to this address; \'%H\' in it stands for the commit\'s id' -r -f
+complete -c git-shiftlog-export -l title -d 'Give a page this title' -r -f
 complete -c git-shiftlog-export -l theme -d 'Give a page these colours (auto, light or dark)' -r -f -a "auto\t''
 light\t''
 dark\t''"
@@ -549,9 +549,9 @@ complete -c git-shiftlog-export -l no-patch -d 'Leave out the changes that the c
 complete -c git-shiftlog-export -s q -l quiet -d 'Do not say that secrets were removed'
 complete -c git-shiftlog-export -s h -d 'Print this usage'
 
-complete -c git-shiftlog-web -l port -d 'Listen on this port (default: one that is free)' -r
+complete -c git-shiftlog-web -l port -d 'Listen on this port (default: one that is free)' -r -f
 complete -c git-shiftlog-web -l browser -d 'Open this browser' -r -f -a '(__fish_git_shiftlog_browsers)'
-complete -c git-shiftlog-web -l idle -d 'End when nothing was asked for in so many minutes (default: 60)' -r
+complete -c git-shiftlog-web -l idle -d 'End when nothing was asked for in so many minutes (default: 60)' -r -f
 complete -c git-shiftlog-web -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-web -l no-browser -d 'Open no browser'
 complete -c git-shiftlog-web -l all-worktrees -d 'Start from what all worktrees have checked out, too'
@@ -564,9 +564,9 @@ complete -c git-shiftlog-keys -s h -d 'Print this usage'
 complete -c git-shiftlog-index -l path -d 'Use the index of the project in this directory' -r -F
 complete -c git-shiftlog-index -l agent -d 'With \'scan\' and \'watch\', ask this agent; what changed goes to its provider' -r -f -a '(__fish_git_shiftlog_agents)'
 complete -c git-shiftlog-index -l model -d 'With \'scan\' and \'watch\', let the agent use this model' -r -f -a '(__fish_git_shiftlog_recorded_models)'
-complete -c git-shiftlog-index -l timeout -d 'With \'scan\' and \'watch\', wait this long for an answer (default: 600)' -r
-complete -c git-shiftlog-index -l debounce -d 'With \'watch\', scan when files have rested this long (default: 30)' -r
-complete -c git-shiftlog-index -l max-wait -d 'With \'watch\', scan this long after the first change at the latest (default: 300)' -r
+complete -c git-shiftlog-index -l timeout -d 'With \'scan\' and \'watch\', wait this long for an answer (default: 600)' -r -f
+complete -c git-shiftlog-index -l debounce -d 'With \'watch\', scan when files have rested this long (default: 30)' -r -f
+complete -c git-shiftlog-index -l max-wait -d 'With \'watch\', scan this long after the first change at the latest (default: 300)' -r -f
 complete -c git-shiftlog-index -l locations -d 'With \'validate\', also look for the keywords of issues in the files'
 complete -c git-shiftlog-index -s y -l yes -d 'With \'scan\' and \'watch\', do not ask before something is sent'
 complete -c git-shiftlog-index -s n -l dry-run -d 'Say what would be written or sent, and do nothing'
@@ -578,7 +578,7 @@ complete -c git-shiftlog-lsp -l stdio -d 'Speak over standard input and output, 
 complete -c git-shiftlog-lsp -s h -d 'Print this usage'
 
 complete -c git-shiftlog-mcp -l repo -d 'Serve the repository that this directory is in' -r -F
-complete -c git-shiftlog-mcp -l name -d 'Begin the names of tools with this word (shiftlog or claudit), or serve as apex-log-viewer-mcp or sync-ai-rules does' -r
+complete -c git-shiftlog-mcp -l name -d 'Begin the names of tools with this word (shiftlog or claudit), or serve as apex-log-viewer-mcp or sync-ai-rules does' -r -f
 complete -c git-shiftlog-mcp -l toolset -d 'Offer these tools (a list of conversations, index, logs and rules, or auto, or all)' -r -f -a '(__fish_git_shiftlog_toolsets)'
 complete -c git-shiftlog-mcp -l index -d 'Serve the project index in this directory' -r -F
 complete -c git-shiftlog-mcp -s h -d 'Print this usage'
@@ -586,7 +586,7 @@ complete -c git-shiftlog-mcp -s h -d 'Print this usage'
 complete -c git-shiftlog-add -l transcript -d 'Read the transcript from a file, or from standard input for \'-\'' -r -F
 complete -c git-shiftlog-add -l session -d 'Take the session with this id from the agent\'s own store; with --transcript, name the session' -r -f -a '(__fish_git_shiftlog_sessions)'
 complete -c git-shiftlog-add -l agent -d 'Name the agent that wrote it' -r -f -a '(__fish_git_shiftlog_agents)'
-complete -c git-shiftlog-add -l since -d 'Let the increment begin after this segment' -r
+complete -c git-shiftlog-add -l since -d 'Let the increment begin after this segment' -r -f
 complete -c git-shiftlog-add -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-add -s f -l force -d 'Record a file also if no message of the agent is found in it'
 complete -c git-shiftlog-add -s n -l dry-run -d 'Say what would be recorded, and do nothing'
@@ -607,13 +607,13 @@ complete -c git-shiftlog-import -s h -d 'Print this usage'
 complete -c git-shiftlog-evidence -l kind -d 'With \'attach\', the kind of the files (test, ci or log; default: log)' -r -f -a "test\t''
 ci\t''
 log\t''"
-complete -c git-shiftlog-evidence -l note -d 'With \'attach\', a remark that is kept with the files' -r
+complete -c git-shiftlog-evidence -l note -d 'With \'attach\', a remark that is kept with the files' -r -f
 complete -c git-shiftlog-evidence -l since -d 'With \'pull\', fetch logs that began since a date, instead of since the last pull' -r -f
 complete -c git-shiftlog-evidence -l until -d 'With \'pull\', fetch logs that began until a date' -r -f
-complete -c git-shiftlog-evidence -l user -d 'With \'pull\', fetch the logs of this user' -r
-complete -c git-shiftlog-evidence -l max-count -d 'With \'pull\', fetch at most this many logs, the newest' -r
-complete -c git-shiftlog-evidence -s o -l target -d 'With \'pull\', ask this org, by its alias or the name of a user' -r
-complete -c git-shiftlog-evidence -l attach -d 'With \'pull\', attach the logs to this commit' -r
+complete -c git-shiftlog-evidence -l user -d 'With \'pull\', fetch the logs of this user' -r -f
+complete -c git-shiftlog-evidence -l max-count -d 'With \'pull\', fetch at most this many logs, the newest' -r -f
+complete -c git-shiftlog-evidence -s o -l target -d 'With \'pull\', ask this org, by its alias or the name of a user' -r -f
+complete -c git-shiftlog-evidence -l attach -d 'With \'pull\', attach the logs to this commit' -r -f -a '(__fish_git_shiftlog_revisions)'
 complete -c git-shiftlog-evidence -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
 complete -c git-shiftlog-evidence -l words -d 'With \'attach\' and \'pull\', store the texts in the archive, without secrets'
 complete -c git-shiftlog-evidence -l failed -d 'With \'pull\', fetch only logs whose status tells a failure'
@@ -622,8 +622,8 @@ complete -c git-shiftlog-evidence -s n -l dry-run -d 'Print what would be attach
 complete -c git-shiftlog-evidence -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-evidence -s h -d 'Print this usage'
 
-complete -c git-shiftlog-logs -l limit -d 'Fetch this many of the newest logs, from 1 to 200' -r
-complete -c git-shiftlog-logs -s o -l target -d 'Ask this org, by its alias or the name of a user' -r
+complete -c git-shiftlog-logs -l limit -d 'Fetch this many of the newest logs, from 1 to 200' -r -f
+complete -c git-shiftlog-logs -s o -l target -d 'Ask this org, by its alias or the name of a user' -r -f
 complete -c git-shiftlog-logs -s n -l dry-run -d 'Print which logs would be fetched, and write nothing'
 complete -c git-shiftlog-logs -s h -d 'Print this usage'
 
@@ -696,15 +696,15 @@ complete -c git-shiftlog-rules -l ref -d 'Use this notes ref' -r -f -a '(__fish_
 complete -c git-shiftlog-rules -l color -d 'Use colours (always, never or auto)' -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
-complete -c git-shiftlog-rules -l only -d 'Limit the command to this agent' -r
+complete -c git-shiftlog-rules -l only -d 'Limit the command to this agent' -r -f
 complete -c git-shiftlog-rules -l home -d 'Use this directory instead of $HOME' -r -F
 complete -c git-shiftlog-rules -l scope -d 'Use the store of the home or of the repository (home or repo)' -r -f -a "home\t''
 repo\t''"
 complete -c git-shiftlog-rules -l profile -d 'With init, write to the places of this profile (current or ai-sync)' -r -f -a "current\t''
 ai-sync\t''"
-complete -c git-shiftlog-rules -l description -d 'Describe the new rule' -r
+complete -c git-shiftlog-rules -l description -d 'Describe the new rule' -r -f
 complete -c git-shiftlog-rules -l file -d 'Take the text of the new rule from this file, or from standard input with \'-\'' -r -F
-complete -c git-shiftlog-rules -l exclude -d 'Keep the new rule from these agents' -r
+complete -c git-shiftlog-rules -l exclude -d 'Keep the new rule from these agents' -r -f
 complete -c git-shiftlog-rules -s n -l dry-run -d 'Print what would be done, and write nothing'
 complete -c git-shiftlog-rules -l diff -d 'Show the changes of texts as a diff'
 complete -c git-shiftlog-rules -s v -l verbose -d 'Name each file'

@@ -61,7 +61,7 @@ pub use self::place::FoundTranscript;
 pub use self::place::path_of_uri;
 pub use self::restoration::{Recorded, Restoration, RestoredContent};
 pub(crate) use self::settings::parse as parse_settings;
-pub use self::settings::{Edited, add_hooks, has_hooks, remove_earlier_hooks, remove_hooks};
+pub use self::settings::{Edited, add_hooks, has_hooks, narrowed, remove_earlier_hooks, remove_hooks};
 pub use self::sqlite::limit_waits;
 use crate::error::{Error, Kind, Result};
 use crate::transcript::Message;

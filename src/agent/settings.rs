@@ -112,7 +112,19 @@ fn without(text: &str, is_meant: IsMeant<'_>) -> Result<Edited> {
 /// Says whether `text` has an entry of ours for each handler.
 pub fn has_hooks(text: &str, handlers: &[Handler]) -> bool {
     let ours = ours(text);
-    handlers.iter().all(|handler| ours.iter().any(|(event, _)| event == handler.event))
+    handlers.iter().all(|handler| ours.iter().any(|entry| entry.event == handler.event))
+}
+
+/// Returns the event and the matcher of an entry of ours that is run for fewer tools than `handlers` ask for, if there is one.
+pub fn narrowed(text: &str, handlers: &[Handler]) -> Option<(String, String)> {
+    let narrowed = |entry: Entry| {
+        let wanted = handlers.iter().find(|handler| handler.event == entry.event)?.matcher;
+        let matcher = entry.matcher.filter(|matcher| !matches!(&**matcher, "" | "*" | ".*"))?;
+        let has = |tool: &str| matcher.split('|').any(|known| known == tool);
+        let is_whole = wanted.is_some_and(|wanted| wanted == matcher || wanted.split('|').all(has));
+        (!is_whole).then_some((entry.event, matcher))
+    };
+    ours(text).into_iter().find_map(narrowed)
 }
 
 /// Says whether those entries of ours that would be replaced are just the wanted ones already.
@@ -123,28 +135,51 @@ fn has_exactly(
     command: impl Fn(&str) -> String,
 ) -> bool {
     let mut ours = ours(text);
-    ours.retain(|(_, command)| is_replaced(command));
-    let wanted = handlers.iter().map(|handler| (handler.event.to_owned(), command(handler.event)));
-    ours.len() == handlers.len() && wanted.into_iter().all(|entry| ours.contains(&entry))
+    ours.retain(|entry| is_replaced(&entry.command));
+    let is_there = |handler: &Handler| {
+        let wanted = command(handler.event);
+        ours.iter().any(|entry| entry.event == handler.event && entry.command == wanted)
+    };
+    ours.len() == handlers.len() && handlers.iter().all(is_there) && narrowed(text, handlers).is_none()
 }
 
-/// Returns the events and the command lines of our entries.
-fn ours(text: &str) -> Vec<(String, String)> {
+/// An entry of ours.
+struct Entry {
+    event: String,
+    /// The tools that it is run for, in the agent's own words; all of them if there is none.
+    matcher: Option<String>,
+    command: String,
+}
+
+/// Returns our entries.
+fn ours(text: &str) -> Vec<Entry> {
     let Ok(value) = read(text) else { return Vec::new() };
     let places = MEMBERS.iter().filter_map(|member| value.get(member)).chain([&value]);
     let events = places.filter_map(Value::as_object).flatten();
-    let found = events.flat_map(|(event, list)| commands(list).map(move |command| (event.clone(), command.to_owned())));
-    found.filter(|(_, command)| is_ours(command)).collect()
+    let entry = |event: &String, matcher: Option<&str>, command: &str| Entry {
+        event: event.clone(),
+        matcher: matcher.map(str::to_owned),
+        command: command.to_owned(),
+    };
+    let found =
+        events.flat_map(|(event, list)| matched(list).map(move |(matcher, command)| entry(event, matcher, command)));
+    found.filter(|entry| is_ours(&entry.command)).collect()
 }
 
 /// Returns the command lines in the list of an event.
 pub(super) fn commands(list: &Value) -> impl Iterator<Item = &str> {
+    matched(list).map(|(_, command)| command)
+}
+
+/// Returns the matcher, if there is one, and the command line of each hook in the list of an event.
+fn matched(list: &Value) -> impl Iterator<Item = (Option<&str>, &str)> {
     let elements = list.as_array().into_iter().flatten();
-    let hooks = elements.flat_map(|each| match each.get("hooks").and_then(Value::as_array) {
-        Some(hooks) => hooks.iter().collect(),
-        None => vec![each],
+    let hooks = elements.flat_map(|each| {
+        let hooks = each.get("hooks").and_then(Value::as_array);
+        let hooks = hooks.map_or_else(|| vec![each], |hooks| hooks.iter().collect());
+        hooks.into_iter().map(|hook| (each.get("matcher").and_then(Value::as_str), hook))
     });
-    hooks.filter_map(|hook| COMMANDS.iter().find_map(|key| hook.get(key)?.as_str()))
+    hooks.filter_map(|(matcher, hook)| Some((matcher, COMMANDS.iter().find_map(|key| hook.get(key)?.as_str())?)))
 }
 
 /// Reads a settings file.

@@ -93,13 +93,15 @@ impl Repository {
         names
     }
 
-    /// Returns the names of the variables of a section itself, not of its subsections, as they are written, each once.
+    /// Returns the names of the variables of a section and of its subsections, as they are written, each once. That of a
+    /// subsection stands before the name, with a dot.
     pub fn config_names(&self, section: &str) -> Vec<String> {
         let snapshot = self.gix().config_snapshot();
         let sections = snapshot.plumbing().sections_by_name(section).into_iter().flatten();
-        let own = sections.filter(|section| section.header().subsection_name().is_none());
-        let names =
-            own.flat_map(|section| section.body().value_names().map(|name| name.to_string()).collect::<Vec<_>>());
+        let names = sections.flat_map(|section| {
+            let subsection = section.header().subsection_name().map(|name| format!("{name}.")).unwrap_or_default();
+            section.body().value_names().map(|name| format!("{subsection}{name}")).collect::<Vec<_>>()
+        });
         let mut names: Vec<String> = names.collect();
         names.sort();
         names.dedup();

@@ -134,7 +134,11 @@ pub fn add_block(text: Option<&[u8]>, event: &str, guard: &(String, String)) -> 
 /// somebody has edited so that its lines cannot be told from theirs stays whole.
 pub fn remove_block(text: &[u8]) -> Vec<u8> {
     let lines: Vec<&[u8]> = text.lines_with_terminator().collect();
-    let ours = our_lines(&lines);
+    let mut ours = our_lines(&lines);
+    if are_all_of_something(&lines, &ours) {
+        // What a shell does not parse runs nothing, not even their lines.
+        ours.fill(false);
+    }
     lines.iter().zip(ours).filter(|(_, is_ours)| !is_ours).flat_map(|(line, _)| line.iter().copied()).collect()
 }
 
@@ -176,8 +180,7 @@ fn our_lines(lines: &[&[u8]]) -> Vec<bool> {
     }
     let is_like_ours = |line: &&[u8]| {
         let line = line.trim();
-        line.contains_str(HOOK_PROGRAM)
-            || bodies.iter().flat_map(|(_, body)| body).any(|known| line == known.as_bytes())
+        runs_ours_alone(line) || bodies.iter().flat_map(|(_, body)| body).any(|known| line == known.as_bytes())
     };
     let mut is_edited = false;
     for (number, (at, kind)) in marks.iter().enumerate() {
@@ -207,13 +210,35 @@ fn our_lines(lines: &[&[u8]]) -> Vec<bool> {
     ours
 }
 
+/// Says whether somebody has made our lines all that a compound command does, or a part of a longer command: without them
+/// the rest is none.
+fn are_all_of_something(lines: &[&[u8]], ours: &[bool]) -> bool {
+    let is_idle = |line: &[u8]| line.is_empty() || line.starts_with(b"#");
+    let rest = |at: usize| (!ours[at]).then(|| lines[at].trim()).filter(|line| !is_idle(line));
+    let opens = |line: &[u8]| {
+        let last = line.rsplit(|byte| b" \t;".contains(byte)).next().unwrap_or_default();
+        [&b"then"[..], b"else", b"do", b"{", b"("].contains(&last) || line.ends_with(b")")
+    };
+    let goes_on = |line: &[u8]| [&b"\\"[..], b"&&", b"||", b"|"].iter().any(|end| line.ends_with(end));
+    let closes = |line: &[u8]| {
+        let first = line.split(|byte| b" \t;|&<>".contains(byte)).next().unwrap_or_default();
+        [&b"fi"[..], b"else", b"elif", b"done", b"}", b")", b"esac"].contains(&first) || line.starts_with(b";;")
+    };
+    let ends = (0..lines.len()).filter(|at| ours[*at] && (at + 1 == lines.len() || !ours[at + 1]));
+    ends.into_iter().any(|end| {
+        let before = (0..end).rev().find_map(rest).unwrap_or_default();
+        let after = (end + 1..lines.len()).find_map(rest).unwrap_or_default();
+        goes_on(before) || opens(before) && closes(after)
+    })
+}
+
 /// Words that stand for the condition and the name of our program.
 fn placeholders() -> (String, String) {
     (HOOK_PROGRAM.to_owned(), HOOK_PROGRAM.to_owned())
 }
 
 /// Says whether lines are those between the marks of our block for an event, wherever our program is. Without marks they must
-/// be as they are written, with them somebody may have made a line of ours a comment.
+/// be as they are written, with them somebody may have made a line of ours a comment, or an earlier release have written it.
 fn is_body(lines: &[&[u8]], wanted: &[String], event: &str, has_marks: bool) -> bool {
     lines.iter().zip(wanted).all(|(line, wanted)| {
         let line = line.trim();
@@ -221,15 +246,30 @@ fn is_body(lines: &[&[u8]], wanted: &[String], event: &str, has_marks: bool) -> 
             return line == wanted.trim().as_bytes();
         };
         let end = &wanted[end + HOOK_PROGRAM.len()..];
-        match has_marks {
-            true => line.contains_str(HOOK_PROGRAM) && line.contains_str(event) == wanted.contains(event),
-            false => {
-                line.starts_with(&wanted.as_bytes()[..begin])
-                    && line.ends_with(end.trim().as_bytes())
-                    && line.contains_str(HOOK_PROGRAM)
-            }
-        }
+        let is_as_written = line.starts_with(&wanted.as_bytes()[..begin])
+            && line.ends_with(end.trim().as_bytes())
+            && line.contains_str(HOOK_PROGRAM);
+        is_as_written || has_marks && runs_ours_alone(line) && line.contains_str(event) == wanted.contains(event)
     })
+}
+
+/// Says whether a line names our program and does nothing else, be it a comment.
+fn runs_ours_alone(line: &[u8]) -> bool {
+    let line = line.trim_start_with(|c| c == '#' || c.is_whitespace()).to_str_lossy();
+    let is_idle = |part: &str| ["", ":", "}", "true", "false", "exit 0", "exit 1", "then"].contains(&part);
+    let is_condition = |part: &str| {
+        // With ':' or 'echo' in front, somebody has switched it off.
+        let words = ["if ", ": ", "echo ", "! "];
+        let part = words.iter().fold(part, |part, word| part.strip_prefix(word).unwrap_or(part));
+        ["test ", "command -v "].iter().any(|word| part.starts_with(word))
+    };
+    let is_ours = |part: &str| {
+        let directory = part.split_once(HOOK_PROGRAM).map(|(directory, _)| directory);
+        directory.is_some_and(|directory| directory.starts_with('\'') || !directory.contains(char::is_whitespace))
+    };
+    let group = |part| str::trim_end_matches(str::trim_start_matches(part, "{ "), " }").trim();
+    let mut parts = line.split(['&', '|', ';']).map(str::trim).map(group);
+    line.contains(HOOK_PROGRAM) && parts.all(|part| is_idle(part) || is_condition(part) || is_ours(part))
 }
 
 /// Returns where our block is, if it has both of its marks.
@@ -363,6 +403,25 @@ mod tests {
         assert!(has_edited_block(&edited));
         assert_eq!(remove_block(&edited).as_bstr(), edited.as_bstr());
         assert_eq!(add_block(Some(&edited), "pre-push", &guard).as_bstr(), edited.as_bstr());
+        // A line of ours that somebody has made longer.
+        for command in ["sudo git-shiftlog--hook git post-commit; echo x", "echo x; git-shiftlog--hook git post-commit"]
+        {
+            let edited = [b"#!/bin/sh\n", BEGIN, command.as_bytes(), b"\n", END].concat();
+            assert_eq!(remove_block(&edited).as_bstr(), edited.as_bstr());
+        }
+        // Somebody's condition around ours, or a command that ours is a part of: the rest alone is no script.
+        for (before, after) in
+            [("if false; then", "fi"), ("f() {", "}"), ("echo x &&", ""), ("case $1 in x)", ";; esac")]
+        {
+            let marked = add_block(None, "post-commit", &guard).replace("#!/bin/sh\n", "");
+            let bare = body("post-commit", &guard);
+            for ours in [marked.as_slice(), bare.as_bytes()] {
+                let edited = [b"#!/bin/sh\n", before.as_bytes(), b"\n", ours, after.as_bytes(), b"\n"].concat();
+                assert_eq!(remove_block(&edited).as_bstr(), edited.as_bstr());
+                assert!(has_edited_block(&edited));
+                assert_eq!(add_block(Some(&edited), "post-commit", &guard).as_bstr(), edited.as_bstr());
+            }
+        }
         // Without a mark a line is somebody's own.
         let line = line("post-merge", &guard) + "\n";
         assert!(!has_block(line.as_bytes()) && remove_block(line.as_bytes()) == line.as_bytes());

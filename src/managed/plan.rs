@@ -301,9 +301,11 @@ impl Plan {
                 if is_new && is_blank(kind, &stripped) { Original::Absent } else { Original::Bytes(stripped) }
             }
         };
+        // Of a hook that keeps lines of ours nothing goes: it is told as a whole what is left to do.
+        let is_hook_to_leave = self.is_removal && kind == FileKind::Hook;
         match before {
             Original::Absent if !self.leaves(path, named, kind) => self.remove_target(path, file::target(path)),
-            Original::Bytes(after) if after != bytes => {
+            Original::Bytes(after) if after != bytes && !(is_hook_to_leave && super::hook::has_block(&after)) => {
                 if self.leaves(path, named, kind) {
                     return Ok(());
                 }

@@ -8,7 +8,7 @@ use super::MERGE_STRATEGY;
 use super::finding::{Finding, Verdict};
 use super::proof::{last_records, proof, set_up};
 use super::sharing::remote_of;
-use super::{git_hooks, hook_check, program};
+use super::{advice, git_hooks, hook_check, program};
 use crate::agent::{self, Agent};
 use crate::archive;
 use crate::capture::{self, State, pending};
@@ -113,8 +113,8 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
         ));
     }
     if is_copied && repo.config_string("notes.rewriteMode").is_some_and(|mode| mode == "overwrite") {
-        let fix = "git config notes.rewriteMode concatenate";
-        findings.push(Finding::new("notes.rewriteMode", Some(("'overwrite' loses notes on amend", fix))));
+        let fix = advice::set(repo, "notes.rewriteMode", "concatenate");
+        findings.push(Finding::new("notes.rewriteMode", Some(("'overwrite' loses notes on amend", &fix))));
     }
     findings.extend(merge_strategy(repo, has_rewrite_hook || has_push_hook));
     findings.extend(forced_fetches(repo));
@@ -141,7 +141,14 @@ fn unreadable_list(repo: &Repository) -> Option<Finding> {
 fn refused_config(error: &Error) -> Finding {
     let what = error.to_string();
     let what = what.strip_prefix("'git rev-parse' failed: ").unwrap_or(&what);
-    let key = what.rsplit('\'').find(|word| word.contains('.') && !word.contains(char::is_whitespace));
+    let is_word =
+        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    // The name of a file may have a dot, too.
+    let is_key = |word: &&str| {
+        let ends = word.split_once('.').zip(word.rsplit_once('.'));
+        ends.is_some_and(|((section, _), (_, name))| is_word(section) && is_word(name))
+    };
+    let key = what.split('\'').rfind(is_key);
     let fix = match key {
         Some(key) => {
             format!("git config --show-origin --get-all {}    # says where to correct it", outside::shell(key))
@@ -334,11 +341,11 @@ pub fn is_complete(repo: &Repository) -> Result<bool> {
 /// Looks at how `git notes merge` joins notes of ours: by Git's default it stops where two people have recorded on one commit.
 fn merge_strategy(repo: &Repository, is_set_up: bool) -> Option<Finding> {
     let problem = |what: &str, fix: &str| Some(Finding::problem(MERGE_STRATEGY.0, what, fix));
-    match repo.config_string(MERGE_STRATEGY.0) {
+    match repo.config_word(MERGE_STRATEGY.0) {
         None if is_set_up => problem("it is not set", "git shiftlog init"),
         Some(value) if !STRATEGIES.contains(&&*value) => problem(
             &format!("'{}' is not a value for it", outside::line(&value)),
-            &format!("git config --replace-all {} {}", MERGE_STRATEGY.0, MERGE_STRATEGY.1),
+            &advice::set(repo, MERGE_STRATEGY.0, MERGE_STRATEGY.1),
         ),
         _ => None,
     }
@@ -356,10 +363,11 @@ fn leftovers(repo: &Repository) -> Vec<Finding> {
     };
     let kept = ["refs/shiftlog/kept/notes/shiftlog.lock", "refs/shiftlog/kept/sessions.lock"];
     let own = ["refs/notes/shiftlog.lock", "refs/shiftlog/sessions.lock", "packed-refs.lock", "config.lock"];
-    for name in own.into_iter().chain(kept) {
-        let path = common.join(name);
+    let of_worktree = (repo.git_dir(), "config.worktree.lock");
+    for (directory, name) in own.into_iter().chain(kept).map(|name| (&*common, name)).chain([of_worktree]) {
+        let path = directory.join(name);
         if age(&path).is_some_and(|age| age > STALE_LOCK) {
-            let fix = format!("rm '{}'", path.display());
+            let fix = format!("rm {}", outside::shell(&path.to_string_lossy()));
             findings
                 .push(Finding::new(format!("lock {name}"), Some(("left behind by a process that was killed", &fix))));
         }

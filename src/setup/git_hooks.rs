@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
 
-use super::guard;
+use super::{advice, guard};
 use crate::error::Result;
 use crate::git::{Repository, git};
 pub use crate::managed::hook::EVENTS;
@@ -211,8 +211,8 @@ pub(super) fn why_not_installed(repo: &Repository, hooks: &Path, event: &str) ->
                 format!("mkdir -p {hooks} && git shiftlog init{yes}")
             }
             false => match repo.config_with_scopes("core.hooksPath").pop() {
-                Some((scope, _)) if scope == "local" => {
-                    "git config --unset-all core.hooksPath && git shiftlog init".into()
+                Some((scope, _)) if matches!(&*scope, "local" | "worktree") => {
+                    format!("{} && git shiftlog init", advice::unset(repo, "core.hooksPath"))
                 }
                 _ => "git config --show-origin --get core.hooksPath    # says where that is set".into(),
             },

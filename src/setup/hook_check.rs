@@ -6,6 +6,7 @@ use std::path::Path;
 
 use bstr::ByteSlice as _;
 
+use super::advice;
 use super::finding::Finding;
 use super::git_hooks;
 use super::proof::unusable_program;
@@ -51,7 +52,7 @@ pub(super) fn check(repo: &Repository, places: &Places, hooks: &Path, event: &st
             (Some((what, fix)), _) => problem(&what, &fix),
             (None, Some(_)) if places.is_outside(hooks) && is_of_one_repository(hooks) => problem(
                 "not installed, since the hooks belong to another repository",
-                "git config --unset core.hooksPath && git shiftlog init",
+                &format!("{} && git shiftlog init", advice::unset(repo, "core.hooksPath")),
             ),
             (None, Some(others)) => problem(&others, init),
             (None, None) => problem("not installed", INIT),

@@ -3,6 +3,7 @@
 //! Read [`install`] and [`remove`]: both make a [`Plan`], which can be shown or carried out. How files of other programs
 //! are edited and put back is the business of `managed`.
 
+pub mod advice;
 mod agents;
 mod check;
 mod earlier;

@@ -75,6 +75,13 @@ impl Hooks {
         })
     }
 
+    /// Returns the event and the matcher of a hook that is run for fewer tools than it is for, if there is one.
+    fn narrowed(&self) -> Option<(String, String)> {
+        let each = self.files.iter().zip(&self.texts);
+        each.filter(|(file, _)| matches!(file.form, HookForm::Json(_)))
+            .find_map(|(file, text)| agent::narrowed(text, file.handlers))
+    }
+
     /// Returns the paths of the files with hooks of ours.
     fn paths(&self) -> impl Iterator<Item = &'static str> {
         self.files.iter().zip(&self.texts).filter(|(_, text)| text.contains(HOOK_PROGRAM)).map(|(file, _)| file.path)
@@ -120,6 +127,10 @@ pub(super) fn set_up(repo: &Repository, agent: &dyn Agent, is_asked_about: bool)
     }
     if let Some(why) = hooks.texts.iter().find_map(|text| unusable_program(text)) {
         return problem(&format!("its hooks name a program that is {why}"), &init);
+    }
+    if let Some((event, matcher)) = hooks.narrowed() {
+        let matcher = outside::line(&matcher);
+        return problem(&format!("its hook for {event} is run for the tools '{matcher}' alone"), &init);
     }
     let obstacles = hooks.files.iter().zip(&hooks.texts).find_map(|(file, text)| Some((file, agent.obstacle(text)?)));
     if let Some((file, obstacle)) = obstacles {

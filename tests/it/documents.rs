@@ -169,6 +169,7 @@ const OPTION_VALUES: &[(&str, &str)] = &[
     ("session", "sessions"),
     ("model", "recorded_models"),
     ("ref", "notes_refs"),
+    ("attach", "revisions"),
     ("contains", "revisions"),
     ("ignore-rev", "revisions"),
     ("date", "dates"),
@@ -198,6 +199,28 @@ const WORDS: &[(&[&str], &str)] = &[
     (&["evidence"], "evidence_actions"),
 ];
 
+/// Values of options that are files, or patterns of paths.
+const FILES: &[&str] = &["file", "directory", "path", "pathspec", "repository"];
+
+/// Has no file offered for a value that is none.
+fn with_hint(listed: &command::Listed, arg: clap::Arg) -> clap::Arg {
+    let is_file = value_of(&arg).is_none_or(|value| FILES.contains(&&*value));
+    let is_completed = arg.get_long().is_some_and(|long| function_of(listed, long).is_some());
+    if arg.is_positional() || is_file || is_completed { arg } else { arg.value_hint(clap::ValueHint::Other) }
+}
+
+/// Returns the name of the value that an option takes, if it takes one.
+fn value_of(arg: &clap::Arg) -> Option<String> {
+    let takes_value = arg.get_action().takes_values() && !arg.is_positional();
+    takes_value.then(|| arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string)).flatten()
+}
+
+/// Returns the function of the glue that completes the values of an option of a command. Only 'log' knows Git's names of formats.
+fn function_of(listed: &command::Listed, option: &str) -> Option<&'static str> {
+    let function = OPTION_VALUES.iter().find(|(name, _)| *name == option).map(|(_, function)| *function);
+    function.filter(|function| *function != "formats" || ["log", "list"].contains(&listed.name))
+}
+
 /// Has the glue complete what clap knows nothing of.
 fn with_values(shell: Shell, listed: &command::Listed, text: &str) -> String {
     let words = WORDS.iter().find(|(names, _)| names.contains(&listed.name)).map(|(_, function)| *function);
@@ -208,9 +231,7 @@ fn with_values(shell: Shell, listed: &command::Listed, text: &str) -> String {
             Shell::Zsh => line.contains(&format!("--{name}=[")),
             _ => line.contains(&format!(" -l {name} ")),
         };
-        let function = OPTION_VALUES.iter().find(of_option).map(|(_, function)| *function);
-        // Only 'log' knows Git's names of formats.
-        let function = function.filter(|function| *function != "formats" || ["log", "list"].contains(&listed.name));
+        let function = OPTION_VALUES.iter().find(of_option).and_then(|(name, _)| function_of(listed, name));
         let line = match (shell, function) {
             (Shell::Zsh, Some(function)) => {
                 line.replace(":_default'", &format!(":_git-shiftlog-{}'", function.replace('_', "-")))
@@ -244,7 +265,8 @@ fn with_values(shell: Shell, listed: &command::Listed, text: &str) -> String {
 fn completion(shell: Shell, listed: &command::Listed) -> String {
     let name = format!("git-shiftlog-{}", listed.name);
     let mut bytes = Vec::new();
-    clap_complete::generate(shell, &mut prepared((listed.options)()), &name, &mut bytes);
+    let options = prepared((listed.options)()).mut_args(|arg| with_hint(listed, arg));
+    clap_complete::generate(shell, &mut options.clone(), &name, &mut bytes);
     let text = String::from_utf8(bytes).unwrap();
     let text = match shell {
         // zsh wants one '#compdef' line a file and finds the function by name.
@@ -274,6 +296,13 @@ fn the_glue_for_git_offers_every_option() {
                 .split_whitespace()
                 .any(|word| word.trim_matches('"').trim_end_matches('=') == format!("--{option}"));
             assert!(has_it, "{}: --{option}", listed.name);
+        }
+        // The value of each can be the next word.
+        let own_word = |arg: &&clap::Arg| !arg.is_require_equals_set() && value_of(arg).is_some();
+        for option in (listed.options)().get_arguments().filter(own_word).filter_map(clap::Arg::get_long) {
+            let mut cases = glue.lines().filter(|line| line.starts_with("\t--") || line.starts_with("\t*\\ --"));
+            let has_it = |line: &str| line.split(['|', '\t', ' ', ')', '\\']).any(|word| word == format!("--{option}"));
+            assert!(cases.any(has_it), "{}: a value of --{option} in a word of its own", listed.name);
         }
         assert!(
             glue.contains(&format!(" {} ", listed.name))

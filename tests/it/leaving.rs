@@ -305,3 +305,28 @@ fn lines_that_somebody_has_put_into_our_block_and_copies_of_a_hook_stay() {
         }
     }
 }
+
+#[test]
+fn a_hook_of_which_not_all_of_ours_can_go_stays_as_it_is() {
+    if uses_config_hooks(&Scratch::set_up()) {
+        return;
+    }
+    let scratch = Scratch::set_up();
+    let hook = scratch.top.join(".git/hooks/post-commit");
+    let whole = fs::read_to_string(&hook).unwrap();
+    let block = whole.strip_prefix("#!/bin/sh\n").unwrap();
+    let (begin, end) =
+        ("# >>> git-shiftlog >>> ('git shiftlog deinit' removes this block)\n", "# <<< git-shiftlog <<<\n");
+    // A second block that somebody has edited, and a condition around ours, without which a shell parses nothing of it.
+    let edited = format!("{whole}{begin}sudo git-shiftlog--hook git post-commit; echo theirs\n{end}");
+    for text in [edited, format!("#!/bin/sh\necho mine\nif false; then\n{block}fi\n")] {
+        fs::write(&hook, &text).unwrap();
+        let told = scratch.shiftlog("doctor", ["--no-rehearsal", "-q"]);
+        assert!(told.stdout.contains("problem  Git hook post-commit: our part of it was edited"), "{told:?}");
+        let left = scratch.shiftlog("deinit", ["-q"]);
+        assert_eq!(left.code, 1, "{left:?}");
+        assert!(left.stderr.contains("our part of it was changed since it was made"), "{left:?}");
+        assert_eq!(fs::read_to_string(&hook).unwrap(), text);
+        scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    }
+}

@@ -16,7 +16,7 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Repository, is_ref_name, temporary};
 use crate::outside;
 use crate::record::redaction;
-use crate::setup::{self, Declared, Finding, Verdict};
+use crate::setup::{self, Declared, Finding, Verdict, advice};
 use crate::share::purge;
 use crate::upkeep;
 
@@ -69,14 +69,14 @@ fn whole(repo: &Repository, no_rehearsal: bool) -> Result<Vec<Finding>> {
     let redaction = "redaction of secrets";
     findings.push(match redaction::redactor(repo) {
         Ok(redactor) if redactor.is_off() => {
-            Finding::problem(redaction, "it is switched off", "git config --unset shiftlog.redact")
+            Finding::problem(redaction, "it is switched off", &advice::unset(repo, "shiftlog.redact"))
         }
         Ok(_) => Finding::ok(redaction),
         Err(error) => {
             let key = "shiftlog.redact";
             let is_switch = repo.config_string(key).is_some() && repo.config_bool(key).is_none();
-            let fix = if is_switch { "git config --replace-all shiftlog.redact true" } else { "git config --edit" };
-            Finding::problem(redaction, &error.to_string(), fix)
+            let fix = if is_switch { advice::set(repo, key, "true") } else { "git config --edit".to_owned() };
+            Finding::problem(redaction, &error.to_string(), &fix)
         }
     });
     findings.extend(values::bad(repo));

@@ -3,7 +3,7 @@
 use crate::cli;
 use crate::git::{self, REMOTES_PREFIX, Repository, date};
 use crate::mcp::{EARLIER_NAME, LOGS_NAME, NAME, RULES_NAME, Toolset};
-use crate::setup::Finding;
+use crate::setup::{Finding, advice};
 use crate::share::sync::Level;
 use crate::stats::Prices;
 use crate::{agent, notes, outside};
@@ -76,7 +76,18 @@ const KEYS: &[Key] = &[
 ];
 
 /// The other keys of the section.
-const OTHERS: [&str; 4] = ["browser", "prices", "redact", "sessionsRemote"];
+const OTHERS: [&str; 8] = [
+    "browser",
+    "prices",
+    "redact",
+    "redact.allow",
+    "redact.allowSha256",
+    "redact.pattern",
+    "redact.personal",
+    "sessionsRemote",
+];
+/// The keys that define an agent.
+const OF_AGENT: [&str; 3] = ["transcript", "format", "resume"];
 
 /// The colours of `git grep` that we use, too, each with what it is by default.
 const GREP_COLORS: [(&str, &str); 4] =
@@ -89,20 +100,23 @@ const FORMAT_WORDS: [&str; 6] = ["role", "text", "time", "model", "session", "cw
 pub(super) fn bad(repo: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for Key { name, is_good, good } in KEYS {
-        findings.extend(repo.config_string(name).and_then(|value| check(name, &value, is_good(repo, &value), good)));
+        findings
+            .extend(repo.config_string(name).and_then(|value| check(repo, name, &value, is_good(repo, &value), good)));
     }
     for remote in [repo.remotes(), Level::left_behind(repo)].concat() {
         let name = format!("shiftlog.{remote}.push");
         let value = repo.config_string(&name);
-        findings
-            .extend(value.and_then(|value| check(&name, &value, is_level(repo, &value), "none    # or notes, or all")));
+        findings.extend(
+            value.and_then(|value| check(repo, &name, &value, is_level(repo, &value), "none    # or notes, or all")),
+        );
     }
     findings.extend(Level::left_behind(repo).iter().map(|name| left_behind(repo, name)));
     let of_slot = |(slot, color)| (format!("color.shiftlog.{slot}"), color);
     let of_grep = |(slot, color)| (format!("color.grep.{slot}"), color);
     for (name, color) in cli::SLOTS.map(of_slot).into_iter().chain(GREP_COLORS.map(of_grep)) {
         let value = repo.config_string(&name);
-        findings.extend(value.and_then(|value| check(&name, &value, cli::is_color(&value), &outside::shell(color))));
+        findings
+            .extend(value.and_then(|value| check(repo, &name, &value, cli::is_color(&value), &outside::shell(color))));
     }
     findings.extend(sessions_remote(repo));
     findings.extend(prices(repo));
@@ -116,13 +130,22 @@ pub(super) fn bad(repo: &Repository) -> Vec<Finding> {
 }
 
 fn is_known(name: &str) -> bool {
+    let is = |known: &str, name: &str| known.eq_ignore_ascii_case(name);
+    if let Some((section, name)) = name.rsplit_once('.')
+        && match section.strip_prefix("agent.") {
+            Some(_) => OF_AGENT.iter().any(|known| is(known, name)),
+            None => is("push", name),
+        }
+    {
+        return true;
+    }
     let keys = KEYS.iter().filter_map(|key| key.name.strip_prefix("shiftlog."));
-    keys.chain(OTHERS).any(|known| known.eq_ignore_ascii_case(name))
+    keys.chain(OTHERS).any(|known| is(known, name))
 }
 
-fn check(name: &str, value: &str, is_good: bool, good: &str) -> Option<Finding> {
+fn check(repo: &Repository, name: &str, value: &str, is_good: bool, good: &str) -> Option<Finding> {
     let what = || format!("'{}' is not a value for it", outside::line(value));
-    (!is_good).then(|| Finding::problem(name, &what(), &format!("git config {} {good}", outside::shell(name))))
+    (!is_good).then(|| Finding::problem(name, &what(), &advice::set(repo, name, good)))
 }
 
 fn is_bool(repo: &Repository, key: &str) -> bool {
@@ -203,8 +226,7 @@ fn agents(repo: &Repository) -> Vec<Finding> {
     for section in repo.config_subsections("shiftlog") {
         let Some(name) = section.strip_prefix("agent.") else { continue };
         let key = |last: &str| format!("shiftlog.{section}.{last}");
-        let known = ["transcript", "format", "resume"];
-        if !known.iter().any(|last| repo.config_string(&key(last)).is_some()) {
+        if !OF_AGENT.iter().any(|last| repo.config_string(&key(last)).is_some()) {
             continue;
         }
         let is_defined = agent::all().any(|agent| agent.name() == name);

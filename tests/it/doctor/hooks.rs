@@ -166,3 +166,32 @@ fn settings_of_one_agent_that_cannot_be_edited_are_a_problem_that_names_them() {
     );
     assert_eq!(of_claude(), expected);
 }
+
+#[test]
+fn a_hook_that_an_agent_runs_for_fewer_tools_is_a_problem_and_init_mends_it() {
+    let scratch = Scratch::set_up();
+    let path = scratch.top.join(".claude/settings.local.json");
+    let made = fs::read_to_string(&path).unwrap();
+    let mut whole: serde_json::Value = serde_json::from_str(&made).unwrap();
+    let matcher =
+        whole.pointer("/hooks/PostToolUse/0/matcher").and_then(|matcher| matcher.as_str()).unwrap().to_owned();
+    let write = |settings: &serde_json::Value| fs::write(&path, settings.to_string()).unwrap();
+    let problems = || scratch.shiftlog("doctor", ["-q", "--no-rehearsal"]).stdout;
+    // More tools are no harm.
+    for wider in ["*", "", &format!("Edit|{matcher}")] {
+        whole["hooks"]["PostToolUse"][0]["matcher"] = wider.into();
+        write(&whole);
+        assert_eq!(problems(), "", "{wider}");
+        scratch.shiftlog("init", ["--quiet"]).ok();
+        assert_eq!(fs::read_to_string(&path).unwrap(), whole.to_string());
+    }
+    whole["hooks"]["PostToolUse"][0]["matcher"] = "Edit".into();
+    write(&whole);
+    let told = problems();
+    let wanted = "problem  Claude Code: its hook for PostToolUse is run for the tools 'Edit' alone\n";
+    assert!(told.starts_with(wanted), "{told}");
+    follow(&scratch, &told);
+    assert_eq!(problems(), "");
+    let mended: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(mended, serde_json::from_str::<serde_json::Value>(&made).unwrap());
+}

@@ -118,13 +118,95 @@ fn a_key_that_is_none_of_ours_is_told_of_and_none_of_the_manuals_is() {
 }
 
 #[test]
+fn keys_of_subsections_that_do_not_exist_are_told_of() {
+    let scratch = Scratch::set_up();
+    for key in ["redact.persnal", "mcp.nmae", "agent.mine.transcripts", "origin.pusch", "origin.push", "redact.allow"] {
+        scratch.git(["config", &format!("shiftlog.{key}"), "none"]).ok();
+    }
+    let told = scratch.shiftlog("doctor", ["--no-rehearsal"]).stdout;
+    let named =
+        told.lines().filter_map(|line| line.strip_suffix("there is no such key; 'git help shiftlog' lists the keys"));
+    let named: Vec<&str> = named.map(|line| line.split(' ').find(|word| word.contains('.')).unwrap()).collect();
+    let expected = ["agent.mine.transcripts", "mcp.nmae", "origin.pusch", "redact.persnal"];
+    assert_eq!(named, expected.map(|key| format!("shiftlog.{key}")), "{told}");
+}
+
+#[test]
+fn advice_changes_a_value_in_the_file_that_it_stands_in() {
+    let scratch = Scratch::set_up();
+    let config = scratch.top.join(".git/config");
+    scratch.git(["config", "extensions.worktreeConfig", "true"]).ok();
+    let before = fs::read_to_string(&config).unwrap();
+    let problems = || scratch.shiftlog("doctor", ["--quiet", "--no-rehearsal"]).stdout;
+    assert_eq!(problems(), "");
+    for (section, key, value) in [
+        ("shiftlog", "push", "everything"),
+        ("shiftlog", "redact", "false"),
+        ("core", "hooksPath", ""),
+        ("shiftlog", "sign", "perhaps"),
+    ] {
+        let text = format!("[{section}]\n\t{key} = {value}\n");
+        let user = std::path::PathBuf::from(scratch.env["GIT_CONFIG_GLOBAL"].clone());
+        let of_user = fs::read_to_string(&user).unwrap_or_default();
+        let including = format!("{before}[include]\n\tpath = with space.inc\n");
+        for (file, own) in [
+            (".git/with space.inc", &including),
+            (".git/config.worktree", &before),
+            (".git/config", &format!("{before}{text}")),
+        ] {
+            fs::write(&config, own).unwrap();
+            fs::write(
+                scratch.top.join(file),
+                if file == ".git/config" { format!("{before}{text}{text}") } else { text.clone() },
+            )
+            .unwrap();
+            let told = problems();
+            assert!(!told.is_empty(), "{key} in {file}");
+            follow(&scratch, &told);
+            assert_eq!(problems(), "", "{key} in {file}: {told}");
+            let _ = fs::remove_file(scratch.top.join(".git/config.worktree"));
+        }
+        if key != "hooksPath" {
+            fs::write(&config, &before).unwrap();
+            fs::write(&user, format!("{of_user}{text}")).unwrap();
+            let told = problems();
+            follow(&scratch, &told);
+            assert_eq!(problems(), "", "{key}: {told}");
+            fs::write(&user, of_user).unwrap();
+        }
+    }
+    // What Git itself refuses is named by its key, not by its file.
+    fs::write(&config, format!("{before}[core]\n\thooksPath\n")).unwrap();
+    let told = problems();
+    assert!(told.contains("fix: git config --show-origin --get-all core.hookspath"), "{told}");
+}
+
+#[test]
+fn an_old_lock_on_the_config_of_a_working_tree_is_told_of() {
+    let scratch = Scratch::set_up();
+    let lock = scratch.top.join(".git/config.worktree.lock");
+    fs::write(&lock, "").unwrap();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    fs::File::options().write(true).open(&lock).unwrap().set_modified(old).unwrap();
+    let told = scratch.shiftlog("doctor", ["-q", "--no-rehearsal"]).stdout;
+    assert!(told.contains("problem  lock config.worktree.lock: "), "{told}");
+    follow(&scratch, &told);
+    assert_eq!(scratch.shiftlog("doctor", ["-q", "--no-rehearsal"]).stdout, "");
+}
+
+#[test]
 fn how_git_merges_our_notes_is_looked_at() {
     let scratch = Scratch::set_up();
     let key = "notes.shiftlog.mergeStrategy";
-    for value in ["foo", "twice", "", "ours"] {
+    for value in ["foo", "twice", "", "none", "ours"] {
         scratch.git(["config", if value == "twice" { "--add" } else { "--replace-all" }, key, value]).ok();
-        if value.is_empty() {
+        if value.is_empty() || value == "none" {
             scratch.git(["config", "--unset-all", key]).ok();
+        }
+        if value == "none" {
+            let config = scratch.top.join(".git/config");
+            let text = fs::read_to_string(&config).unwrap();
+            fs::write(&config, format!("{text}[notes \"shiftlog\"]\n\tmergeStrategy\n")).unwrap();
         }
         let told = scratch.shiftlog("doctor", ["-q", "--no-rehearsal"]).stdout;
         assert_eq!(told.contains(&format!("problem  {key}: ")), value != "ours", "{value}: {told}");
