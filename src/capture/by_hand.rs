@@ -1,5 +1,6 @@
 //! Attaching a transcript to a commit by hand.
 
+use std::io::Cursor;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
@@ -8,7 +9,7 @@ use super::State;
 use super::fork::{COMMAND_TIMEOUT, repeated_purged};
 use super::new_words::{increment_since, record_sub_agents};
 use super::progress::Progress;
-use super::reading::{Reading, SessionContext};
+use super::reading::{Extent, Reading, SessionContext, Source, open_file};
 use super::recorder::Recorder;
 use super::segment_end::SegmentEnd;
 use super::sessions::new_live;
@@ -29,12 +30,49 @@ pub struct Addition {
     pub key: SessionKey,
     /// The session that the transcript itself names, if that is another one.
     pub named: Option<SessionKey>,
-    /// The transcript's bytes.
-    pub transcript: Vec<u8>,
-    /// The file that they are from, beside which an agent can keep the transcripts of sub-agents.
+    /// What is recorded.
+    pub transcript: Words,
+    /// The file that it is from, beside which an agent can keep the transcripts of sub-agents.
     pub file: Option<PathBuf>,
     /// The segment that the increment begins after; `None` for the one that the session was last recorded up to.
     pub since: Option<ObjectId>,
+}
+
+/// What a transcript says.
+#[derive(Debug)]
+pub enum Words {
+    /// Its lines.
+    Lines(Vec<u8>),
+    /// A regular file that has its lines. It is read in chunks, so that its size does not matter.
+    File(PathBuf),
+}
+
+impl Words {
+    /// Returns how many bytes they have.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read.
+    pub fn len_bytes(&self) -> Result<u64> {
+        match self {
+            Words::Lines(lines) => Ok(lines.len() as u64),
+            Words::File(path) => path.metadata().map(|file| file.len()).map_err(|error| Error::io("read", path, error)),
+        }
+    }
+
+    /// Opens them. A last line without a line end counts if the session `is_over`: else it can be one that is still being written.
+    fn open(&self, is_over: bool) -> Result<Box<dyn Source>> {
+        match self {
+            Words::Lines(lines) => {
+                let mut lines = lines.clone();
+                if is_over {
+                    end_last_line(&mut lines);
+                }
+                Ok(Box::new(Cursor::new(lines)))
+            }
+            Words::File(path) => open_file(path, if is_over { Extent::Over } else { Extent::Complete }),
+        }
+    }
 }
 
 /// Refuses a transcript that may have words which were purged, here or by others: those of its session, of the session that it
@@ -86,10 +124,9 @@ fn begins_with_what_is_stored(repo: &Repository, state: &State, addition: &Addit
         None => Progress::archived(&archive, &addition.key)?,
     };
     let redaction = Rc::new(redaction::redactor(repo));
-    let (key, mut transcript) = (&addition.key, addition.transcript.clone());
-    end_last_line(&mut transcript);
+    let (key, transcript) = (&addition.key, addition.transcript.open(true)?);
     let context = SessionContext { archive: &archive, agent, key, redaction: &redaction, purged: None, deadline: None };
-    Ok(Reading::of_bytes(context, &progress, transcript)?.has_all_that_is_stored())
+    Ok(Reading::of_source(context, &progress, transcript)?.has_all_that_is_stored())
 }
 
 /// Attaches a transcript to a commit by hand, and those of the session's sub-agents. Does not ask [`refuse_purged`].
@@ -103,12 +140,9 @@ pub fn add(recorder: &mut Recorder<'_>, commit_id: ObjectId, addition: Addition)
     let live = recorder.state.session(&key);
     let mut progress = live.as_ref().map(|live| live.progress.clone()).unwrap_or_default();
     recorder.recover_progress(&addition.key, &mut progress);
-    let mut transcript = addition.transcript;
     // Only a live session can have a line that is still being written.
-    if live.is_none() {
-        end_last_line(&mut transcript);
-    }
-    let reading = Reading::of_bytes(recorder.context(agent, &addition.key), &progress, transcript)?;
+    let transcript = addition.transcript.open(live.is_none())?;
+    let reading = Reading::of_source(recorder.context(agent, &addition.key), &progress, transcript)?;
     let since = match addition.since {
         Some(since) => {
             let since = SegmentEnd::of(&recorder.archive, since)?;

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 use std::ffi::OsString;
-use std::io::Read as _;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,7 +13,7 @@ use clap::Parser;
 use super::removal;
 use crate::agent::{self, Agent};
 use crate::capture;
-use crate::capture::by_hand::{self, Addition};
+use crate::capture::by_hand::{self, Addition, Words};
 use crate::cli::{self, Outcome, Writing};
 use crate::error::{Error, Kind, Result};
 use crate::pretty;
@@ -65,10 +66,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             None => None,
         };
         let (transcript, file) = transcript(&options, agent)?;
+        let beginning = beginning(&transcript)?;
         if let Some(file) = options.transcript.as_deref().filter(|_| !options.force) {
-            require_messages(agent, file, &transcript)?;
+            require_messages(agent, file, &beginning)?;
         }
-        let named = session_of_file(agent, file.as_deref(), &transcript);
+        let named = session_of_file(agent, file.as_deref(), &beginning);
         let key = SessionKey::new(agent.name(), session_id(&options, named.as_deref())?);
         if let Some(parent) = key.parent_id().filter(|_| options.session.is_some() && options.transcript.is_some()) {
             cli::warning(&format!("session {key} counts as a sub-agent of session {parent}: its id has a dot in it"));
@@ -84,8 +86,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             by_hand::refuse_purged(&repo, &addition)?;
         }
         if options.dry_run {
-            let transcript = &addition.transcript;
-            let (id, bytes) = (repo.abbreviate(commit_id), pretty::size(transcript.len() as u64));
+            let (id, bytes) = (repo.abbreviate(commit_id), pretty::size(addition.transcript.len_bytes()?));
             let line = format!("would record session {key} on {id}, {bytes}\n");
             return cli::print(&line).map(|()| Outcome::Done);
         }
@@ -111,12 +112,14 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 }
 
 /// Returns a transcript, and its file if it has one.
-fn transcript(options: &Options, agent: &dyn Agent) -> Result<(Vec<u8>, Option<PathBuf>)> {
+fn transcript(options: &Options, agent: &dyn Agent) -> Result<(Words, Option<PathBuf>)> {
     let path = match (&options.transcript, &options.session) {
         (Some(path), _) if path == Path::new("-") => {
             let mut bytes = Vec::new();
             let read = std::io::stdin().lock().read_to_end(&mut bytes);
-            return read.map(|_| (bytes, None)).map_err(|error| Error::io("read", Path::new("standard input"), error));
+            return read
+                .map(|_| (Words::Lines(bytes), None))
+                .map_err(|error| Error::io("read", Path::new("standard input"), error));
         }
         (Some(path), _) => path.clone(),
         (None, Some(session_id)) => {
@@ -131,15 +134,20 @@ fn transcript(options: &Options, agent: &dyn Agent) -> Result<(Vec<u8>, Option<P
             };
             match agent.transcript(session_id, &here).or_else(|| sub_agent(agent, session_id, &here)) {
                 Some(path) => path,
-                None => return agent.fetch(session_id)?.map(|bytes| (bytes, None)).ok_or_else(missing),
+                None => return agent.fetch(session_id)?.map(|bytes| (Words::Lines(bytes), None)).ok_or_else(missing),
             }
         }
         (None, None) => return Err(Error::new(Kind::Usage, "one of --transcript and --session is needed")),
     };
-    if path.metadata().is_ok_and(|metadata| metadata.file_type().is_char_device()) {
+    let kind = path.metadata().map(|metadata| metadata.file_type());
+    if kind.as_ref().is_ok_and(|kind| kind.is_char_device()) {
         return Err(Error::other(format!("'{}' is not a regular file", path.display())));
     }
-    Ok((agent.read(&path)?, Some(path)))
+    let words = match kind.is_ok_and(|kind| kind.is_file()) && !agent.is_rendered(&path) {
+        true => Words::File(path.clone()),
+        false => Words::Lines(agent.read(&path)?),
+    };
+    Ok((words, Some(path)))
 }
 
 /// Returns the transcript of a sub-agent that is named `<session>.<sub-agent>`.
@@ -152,18 +160,34 @@ fn sub_agent(agent: &dyn Agent, session_id: &str, directory: &Path) -> Option<Pa
 /// How much of a transcript shows who wrote it.
 const ENOUGH_BYTES: usize = 1 << 20;
 
-/// Refuses a file that this agent has not written.
+/// Returns the lines of a transcript, of a file only as many as show who wrote it.
+fn beginning(transcript: &Words) -> Result<Cow<'_, [u8]>> {
+    let path = match transcript {
+        Words::Lines(lines) => return Ok(lines.into()),
+        Words::File(path) => path,
+    };
+    let failed = |error| Error::io("read", path, error);
+    let mut file = BufReader::new(File::open(path).map_err(failed)?);
+    let mut bytes = Vec::new();
+    // A line that begins before that ends after it.
+    while bytes.len() < ENOUGH_BYTES && file.read_until(b'\n', &mut bytes).map_err(failed)? > 0 {}
+    Ok(bytes.into())
+}
+
+/// Refuses a file that this agent has not written, by its first lines.
 fn require_messages(agent: &dyn Agent, file: &Path, transcript: &[u8]) -> Result<()> {
-    let found = read_by(agent, beginning(transcript));
+    let found = read_by(agent, whole_lines(transcript));
     let others = agent::all().filter(|other| other.name() != agent.name());
     let others = others.map(|other| {
         let lines = match file == Path::new("-") {
             true => Cow::Owned(other.lines(transcript.to_vec())),
             // A file of lines is the same for all.
             false if !agent.is_rendered(file) && !other.is_rendered(file) => Cow::Borrowed(transcript),
+            // Where lines have messages, it is no document.
+            false if !agent.is_rendered(file) && found.0 > 0 => Cow::Owned(other.lines(transcript.to_vec())),
             false => Cow::Owned(other.read(file).unwrap_or_default()),
         };
-        (read_by(other, beginning(&lines)), other)
+        (read_by(other, whole_lines(&lines)), other)
     });
     let best = others.max_by_key(|(found, _)| *found).filter(|(other, _)| *other > found);
     let name = if file == Path::new("-") { "standard input".to_owned() } else { format!("'{}'", file.display()) };
@@ -183,8 +207,8 @@ fn require_messages(agent: &dyn Agent, file: &Path, transcript: &[u8]) -> Result
     })
 }
 
-/// Returns as many whole lines at the beginning of a transcript as show who wrote it.
-fn beginning(transcript: &[u8]) -> &[u8] {
+/// Returns the whole lines among as many bytes as show who wrote a transcript; all of it if there is no line end among them.
+fn whole_lines(transcript: &[u8]) -> &[u8] {
     let enough = transcript.get(..ENOUGH_BYTES).unwrap_or(transcript);
     enough.iter().rposition(|byte| *byte == b'\n').map_or(transcript, |end| &enough[..=end])
 }
@@ -202,8 +226,8 @@ fn read_by(agent: &dyn Agent, transcript: &[u8]) -> (usize, bool) {
 }
 
 /// Returns the session that a transcript says it is of: `<session>.<sub-agent>` for a sub-agent's.
-fn session_of_file(agent: &dyn Agent, file: Option<&Path>, transcript: &[u8]) -> Option<String> {
-    let id = agent.session_id(transcript)?;
+fn session_of_file(agent: &dyn Agent, file: Option<&Path>, beginning: &[u8]) -> Option<String> {
+    let id = agent.session_id(beginning)?;
     let parent = file.filter(|_| !id.contains('.')).and_then(|file| agent.parent_session(file));
     Some(parent.map_or(id.clone(), |parent| format!("{parent}.{id}")))
 }

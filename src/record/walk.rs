@@ -82,23 +82,40 @@ impl Reader<'_> {
         self.each_of(&self.noted()?, None, &query, &mut visit).map(drop)
     }
 
-    /// Returns how many commits a query chooses, with a record or without; merges are left out unless it asks for them alone.
+    /// Visits the commits of a query that sets no limit, as [`Reader::each`] does, and returns how many it chooses, with a record
+    /// or without. Merges are not counted unless it asks for them alone.
     ///
     /// # Errors
     ///
-    /// If history or a commit cannot be read.
-    pub fn count_commits(&self, query: &Query) -> Result<u64> {
-        let query = Query { agent: None, model: None, session: None, ..query.clone() };
-        let mut count = 0;
-        if !query.asks_git() && query.takes_all() {
-            for step in self.repo().walk(&query.range, Order::AsFound)? {
-                count += u64::from(step?.parent_ids.len() < 2);
-            }
-            return Ok(count);
+    /// As [`Reader::each`].
+    pub fn each_and_count(
+        &self,
+        query: &Query,
+        mut visit: impl FnMut(Listed) -> Result<ControlFlow<()>>,
+    ) -> Result<u64> {
+        if query.asks_git() || self.repo().has_other_parents() || !query.takes_all_commits() {
+            self.each(query, visit)?;
+            return self.count_commits(query);
         }
+        // One walk is enough for both.
+        let noted = self.noted()?;
+        let (mut noted_ids, mut count) = (Vec::new(), 0);
+        for step in self.repo().walk(&query.range, Order::NewestFirst)? {
+            let step = step?;
+            count += u64::from(step.parent_ids.len() < 2);
+            noted_ids.extend(noted.contains_key(&step.commit_id).then_some(step.commit_id));
+        }
+        self.each_of(&noted, Some(&noted_ids), query, &mut visit)?;
+        Ok(count)
+    }
+
+    /// Returns how many commits a query chooses; see [`Reader::each_and_count`].
+    fn count_commits(&self, query: &Query) -> Result<u64> {
+        let query = Query { agent: None, model: None, session: None, ..query.clone() };
         let kind: &[&str] = if query.is_of_merges() { &[] } else { &["--no-merges"] };
         let walk_options = [&query.walk_options[..], kind].concat();
         let query = Query { walk_options, ..query };
+        let mut count = 0;
         for commit_id in self.steps(&query)? {
             let commit_id = commit_id?;
             let fits = query.takes_all() || query.fits(&self.repo().commit(commit_id)?);
@@ -340,13 +357,12 @@ impl Lister<'_, '_> {
 impl Query {
     /// Says whether every noted commit of the walk matches.
     fn takes_all(&self) -> bool {
-        self.since.is_none()
-            && self.until.is_none()
-            && self.author.is_none()
-            && self.grep.is_none()
-            && self.agent.is_none()
-            && self.model.is_none()
-            && self.session.is_none()
+        self.takes_all_commits() && self.agent.is_none() && self.model.is_none() && self.session.is_none()
+    }
+
+    /// Says whether every commit of the walk matches, as far as its records do.
+    fn takes_all_commits(&self) -> bool {
+        self.since.is_none() && self.until.is_none() && self.author.is_none() && self.grep.is_none()
     }
 
     /// Says whether commits are listed that have evidence and no conversation.

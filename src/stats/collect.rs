@@ -21,6 +21,8 @@ pub struct Collected {
     pub problems: Vec<String>,
     /// What could not be counted as it should be.
     pub uncounted: Uncounted,
+    /// How many commits the query chooses, with a record or without; merges only if it asks for them alone.
+    pub in_range: u64,
     /// Of each commit, whether one of its records has the model that the query asks for.
     pub has_model: Vec<bool>,
 }
@@ -32,12 +34,12 @@ pub struct Collected {
 ///
 /// # Errors
 ///
-/// As [`Reader::each`].
+/// As [`Reader::each_and_count`].
 pub fn collect(reader: &Reader<'_>, query: &Query) -> Result<Collected> {
     let (mut found, mut records) = (Collected::default(), Vec::new());
     // A record has tokens of several models; see `Collected::retain_model`.
     let (model, query) = (query.model.as_deref(), Query { model: None, ..query.clone() });
-    reader.each(&query, |listed| {
+    let in_range = reader.each_and_count(&query, |listed| {
         found.problems.extend(listed.problems);
         let commit = found.commits.len();
         let chosen = listed.summaries.into_iter().filter(|summary| !summary.is_removed && query.fits_summary(summary));
@@ -50,6 +52,7 @@ pub fn collect(reader: &Reader<'_>, query: &Query) -> Result<Collected> {
         }
         Ok(ControlFlow::Continue(()))
     })?;
+    found.in_range = in_range;
     let Distinct { records, lacking, uncounted } = distinct(reader, records, |commit| found.commits[commit].commit_id);
     let counted = records.into_iter().map(|(commit, summary)| Entry::of(Some(commit), summary));
     let lacking =

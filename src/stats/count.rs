@@ -103,7 +103,7 @@ pub fn counted(
     let is_recorded =
         |(commit, has_model): &(&Commit, &bool)| **has_model && (has_merges || commit.parent_ids.len() < 2);
     let recorded = found.commits.iter().zip(&found.has_model).filter(is_recorded).count() as u64;
-    let coverage = (reader.count_commits(query)?, recorded);
+    let coverage = (found.in_range, recorded);
     let counted = count(found, keys, prices, &branches);
     let is_at_least = found.uncounted.is_at_least() || !found.problems.is_empty();
     Ok(Counted { coverage, model: query.model.clone(), is_at_least, ..counted })

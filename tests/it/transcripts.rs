@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use crate::support::Scratch;
 
 #[test]
@@ -195,4 +197,26 @@ fn a_last_line_without_a_line_end_is_taken_when_the_session_is_over() {
     session.commits("two");
     assert_eq!(scratch.raw("HEAD", &["--full"]), session.text());
     scratch.assert_sound();
+}
+
+#[test]
+fn a_transcript_that_is_added_by_hand_is_not_read_into_memory() {
+    let scratch = Scratch::set_up();
+    let line = |number: usize| {
+        let content = format!("{number} {}", "words that somebody said ".repeat(1300));
+        json!({ "type": "user", "uuid": number.to_string(), "sessionId": "s9", "timestamp": "2026-01-02T03:04:05Z",
+            "message": { "role": "user", "content": content } })
+        .to_string()
+    };
+    let text = (0..1200).map(line).collect::<Vec<_>>().join("\n");
+    scratch.write("s9.jsonl", &text);
+    let mut command = scratch.command(crate::support::bin_dir().join("git-shiftlog-add"), &scratch.top);
+    command.args(["--transcript=s9.jsonl"]);
+    let (output, used) = crate::corpus::measured(command, String::new());
+    assert!(output.status.success(), "{output:?}");
+    // With the code of a debug build. As a whole and as it is stored, it would take three times as much.
+    let (needed, length) = (used.peak_kib, text.len() as u64 >> 10);
+    assert!(needed < 64 << 10, "{needed} KiB for a transcript of {length} KiB");
+    // The last line has no end, and counts.
+    assert_eq!(scratch.shiftlog("show", ["--raw", "--full"]).ok(), text + "\n");
 }

@@ -359,7 +359,11 @@ fn open_rendered(
 }
 
 /// Opens a file of lines.
-fn open_file(transcript: &Path, extent: Extent) -> Result<Box<dyn Source>> {
+///
+/// # Errors
+///
+/// If it cannot be opened, or is no regular file.
+pub(super) fn open_file(transcript: &Path, extent: Extent) -> Result<Box<dyn Source>> {
     let open = || -> std::io::Result<Box<dyn Source>> {
         let metadata = transcript.metadata()?;
         // Opening a named pipe would block.
