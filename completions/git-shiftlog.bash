@@ -14,6 +14,21 @@ __git_shiftlog_starters ()
 	echo "claude codex gemini copilot opencode cursor droid qwen kilo"
 }
 
+# Those of them that answer a question.
+__git_shiftlog_askers ()
+{
+	echo "claude codex gemini copilot opencode cursor amp droid"
+}
+
+# Completes one of a list of words with commas between them: the words, and what stands there.
+__git_shiftlog_listed ()
+{
+	case "$2" in
+	*,*) __gitcomp "$1" "${2%,*}," "${2##*,}" ;;
+	*) __gitcomp "$1" "" "$2" ;;
+	esac
+}
+
 # The formats of dates.
 __git_shiftlog_dates ()
 {
@@ -291,13 +306,16 @@ __git_shiftlog_complete ()
 		compopt +o bashdefault +o default 2>/dev/null
 		;;
 	*,-*) ;;
-	init,*|status,*|branches,*|fsck,*|import,*|migrate,*|doctor,*|deinit,*|install-docs,*|mcp,*|lsp,*|logs,*|sync,*|prices,*)
+	init,*|status,*|branches,*|fsck,*|import,*|migrate,*|doctor,*|deinit,*|install-docs,*|mcp,*|lsp,*|logs,*|sync,*|prices,*|get,*|keys,*)
 		compopt +o bashdefault +o default 2>/dev/null
 		;;
 	esac
 
 	case "$command,$cur" in
-	init,--agent=*|log,--agent=*|list,--agent=*|grep,--agent=*|search,--agent=*|summarise,--agent=*|tldr,--agent=*|resume,--agent=*|stats,--agent=*|index,--agent=*|add,--agent=*|import,--agent=*|doctor,--agent=*)
+	summarise,--agent=*|tldr,--agent=*|index,--agent=*)
+		__gitcomp "$(__git_shiftlog_askers)" "" "${cur#*=}"
+		;;
+	init,--agent=*|log,--agent=*|list,--agent=*|grep,--agent=*|search,--agent=*|resume,--agent=*|stats,--agent=*|add,--agent=*|import,--agent=*|doctor,--agent=*)
 		__gitcomp "$(__git_shiftlog_agents)" "" "${cur#*=}"
 		;;
 	branches,--contains=*|why,--ignore-rev=*|blame,--ignore-rev=*|evidence,--attach=*)
@@ -336,7 +354,7 @@ __git_shiftlog_complete ()
 		__gitcomp_nl "$(__git_shiftlog_remote_names)" "" "${cur#*=}"
 		;;
 	grep,--in=*|search,--in=*)
-		__gitcomp "$(__git_shiftlog_parts)" "" "${cur##--in=}"
+		__git_shiftlog_listed "$(__git_shiftlog_parts)" "${cur##--in=}"
 		;;
 	show,--tool-output=*|show,--thinking=*|show,--evidence=*)
 		__gitcomp "none short full" "" "${cur#*=}"
@@ -357,7 +375,7 @@ __git_shiftlog_complete ()
 		__gitcomp "notes all none" "" "${cur##--share=}"
 		;;
 	init,--mcp=*)
-		__gitcomp "$(__git_shiftlog_clients)" "" "${cur##--mcp=}"
+		__git_shiftlog_listed "$(__git_shiftlog_clients)" "${cur##--mcp=}"
 		;;
 	import,--min-confidence=*)
 		__gitcomp "high medium low" "" "${cur##--min-confidence=}"
@@ -425,11 +443,7 @@ __git_shiftlog_complete ()
 		__gitcomp "bars days" "" "${cur##--chart=}"
 		;;
 	stats,--by=*)
-		local cur_="${cur##--by=}"
-		case "$cur_" in
-		*,*) __gitcomp "$(__git_shiftlog_stats_keys)" "${cur_%,*}," "${cur_##*,}" ;;
-		*) __gitcomp "$(__git_shiftlog_stats_keys)" "" "$cur_" ;;
-		esac
+		__git_shiftlog_listed "$(__git_shiftlog_stats_keys)" "${cur##--by=}"
 		;;
 	stats,--*)
 		__gitcomp "
@@ -469,9 +483,15 @@ __git_shiftlog_complete ()
 		__gitcomp "--help"
 		;;
 	index,--*)
-		__gitcomp "
-			--path= --locations --agent= --model= --timeout= --yes --debounce= --max-wait= --dry-run --json --quiet --help
-			"
+		case "$(__git_find_on_cmdline "init validate scan watch status issues keys get")" in
+		"") __gitcomp "--path= --locations --agent= --model= --timeout= --yes --debounce= --max-wait= --dry-run --json --quiet --help" ;;
+		init) __gitcomp "--path= --dry-run --quiet --help" ;;
+		validate) __gitcomp "--path= --locations --help" ;;
+		scan) __gitcomp "--path= --agent= --model= --timeout= --yes --dry-run --quiet --help" ;;
+		watch) __gitcomp "--path= --agent= --model= --timeout= --yes --debounce= --max-wait= --quiet --help" ;;
+		status) __gitcomp "--path= --json --help" ;;
+		*) __gitcomp "--path= --help" ;;
+		esac
 		;;
 	index,*)
 		__git_shiftlog_one_of "init validate scan watch status issues keys get"
@@ -480,11 +500,7 @@ __git_shiftlog_complete ()
 		__gitcomp "--stdio --help"
 		;;
 	mcp,--toolset=*)
-		local cur_="${cur##--toolset=}"
-		case "$cur_" in
-		*,*) __gitcomp "$(__git_shiftlog_toolsets)" "${cur_%,*}," "${cur_##*,}" ;;
-		*) __gitcomp "$(__git_shiftlog_toolsets)" "" "$cur_" ;;
-		esac
+		__git_shiftlog_listed "$(__git_shiftlog_toolsets)" "${cur##--toolset=}"
 		;;
 	mcp,--*)
 		__gitcomp "--repo= --name= --toolset= --index= --help"
@@ -496,15 +512,29 @@ __git_shiftlog_complete ()
 		__gitcomp "test ci log" "" "${cur##--kind=}"
 		;;
 	evidence,--*)
-		__gitcomp "--kind= --note= --words --since= --until= --user= --failed --max-count= --target= --attach=
-			--json --dry-run --ref= --quiet --help"
+		case "$(__git_find_on_cmdline "list attach show drop pull")" in
+		"") __gitcomp "--kind= --note= --words --since= --until= --user= --failed --max-count= --target= --attach=
+			--json --dry-run --ref= --quiet --help" ;;
+		attach) __gitcomp "--kind= --note= --words --dry-run --ref= --quiet --help" ;;
+		pull) __gitcomp "--words --since= --until= --user= --failed --max-count= --target= --attach= --json --dry-run --ref= --quiet --help" ;;
+		list) __gitcomp "--json --ref= --help" ;;
+		show) __gitcomp "--ref= --help" ;;
+		drop) __gitcomp "--dry-run --ref= --quiet --help" ;;
+		esac
 		;;
 	evidence,*)
-		if [ -n "$(__git_find_on_cmdline "list attach show drop")" ]; then
+		case "$(__git_find_on_cmdline "list attach show drop pull")" in
+		list|attach|show|drop)
 			__git_complete_revlist
 			__git_shiftlog_without_own_refs
 			return
-		fi
+			;;
+		pull)
+			compopt +o bashdefault +o default 2>/dev/null
+			__git_shiftlog_one_of "apex"
+			return
+			;;
+		esac
 		__git_shiftlog_one_of "list attach show drop pull"
 		;;
 	logs,--*)
@@ -526,6 +556,10 @@ __git_shiftlog_complete ()
 			"
 		;;
 	rules,*)
+		if [ -n "$(__git_find_on_cmdline "remove-rule")" ]; then
+			compopt +o bashdefault +o default 2>/dev/null
+			return
+		fi
 		if [ -n "$(__git_find_on_cmdline "show diff")" ]; then
 			__git_complete_revlist
 			__git_shiftlog_without_own_refs

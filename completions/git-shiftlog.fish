@@ -35,6 +35,11 @@ function __fish_git_shiftlog_starters
     printf '%s\n' claude codex gemini copilot opencode cursor droid qwen kilo
 end
 
+# Those of them that answer a question.
+function __fish_git_shiftlog_askers
+    printf '%s\n' claude codex gemini copilot opencode cursor amp droid
+end
+
 # The formats of dates.
 function __fish_git_shiftlog_dates
     printf '%s\n' default human iso iso-strict rfc short raw unix relative local format:
@@ -63,12 +68,12 @@ end
 
 # The parts of conversations that are searched.
 function __fish_git_shiftlog_parts
-    printf '%s\n' prompts answers thinking calls results notices all
+    __fish_git_shiftlog_listed prompts answers thinking calls results notices all
 end
 
 # The clients of the MCP server.
 function __fish_git_shiftlog_clients
-    printf '%s\n' vscode claude cursor gemini copilot opencode zed amp kiro junie roo codex
+    __fish_git_shiftlog_listed vscode claude cursor gemini copilot opencode zed amp kiro junie roo codex
 end
 
 # The sessions of the last commits that have one, each with the subject of a commit.
@@ -203,10 +208,14 @@ end
 complete -c git-shiftlog-rules -f -n 'not __fish_git_shiftlog_has_one_of status sync check diff init import add-rule remove-rule set reconfigure clean archive-skill restore-skill show' -a 'status sync check diff init import add-rule remove-rule set reconfigure clean archive-skill restore-skill show'
 complete -c git-shiftlog-rules -f -n '__fish_git_shiftlog_has_one_of show diff; and __fish_git_shiftlog_before_paths' -a '(__fish_git_shiftlog_revisions)'
 complete -c git-shiftlog-evidence -f -n '__fish_git_shiftlog_has_one_of list show drop; and __fish_git_shiftlog_before_paths' -a '(__fish_git_shiftlog_revisions)'
+complete -c git-shiftlog-evidence -n '__fish_git_shiftlog_has_one_of attach; and __fish_git_shiftlog_before_paths' -a '(__fish_git_shiftlog_revisions)'
+complete -c git-shiftlog-evidence -f -n '__fish_git_shiftlog_has_one_of pull; and not __fish_git_shiftlog_has_one_of apex' -a apex
+complete -c git-shiftlog-evidence -f -n '__fish_git_shiftlog_has_one_of apex'
+complete -c git-shiftlog-rules -f -n '__fish_git_shiftlog_has_one_of remove-rule'
 complete -c git-shiftlog-index -f -n 'not __fish_git_shiftlog_has_one_of init validate scan watch status issues keys get' -a 'init validate scan watch status issues keys get'
 complete -c git-shiftlog-logs -f -n 'not __fish_git_shiftlog_has_one_of sync' -a 'sync'
 complete -c git-shiftlog-evidence -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop pull' -a 'list attach show drop pull'
-for command in init status branches fsck import migrate doctor deinit install-docs mcp lsp sync
+for command in get keys init status branches fsck import migrate doctor deinit install-docs mcp lsp sync
     complete -c git-shiftlog-$command -f
 end
 complete -c git-shiftlog-logs -f -n '__fish_git_shiftlog_has_one_of sync'
@@ -449,7 +458,7 @@ complete -c git-shiftlog-status -s z -d 'End each entry with NUL'
 complete -c git-shiftlog-status -s h -d 'Print this usage'
 
 complete -c git-shiftlog-summarise -l focus -d 'Tell the agent what to look at above all' -r -f
-complete -c git-shiftlog-summarise -l agent -d 'Ask this agent; the conversation goes to its provider' -r -f -a '(__fish_git_shiftlog_agents)'
+complete -c git-shiftlog-summarise -l agent -d 'Ask this agent; the conversation goes to its provider' -r -f -a '(__fish_git_shiftlog_askers)'
 complete -c git-shiftlog-summarise -l model -d 'Let the agent use this model' -r -f -a '(__fish_git_shiftlog_recorded_models)'
 complete -c git-shiftlog-summarise -l timeout -d 'Wait this long for an answer (default: 120)' -r -f
 complete -c git-shiftlog-summarise -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
@@ -562,15 +571,15 @@ complete -c git-shiftlog-get -s h -d 'Print this usage'
 complete -c git-shiftlog-keys -s h -d 'Print this usage'
 
 complete -c git-shiftlog-index -l path -d 'Use the index of the project in this directory' -r -F
-complete -c git-shiftlog-index -l agent -d 'With \'scan\' and \'watch\', ask this agent; what changed goes to its provider' -r -f -a '(__fish_git_shiftlog_agents)'
-complete -c git-shiftlog-index -l model -d 'With \'scan\' and \'watch\', let the agent use this model' -r -f -a '(__fish_git_shiftlog_recorded_models)'
+complete -c git-shiftlog-index -l agent -d 'With \'scan\' and \'watch\', ask this agent; what changed goes to its provider' -r -f -a '(__fish_git_shiftlog_askers)' -n 'not __fish_git_shiftlog_has_one_of init validate status issues keys get'
+complete -c git-shiftlog-index -l model -d 'With \'scan\' and \'watch\', let the agent use this model' -r -f -a '(__fish_git_shiftlog_recorded_models)' -n 'not __fish_git_shiftlog_has_one_of init validate status issues keys get'
 complete -c git-shiftlog-index -l timeout -d 'With \'scan\' and \'watch\', wait this long for an answer (default: 600)' -r -f
 complete -c git-shiftlog-index -l debounce -d 'With \'watch\', scan when files have rested this long (default: 30)' -r -f
 complete -c git-shiftlog-index -l max-wait -d 'With \'watch\', scan this long after the first change at the latest (default: 300)' -r -f
-complete -c git-shiftlog-index -l locations -d 'With \'validate\', also look for the keywords of issues in the files'
-complete -c git-shiftlog-index -s y -l yes -d 'With \'scan\' and \'watch\', do not ask before something is sent'
-complete -c git-shiftlog-index -s n -l dry-run -d 'Say what would be written or sent, and do nothing'
-complete -c git-shiftlog-index -l json -d 'With \'status\', print one JSON object'
+complete -c git-shiftlog-index -l locations -d 'With \'validate\', also look for the keywords of issues in the files' -n 'not __fish_git_shiftlog_has_one_of init scan watch status issues keys get'
+complete -c git-shiftlog-index -s y -l yes -d 'With \'scan\' and \'watch\', do not ask before something is sent' -n 'not __fish_git_shiftlog_has_one_of init validate status issues keys get'
+complete -c git-shiftlog-index -s n -l dry-run -d 'Say what would be written or sent, and do nothing' -n 'not __fish_git_shiftlog_has_one_of validate watch status issues keys get'
+complete -c git-shiftlog-index -l json -d 'With \'status\', print one JSON object' -n 'not __fish_git_shiftlog_has_one_of init validate scan watch issues keys get'
 complete -c git-shiftlog-index -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-index -s h -d 'Print this usage'
 
@@ -604,20 +613,20 @@ complete -c git-shiftlog-import -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-import -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-import -s h -d 'Print this usage'
 
-complete -c git-shiftlog-evidence -l kind -d 'With \'attach\', the kind of the files (test, ci or log; default: log)' -r -f -a "test\t''
+complete -c git-shiftlog-evidence -l kind -d 'With \'attach\', the kind of the files (test, ci or log; default: log)' -r -f -a "test\t'' -n 'not __fish_git_shiftlog_has_one_of list show drop pull'
 ci\t''
 log\t''"
-complete -c git-shiftlog-evidence -l note -d 'With \'attach\', a remark that is kept with the files' -r -f
-complete -c git-shiftlog-evidence -l since -d 'With \'pull\', fetch logs that began since a date, instead of since the last pull' -r -f
-complete -c git-shiftlog-evidence -l until -d 'With \'pull\', fetch logs that began until a date' -r -f
-complete -c git-shiftlog-evidence -l user -d 'With \'pull\', fetch the logs of this user' -r -f
-complete -c git-shiftlog-evidence -l max-count -d 'With \'pull\', fetch at most this many logs, the newest' -r -f
-complete -c git-shiftlog-evidence -s o -l target -d 'With \'pull\', ask this org, by its alias or the name of a user' -r -f
-complete -c git-shiftlog-evidence -l attach -d 'With \'pull\', attach the logs to this commit' -r -f -a '(__fish_git_shiftlog_revisions)'
+complete -c git-shiftlog-evidence -l note -d 'With \'attach\', a remark that is kept with the files' -r -f -n 'not __fish_git_shiftlog_has_one_of list show drop pull'
+complete -c git-shiftlog-evidence -l since -d 'With \'pull\', fetch logs that began since a date, instead of since the last pull' -r -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop'
+complete -c git-shiftlog-evidence -l until -d 'With \'pull\', fetch logs that began until a date' -r -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop'
+complete -c git-shiftlog-evidence -l user -d 'With \'pull\', fetch the logs of this user' -r -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop'
+complete -c git-shiftlog-evidence -l max-count -d 'With \'pull\', fetch at most this many logs, the newest' -r -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop'
+complete -c git-shiftlog-evidence -s o -l target -d 'With \'pull\', ask this org, by its alias or the name of a user' -r -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop'
+complete -c git-shiftlog-evidence -l attach -d 'With \'pull\', attach the logs to this commit' -r -f -a '(__fish_git_shiftlog_revisions)' -n 'not __fish_git_shiftlog_has_one_of list attach show drop'
 complete -c git-shiftlog-evidence -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
-complete -c git-shiftlog-evidence -l words -d 'With \'attach\' and \'pull\', store the texts in the archive, without secrets'
-complete -c git-shiftlog-evidence -l failed -d 'With \'pull\', fetch only logs whose status tells a failure'
-complete -c git-shiftlog-evidence -l json -d 'With \'list\' and \'pull\', print one JSON object a line'
+complete -c git-shiftlog-evidence -l words -d 'With \'attach\' and \'pull\', store the texts in the archive, without secrets' -n 'not __fish_git_shiftlog_has_one_of list show drop'
+complete -c git-shiftlog-evidence -l failed -d 'With \'pull\', fetch only logs whose status tells a failure' -n 'not __fish_git_shiftlog_has_one_of list attach show drop'
+complete -c git-shiftlog-evidence -l json -d 'With \'list\' and \'pull\', print one JSON object a line' -n 'not __fish_git_shiftlog_has_one_of attach show drop'
 complete -c git-shiftlog-evidence -s n -l dry-run -d 'Print what would be attached, fetched or dropped, and change nothing'
 complete -c git-shiftlog-evidence -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-evidence -s h -d 'Print this usage'

@@ -271,7 +271,7 @@ pub(super) fn wants_page(args: &[OsString]) -> bool {
     args.iter().skip(1).take_while(|arg| *arg != "--" && *arg != "--end-of-options").any(|arg| arg == "--help")
 }
 
-/// Turns `-<number>` into `--context=<number>` where there is such an option, as in `git grep -3`, else into
+/// Turns `-<number>`, and what begins like one, into `--context=<number>` where there is such an option, as in `git grep -3`, else into
 /// `--max-count=<number>`, as in `git log -3`.
 fn with_counts(command: &Command, args: Vec<OsString>) -> Vec<OsString> {
     let has = |name: &&&str| command.get_arguments().any(|arg| arg.get_long() == Some(**name));
@@ -285,9 +285,7 @@ fn with_counts(command: &Command, args: Vec<OsString>) -> Vec<OsString> {
         // '-n -1' has a value that looks like such an option.
         let is_after_name = std::mem::replace(&mut is_value, is_limit(&arg));
         let digits = arg.to_str().and_then(|text| text.strip_prefix('-'));
-        match digits.filter(|digits| {
-            !is_over && !is_after_name && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
-        }) {
+        match digits.filter(|digits| !is_over && !is_after_name && digits.starts_with(|c: char| c.is_ascii_digit())) {
             Some(digits) => format!("--{option}={digits}").into(),
             None => arg,
         }

@@ -140,8 +140,9 @@ fn transcript(options: &Options, agent: &dyn Agent) -> Result<(Words, Option<Pat
         (None, None) => return Err(Error::new(Kind::Usage, "one of --transcript and --session is needed")),
     };
     let kind = path.metadata().map(|metadata| metadata.file_type());
-    if kind.as_ref().is_ok_and(|kind| kind.is_char_device()) {
-        return Err(Error::other(format!("'{}' is not a regular file", path.display())));
+    if kind.as_ref().is_ok_and(|kind| kind.is_char_device() || kind.is_fifo()) {
+        return Err(Error::other(format!("'{}' is not a regular file", path.display()))
+            .hint("--transcript=- reads standard input"));
     }
     let words = match kind.is_ok_and(|kind| kind.is_file()) && !agent.is_rendered(&path) {
         true => Words::File(path.clone()),

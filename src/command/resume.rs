@@ -10,6 +10,7 @@ use super::target::commit_or_session;
 use crate::agent::{self, Agent};
 use crate::cli::{self, NotesRef, Outcome};
 use crate::error::{Error, Kind, Result};
+use crate::git::child::find_program;
 use crate::git::{ObjectId, Repository, git};
 use crate::outside;
 use crate::pretty::{self, Depth, View};
@@ -81,15 +82,27 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             Some(other) => hand_over(&repo, commit_id, &mut chosen, other)?,
             None => Restore::plan(&reader, &chosen, &directory, options.force)?,
         };
-        if options.print {
-            print(&place, commit_id, &directory, &restore)?;
-            return Ok(Outcome::Done);
+        if matches!(place, Destination::Checkout) && !options.force {
+            require_no_changes(&repo)?;
         }
         // Nothing is changed for an agent that cannot be started.
-        restore.commands.iter().filter_map(|words| words.first()).try_for_each(|program| look_for(program))?;
+        let programs = restore.commands.iter().filter_map(|words| words.first());
+        let startable = programs.map(|program| look_for(program)).fold(Ok(()), Result::and);
+        if options.print {
+            print(&place, commit_id, &directory, &restore)?;
+            // The plan can be followed on another machine.
+            return Ok(startable.map_or_else(
+                |error| {
+                    cli::error(&error);
+                    Outcome::No
+                },
+                |()| Outcome::Done,
+            ));
+        }
+        startable?;
         match place {
             Destination::Here => {}
-            Destination::Checkout => check_out(&repo, commit_id, options.force)?,
+            Destination::Checkout => check_out(&repo, commit_id)?,
             Destination::Worktree => {
                 let id = commit_id.to_string();
                 let args = ["worktree", "add", "--quiet", "--detach", "--"].map(Into::into).to_vec();
@@ -154,12 +167,16 @@ fn place(repo: &Repository, options: &Options, top: &Path, commit_id: ObjectId) 
     Ok((if is_here { Destination::Here } else { Destination::Checkout }, top.to_owned()))
 }
 
-fn check_out(repo: &Repository, commit_id: ObjectId, is_forced: bool) -> Result<()> {
+fn require_no_changes(repo: &Repository) -> Result<()> {
     let changes = git(["status", "--porcelain", "--untracked-files=no"]).repository(repo).capture()?;
-    if !changes.is_empty() && !is_forced {
-        return Err(Error::other("there are uncommitted changes")
-            .hint("commit them, or 'git stash' puts them aside; '--worktree' leaves them alone"));
+    if changes.is_empty() {
+        return Ok(());
     }
+    Err(Error::other("there are uncommitted changes")
+        .hint("commit them, or 'git stash' puts them aside; '--worktree' leaves them alone"))
+}
+
+fn check_out(repo: &Repository, commit_id: ObjectId) -> Result<()> {
     let before = repo.head()?;
     // Git still refuses where a change would be lost.
     git(["checkout", "--quiet", "--detach", &commit_id.to_string()]).repository(repo).capture()?;
@@ -174,10 +191,7 @@ fn check_out(repo: &Repository, commit_id: ObjectId, is_forced: bool) -> Result<
 
 /// Checks that a program can be started.
 fn look_for(program: &str) -> Result<()> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_there = std::env::split_paths(&path)
-        .any(|directory| directory.join(format!("{program}{}", std::env::consts::EXE_SUFFIX)).is_file());
-    if is_there {
+    if find_program(program).is_some() {
         return Ok(());
     }
     Err(Error::other(format!("cannot start '{program}': it is not on PATH"))

@@ -105,6 +105,7 @@ fn summarise(repo: &Repository, options: &Options, revision: &str, has_printed: 
     let redactor = redaction::redactor(repo)?;
     let question = question(repo, options, ask, revision, &commit, conversations, &redactor)?;
     if options.dry_run {
+        ask.required_program()?;
         return print_plan(repo, options, &commit, ask, question.len() as u64);
     }
     let answer = ask.answer(&question, options.model.as_deref(), Duration::from_secs(options.timeout))?;

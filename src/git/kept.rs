@@ -84,7 +84,7 @@ impl Repository {
             }
             let parents: Vec<ObjectId> = tip.iter().map(|tip| tip.commit_id).collect();
             // The restored notes can be other people's, so this is not signed.
-            let commit_id = self.carry(message, tree_id, &parents)?;
+            let commit_id = self.carry(ref_name, message, tree_id, &parents)?;
             self.swap(ref_name, message, tip, Tip { commit_id, tree_id }, Keep::Always)?;
             Ok(true)
         })

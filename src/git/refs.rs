@@ -140,7 +140,9 @@ impl Repository {
         deadline: Instant,
         edit: impl FnMut(Option<Tip>) -> Result<Option<ObjectId>>,
     ) -> Result<bool> {
-        self.move_ref(ref_name, message, deadline, edit, |tree_id, parents| self.carry(message, tree_id, parents))
+        self.move_ref(ref_name, message, deadline, edit, |tree_id, parents| {
+            self.carry(ref_name, message, tree_id, parents)
+        })
     }
 
     fn move_ref(
@@ -203,7 +205,7 @@ impl Repository {
             {
                 return Ok(false);
             }
-            let commit_id = self.carry(message, merged.tree_id, &parents)?;
+            let commit_id = self.carry(ref_name, message, merged.tree_id, &parents)?;
             let new = Tip { commit_id, tree_id: merged.tree_id };
             self.swap(ref_name, message, ours, new, Keep::IfFollowed)?;
             Ok(true)
@@ -229,7 +231,7 @@ impl Repository {
             let Some(tip) = tip else { return Ok(false) };
             let Some(replaced) = edit(tip)? else { return Ok(false) };
             let carried = if self.signs(ref_name) { replaced.carried_tree_id } else { replaced.tree_id };
-            let mut commit_id = self.carry(message, carried, &[])?;
+            let mut commit_id = self.carry(ref_name, message, carried, &[])?;
             if carried != replaced.tree_id {
                 commit_id = self.commit_tree(ref_name, message, replaced.tree_id, &[commit_id], deadline)?;
             }
@@ -318,23 +320,21 @@ impl Repository {
             self.write_objects()?;
             return self.commit_signed(message, tree_id, parents, deadline);
         }
-        match ref_name {
-            ARCHIVE_REF => {
-                let (name, email) = (ARCHIVIST.0.into(), ARCHIVIST.1.into());
-                self.write_commit(&Signature { name, email, ..self.signature() }, message, tree_id, parents)
-            }
-            _ => self.carry(message, tree_id, parents),
-        }
+        self.carry(ref_name, message, tree_id, parents)
     }
 
-    /// Writes an unsigned commit, with the trees that are still in memory. For records that were written before: our
+    /// Writes an unsigned commit for one of our refs, with the trees that are still in memory. For records that were written before: our
     /// signature stands for what this process recorded.
     ///
     /// # Errors
     ///
     /// [`Kind::Storage`] when the disk is full or read-only.
-    pub fn carry(&self, message: &str, tree_id: ObjectId, parents: &[ObjectId]) -> Result<ObjectId> {
-        self.write_commit(&self.signature(), message, tree_id, parents)
+    pub fn carry(&self, ref_name: &str, message: &str, tree_id: ObjectId, parents: &[ObjectId]) -> Result<ObjectId> {
+        let mut by = self.signature();
+        if ref_name == ARCHIVE_REF {
+            (by.name, by.email) = (ARCHIVIST.0.into(), ARCHIVIST.1.into());
+        }
+        self.write_commit(&by, message, tree_id, parents)
     }
 
     /// Writes a commit with this author, with the trees that are still in memory.

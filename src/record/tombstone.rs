@@ -273,5 +273,5 @@ pub fn joined(repo: &Repository, ours: Tip, theirs: Tip) -> Result<Option<Object
     }
     let tree_id = archive.edited(theirs.tree_id, new, &[])?;
     let parents = [theirs.commit_id, ours.commit_id];
-    repo.carry("shiftlog: merge what was purged\n", tree_id, &parents).map(Some)
+    repo.carry(REF, "shiftlog: merge what was purged\n", tree_id, &parents).map(Some)
 }

@@ -47,7 +47,7 @@ pub(super) fn mend(repo: &Repository, notes_ref: &str, ref_names: &[&str], deadl
             Left::Tree { commit_id, tree_id, whole } => {
                 let message =
                     format!("shiftlog: the tree of {}, whose history is damaged\n", commit_id.to_hex_with_len(12));
-                repo.reset_ref(name, Some(repo.carry(&message, tree_id, whole.as_slice())?))?;
+                repo.reset_ref(name, Some(repo.carry(name, &message, tree_id, whole.as_slice())?))?;
                 format!("kept what '{name}' has at {commit_id}, without history that cannot be read")
             }
             Left::Nothing => {

@@ -129,7 +129,7 @@ fn completions_know_all_agents_and_those_that_can_be_started() {
         let names = |is_wanted: &dyn Fn(&dyn shiftlog::agent::Agent) -> bool| -> Vec<&str> {
             shiftlog::agent::ALL.iter().filter(|agent| is_wanted(**agent)).map(|agent| agent.name()).collect()
         };
-        let [all, starters] = lists.as_slice() else { panic!("{file}: {lists:?}") };
+        let [all, starters, askers] = lists.as_slice() else { panic!("{file}: {lists:?}") };
         let sorted = |names: &[&str]| {
             let mut names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
             names.sort();
@@ -137,6 +137,7 @@ fn completions_know_all_agents_and_those_that_can_be_started() {
         };
         assert_eq!(sorted(all), sorted(&names(&|_| true)), "{file}");
         assert_eq!(sorted(starters), sorted(&names(&|agent| agent.opening("").is_some())), "{file}");
+        assert_eq!(sorted(askers), sorted(&names(&|agent| agent.ask().is_some())), "{file}");
     }
 }
 
@@ -217,8 +218,117 @@ fn value_of(arg: &clap::Arg) -> Option<String> {
 
 /// Returns the function of the glue that completes the values of an option of a command. Only 'log' knows Git's names of formats.
 fn function_of(listed: &command::Listed, option: &str) -> Option<&'static str> {
+    // These have an agent answer.
+    if option == "agent" && ["summarise", "index"].contains(&listed.name) {
+        return Some("askers");
+    }
     let function = OPTION_VALUES.iter().find(|(name, _)| *name == option).map(|(_, function)| *function);
     function.filter(|function| *function != "formats" || ["log", "list"].contains(&listed.name))
+}
+
+/// A command, its actions, and the options that only some of them have.
+type OfActions<'a> = (&'a str, &'a [&'a str], &'a [(&'a str, &'a [&'a str])]);
+
+const OF_ACTIONS: &[OfActions<'_>] = &[
+    (
+        "evidence",
+        &["list", "attach", "show", "drop", "pull"],
+        &[
+            ("kind", &["attach"]),
+            ("note", &["attach"]),
+            ("words", &["attach", "pull"]),
+            ("json", &["list", "pull"]),
+            ("since", &["pull"]),
+            ("until", &["pull"]),
+            ("user", &["pull"]),
+            ("failed", &["pull"]),
+            ("max-count", &["pull"]),
+            ("target", &["pull"]),
+            ("attach", &["pull"]),
+        ],
+    ),
+    (
+        "index",
+        &["init", "validate", "scan", "watch", "status", "issues", "keys", "get"],
+        &[
+            ("locations", &["validate"]),
+            ("json", &["status"]),
+            ("agent", &["scan", "watch"]),
+            ("model", &["scan", "watch"]),
+            ("yes", &["scan", "watch"]),
+            ("dry-run", &["init", "scan"]),
+        ],
+    ),
+];
+
+/// Returns the actions of a command that refuse an option.
+fn refusing_actions(listed: &command::Listed, option: &str) -> Vec<&'static str> {
+    let of_command = OF_ACTIONS.iter().find(|(name, ..)| *name == listed.name);
+    let of_option = |(_, all, options): &(_, &[&'static str], &[(&str, &[&str])])| {
+        let (_, having) = options.iter().find(|(name, _)| *name == option)?;
+        Some(all.iter().filter(|action| !having.contains(action)).copied().collect())
+    };
+    of_command.and_then(of_option).unwrap_or_default()
+}
+
+/// Returns the name of the variable of zsh that is empty behind one of these actions.
+fn variable(actions: &[&str]) -> String {
+    format!("without_{}", actions.join("_"))
+}
+
+#[test]
+fn an_option_that_an_action_refuses_is_not_offered_behind_it() {
+    let scratch = Scratch::new();
+    let glue = fs::read_to_string(root().join("completions/git-shiftlog.bash")).unwrap();
+    for listed in command::ALL {
+        let options = (listed.options)();
+        for arg in options.get_arguments() {
+            let Some(long) = arg.get_long() else { continue };
+            for action in refusing_actions(listed, long) {
+                let typed = if value_of(arg).is_some() { format!("--{long}=1") } else { format!("--{long}") };
+                let ran = scratch.shiftlog(listed.name, [action, &typed]);
+                assert_eq!(ran.code, 129, "{} {action} {typed}: {ran:?}", listed.name);
+                let start = glue.find(&format!("\t{},--*)", listed.name)).unwrap();
+                let of_command = &glue[start..start + glue[start..].find("\n\t\tesac").unwrap()];
+                let offered = of_command.lines().find(|line| {
+                    let actions = line.trim().split(") ").next().unwrap_or_default();
+                    actions.split('|').any(|known| known == action)
+                });
+                let offered = offered.or_else(|| of_command.lines().find(|line| line.starts_with("\t\t*)"))).unwrap();
+                assert!(!offered.contains(&format!("--{long}")), "{} {action}: {offered}", listed.name);
+            }
+        }
+    }
+}
+
+/// Has no option offered behind an action that refuses it.
+fn behind_actions(shell: Shell, listed: &command::Listed, text: &str) -> String {
+    let options = (listed.options)();
+    let longs = || options.get_arguments().filter_map(clap::Arg::get_long);
+    let sets: std::collections::BTreeSet<_> = longs().map(|long| refusing_actions(listed, long)).collect();
+    let define = |set: &Vec<&str>| {
+        let (variable, actions) = (variable(set), set.join("|"));
+        format!("\n    local {variable}=yes\n    (( ${{words[(I)({actions})]}} )) && {variable}=")
+    };
+    let defined: String = sets.iter().filter(|set| !set.is_empty()).map(define).collect();
+    let behind = |line: &str| {
+        let has_long = |name: &str| match shell {
+            Shell::Zsh => ["=[", "[", "=-["].iter().any(|end| line.contains(&format!("--{name}{end}"))),
+            _ => line.contains(&format!(" -l {name} ")),
+        };
+        let has_short = |short: char| shell == Shell::Zsh && line.starts_with(&format!("'-{short}"));
+        let is_meant =
+            |arg: &&clap::Arg| arg.get_long().is_some_and(has_long) || arg.get_short().is_some_and(has_short);
+        let refusing = options.get_arguments().find(is_meant).and_then(clap::Arg::get_long);
+        let refusing = refusing.map(|long| refusing_actions(listed, long)).unwrap_or_default();
+        match shell {
+            Shell::Zsh if line.trim_start().starts_with("local context curcontext=") => format!("{line}{defined}"),
+            _ if refusing.is_empty() => line.to_owned(),
+            Shell::Zsh => format!("${{{}:+{}}} \\", variable(&refusing), line.trim_end_matches(" \\")),
+            _ => format!("{line} -n 'not __fish_git_shiftlog_has_one_of {}'", refusing.join(" ")),
+        }
+    };
+    text.lines().map(behind).collect::<Vec<_>>().join("\n")
 }
 
 /// Has the glue complete what clap knows nothing of.
@@ -238,6 +348,7 @@ fn with_values(shell: Shell, listed: &command::Listed, text: &str) -> String {
             }
             (Shell::Zsh, None) if line.contains(" -- ") && line.ends_with(":_default' \\") => match words {
                 Some(words) => line.replace(":_default'", &format!(":_git-shiftlog-{}'", words.replace('_', "-"))),
+                None if ["get", "keys"].contains(&listed.name) => line.replace(":_default'", ": '"),
                 None => line.to_owned(),
             },
             (Shell::Fish, Some(function)) if line.ends_with(" -r") => {
@@ -278,7 +389,7 @@ fn completion(shell: Shell, listed: &command::Listed) -> String {
         }
         _ => text,
     };
-    let text = with_values(shell, listed, &text);
+    let text = behind_actions(shell, listed, &with_values(shell, listed, &text));
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     format!("\n{}\n", lines.join("\n").trim_matches('\n'))
 }

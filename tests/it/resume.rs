@@ -104,7 +104,10 @@ fn an_agent_that_is_not_there_changes_nothing() {
     assert_eq!(scratch.git(["for-each-ref"]).ok(), before);
     assert_eq!(scratch.git(["worktree", "list"]).ok().lines().count(), 1);
     assert!(!place(&scratch, &scratch.top, "s1").exists());
-    resume(&scratch, &["--print", "HEAD~1"]).ok();
+    // The plan can be followed elsewhere.
+    let planned = resume(&scratch, &["--print", "HEAD~1"]);
+    assert!(planned.code == 1 && planned.stdout.contains("run claude --resume s1"), "{planned:?}");
+    assert!(planned.stderr.starts_with("error: cannot start 'claude': it is not on PATH\nhint: "), "{planned:?}");
 }
 
 #[test]
@@ -193,9 +196,12 @@ fn uncommitted_changes_and_unclear_wishes_are_told() {
         ran.stderr.starts_with("error: several sessions made this commit: claude/s1, claude/s2\nhint: "),
         "{ran:?}"
     );
-    let ran = resume(&scratch, &["--session=s2", "HEAD~1"]);
-    assert_eq!(ran.code, 128);
-    assert!(ran.stderr.starts_with("fatal: there are uncommitted changes\nhint: "), "{ran:?}");
+    for dry in [&["--session=s2", "HEAD~1"][..], &["--session=s2", "-n", "HEAD~1"]] {
+        let ran = resume(&scratch, dry);
+        assert_eq!((ran.code, ran.stdout.as_str()), (128, ""));
+        assert!(ran.stderr.starts_with("fatal: there are uncommitted changes\nhint: "), "{ran:?}");
+    }
+    resume(&scratch, &["--session=s2", "-n", "--force", "HEAD~1"]).ok();
     assert!(!scratch.home().join("started").exists());
     assert_eq!(resume(&scratch, &["HEAD"]).code, 1, "nothing is recorded there");
     assert_eq!(resume(&scratch, &["--agent=codex", "HEAD~1"]).code, 1);
@@ -229,7 +235,7 @@ fn handed_over(printed: &str) -> PathBuf {
 fn another_agent_is_started_with_the_conversation_as_a_document() {
     let scratch = Scratch::new();
     add(&scratch, "s1", &text(&scratch, &scratch.top, &["sing \u{1b}[31mgoddess"]));
-    let printed = resume(&scratch, &["--as=codex", "--print"]).ok();
+    let printed = resume(&scratch, &["--as=codex", "--print"]).stdout;
     let path = handed_over(&printed);
     assert!(path.starts_with(&scratch.top) && printed.contains("run codex '"), "{printed}");
     assert!(!path.exists(), "--print writes nothing");

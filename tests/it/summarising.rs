@@ -139,8 +139,11 @@ fn who_is_asked_follows_the_option_the_config_and_the_conversation() {
     scratch.env.insert("PATH".into(), path);
     fs::remove_file(scratch.root().join("bin/claude")).unwrap();
     assert_eq!(summarise(&scratch, &[]).ok(), "codex says\n", "the first that is installed");
-    let absent = summarise(&scratch, &["--agent=cursor"]);
-    assert_eq!((absent.code, absent.stderr.as_str()), (1, "error: cannot ask cursor: 'cursor-agent' is not on PATH\n"));
+    for args in [&["--agent=cursor"][..], &["--agent=cursor", "-n"]] {
+        let absent = summarise(&scratch, args);
+        let why = "error: cannot ask cursor: 'cursor-agent' is not on PATH\n";
+        assert_eq!((absent.code, absent.stdout.as_str(), absent.stderr.as_str()), (1, "", why));
+    }
     for name in ["codex", "gemini"] {
         fs::remove_file(scratch.root().join("bin").join(name)).unwrap();
     }

@@ -57,6 +57,16 @@ impl Ask {
         if self.is_on_stdin { MAX_INPUT_BYTES } else { MAX_ARGUMENT_BYTES }
     }
 
+    /// Returns where the agent's program is.
+    ///
+    /// # Errors
+    ///
+    /// If the agent is not installed.
+    pub fn required_program(&self) -> Result<PathBuf> {
+        let why = || format!("'{}' is not on PATH", self.program);
+        self.find_program().ok_or_else(|| Error::other(format!("cannot ask {}", self.name)).because(why()))
+    }
+
     /// Asks the agent and returns its answer, without a code fence around it. The answer is unchecked text.
     ///
     /// The agent and all that it has started end after `limit`, and when this process does. Its hooks find
@@ -68,7 +78,7 @@ impl Ask {
     pub fn answer(&self, question: &str, model: Option<&str>, limit: Duration) -> Result<String> {
         let failed =
             |reason: String| Error::other(format!("cannot ask {}", self.name)).because(without_secrets(&reason));
-        let program = self.find_program().ok_or_else(|| failed(format!("'{}' is not on PATH", self.program)))?;
+        let program = self.required_program()?;
         let words = self.words(question, model).map_err(failed)?;
         let input = if self.is_on_stdin { question } else { "" };
         let ended = process::run(&program, &words, self.environment, input, limit).map_err(failed)?;

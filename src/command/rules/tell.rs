@@ -127,14 +127,17 @@ pub fn report(options: &Options, work: &Work, report: &Report, is_sync: bool) ->
     }
     let hint = match options.command.as_str() {
         "clean" => {
-            "nothing was removed; --force removes them and keeps a backup, 'git shiftlog rules sync --adopt' takes the changes \
-             into the rules first"
+            "nothing was removed; --force removes them and keeps a backup, 'git shiftlog rules sync --adopt' takes changes into \
+             the rules first, where these have a place for them"
         }
         _ if options.adopt => {
             "nothing was written; no rule has a place for some of the changes: take them out, or --force replaces them and keeps \
              a backup"
         }
-        _ => "nothing was written; --adopt takes the changes into the rules, --force replaces them and keeps a backup",
+        _ => {
+            "nothing was written; --adopt takes changes into the rules where these have a place for them, --force replaces them \
+             and keeps a backup"
+        }
     };
     cli::error(&Error::other("generated files were changed").hint(hint));
     Ok(Outcome::Differs)

@@ -195,9 +195,17 @@ impl<'r> Syncer<'r> {
             for shared in
                 shared.iter().filter(|shared| is_in(shared.holds, plan.push) && !refused.contains(&shared.name))
             {
-                let expected = at(&shared.name);
+                let expected = match (at(&shared.name), lock) {
+                    // A dry run has not fetched what has come to the remote since the last time. Nothing of it goes back.
+                    (Some(_), None) => self.repo.tip(&shared.tracking)?.map(|tip| tip.commit_id),
+                    (there, _) => there,
+                };
+                let is_behind = |id: &ObjectId| {
+                    Ok::<_, Error>(Some(*id) == expected.map_or(Ok(None), |there| self.repo.merge_base(*id, there))?)
+                };
                 if let Some(commit_id) =
                     self.outgoing(shared, expected, (&bars, &doubtful))?.filter(|id| Some(*id) != expected)
+                    && (lock.is_some() || !is_behind(&commit_id)?)
                 {
                     pushes.push(Push { ref_name: shared.name.clone(), commit_id, expected });
                 }
@@ -386,7 +394,7 @@ impl<'r> Syncer<'r> {
             Some(tree_id) if theirs.is_some_and(|theirs| theirs.tree_id == tree_id) => Ok(None),
             Some(tree_id) => {
                 let parents: Vec<ObjectId> = theirs.iter().map(|theirs| theirs.commit_id).collect();
-                self.repo.carry("shiftlog: without what was removed\n", tree_id, &parents).map(Some)
+                self.repo.carry(&shared.name, "shiftlog: without what was removed\n", tree_id, &parents).map(Some)
             }
         }
     }

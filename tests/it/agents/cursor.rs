@@ -241,6 +241,7 @@ fn a_chat_that_went_on_elsewhere_is_brought_up_to_date_and_one_that_says_more_st
     let words = |text: &str| [("text", json!({ "type": "text", "text": text }))];
     let path = Chat::path(&scratch);
     let add = || scratch.shiftlog("add", ["-q", "--agent=cursor", "--transcript", path.to_str().unwrap()]);
+    crate::support::copy_program("/bin/sh", &scratch.root().join("bin/cursor-agent"));
     let printed = || scratch.shiftlog("resume", ["--print"]);
     chat.say("user", &words("one"));
     chat.say("assistant", &words("two"));

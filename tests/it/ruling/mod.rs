@@ -322,7 +322,7 @@ fn clean_offers_what_helps_where_generated_files_were_changed() {
     home.write(".claude/CLAUDE.md", &home.read(".claude/CLAUDE.md").replace("four", "five"));
     let told = home.rules(&["clean", "--yes"]);
     let hint = "hint: nothing was removed; --force removes them and keeps a backup, 'git shiftlog rules sync --adopt' takes \
-                the changes into the rules first\n";
+                changes into the rules first, where these have a place for them\n";
     assert!(told.code == 3 && told.stderr.ends_with(hint), "{told:?}");
     home.rules(&["sync", "--adopt"]).ok();
     home.rules(&["clean", "--yes"]).ok();

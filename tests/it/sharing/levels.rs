@@ -110,3 +110,34 @@ fn a_level_without_a_value_shares_nothing() {
     assert_eq!(team.git(&clone, &["config", "shiftlog.push"]).ok(), "\n");
     assert_eq!(pushed(&team, &clone, "origin"), "");
 }
+
+#[test]
+fn a_dry_run_announces_no_push_that_is_not_made() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    team.commit(&a, "x", "1\n", "words of a");
+    team.git(&a, &["push", "-q", "--no-verify"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.git(&b, &["-c", "core.hooksPath=/dev/null", "pull", "-q"]).ok();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    // Each time the remote moves on, and once the clone has something of its own.
+    for step in ["more", "purged", "fetched", "own"] {
+        match step {
+            "purged" => drop(team.shiftlog(&a, "purge", &["-y", "HEAD"]).ok()),
+            _ => drop(team.commit(&a, "x", &format!("{step}\n"), step)),
+        }
+        team.shiftlog(&a, "sync", &["-q"]).ok();
+        if step == "fetched" {
+            team.git(&b, &["fetch", "-q"]).ok();
+        }
+        if step == "own" {
+            team.commit(&b, "y", "2\n", "words of b");
+        }
+        let planned = team.shiftlog(&b, "sync", &["-n"]).ok();
+        let tip = || team.id(&team.server, "refs/notes/shiftlog");
+        let before = tip();
+        team.shiftlog(&b, "sync", &["-q"]).ok();
+        assert_eq!(planned.contains("would push refs/notes/shiftlog"), tip() != before, "{step}: {planned}");
+        assert_eq!(tip() != before, step == "own", "{step}");
+    }
+}

@@ -343,3 +343,22 @@ fn a_mirror_goes_on_mirroring_after_the_fix_of_doctor() {
     let refs = team.scratch.run_in(&mirror, "git", ["for-each-ref", "--format=%(refname)"]).ok();
     assert!(refs.contains("refs/heads/new\n") && !refs.contains("refs/notes/shiftlog"), "{refs}");
 }
+
+#[test]
+fn commits_of_the_archive_are_nobodys_work_also_after_a_purge_and_a_merge() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    team.commit(&a, "x", "1\n", "words of a");
+    team.commit(&b, "y", "1\n", "words of b");
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    team.commit(&b, "y", "2\n", "more of b");
+    team.shiftlog(&b, "purge", &["-y", "HEAD"]).ok();
+    team.shiftlog(&b, "sync", &["-q"]).ok();
+    team.commit(&a, "x", "2\n", "more of a");
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    for clone in [&a, &b] {
+        let authors = team.git(clone, &["log", "--format=%an", "refs/shiftlog/sessions"]).ok();
+        assert!(authors.lines().all(|author| author == "git-shiftlog"), "{authors}");
+    }
+}
