@@ -52,7 +52,7 @@ fn no_agent_reads_a_pipe_as_a_session() {
             fed_pipe(&path);
             let what = format!("{}: {name}", agent.name());
             let error = agent.read(&path).map(drop).expect_err(&what).to_string();
-            assert!(error.contains("it is not a regular file"), "{what}: {error}");
+            assert!(error.contains("is not a regular file"), "{what}: {error}");
             assert_ne!(agent.ran_in(&path, &folder), Some(false), "{what}: nothing is known of it");
             assert_eq!(agent.parent_session(&path), None, "{what}");
             let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);

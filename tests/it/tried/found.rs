@@ -151,7 +151,10 @@ fn what_is_no_place_for_pages_and_no_transcript_is_refused() {
     assert!(ran.stderr.contains("is in a directory of Git"), "{}", ran.stderr);
     assert!(!scratch.top.join(".git/index.html").exists());
     let ran = scratch.shiftlog("add", ["--transcript=/dev/zero", "--session=x"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (128, "fatal: '/dev/zero' is not a regular file\n"));
+    assert_eq!(
+        (ran.code, ran.stderr.as_str()),
+        (128, "fatal: '/dev/zero' is not a regular file\nhint: --transcript=- reads standard input\n")
+    );
     let ran = scratch.shiftlog("purge", ["-y", "alpha-1"]);
     assert_eq!(ran.code, 128);
     assert!(ran.stderr.contains("\nhint: git shiftlog purge --session=alpha-1    # removes that session\n"), "{ran:?}");
