@@ -60,7 +60,8 @@ impl Words {
         }
     }
 
-    /// Opens them. A last line without a line end counts if the session `is_over`: else it can be one that is still being written.
+    /// Opens them. A last line without a line end counts if the session `is_over`: else it can be one that is still being
+    /// written.
     fn open(&self, is_over: bool) -> Result<Box<dyn Source>> {
         match self {
             Words::Lines(lines) => {

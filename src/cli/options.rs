@@ -271,8 +271,8 @@ pub(super) fn wants_page(args: &[OsString]) -> bool {
     args.iter().skip(1).take_while(|arg| *arg != "--" && *arg != "--end-of-options").any(|arg| arg == "--help")
 }
 
-/// Turns `-<number>`, and what begins like one, into `--context=<number>` where there is such an option, as in `git grep -3`, else into
-/// `--max-count=<number>`, as in `git log -3`.
+/// Turns `-<number>`, and what begins like one, into `--context=<number>` where there is such an option, as in
+/// `git grep -3`, else into `--max-count=<number>`, as in `git log -3`.
 fn with_counts(command: &Command, args: Vec<OsString>) -> Vec<OsString> {
     let has = |name: &&&str| command.get_arguments().any(|arg| arg.get_long() == Some(**name));
     let Some(option) = ["context", "max-count"].iter().find(has) else { return args };

@@ -70,7 +70,14 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if let Some(file) = options.transcript.as_deref().filter(|_| !options.force) {
             require_messages(agent, file, &beginning)?;
         }
-        let named = session_of_file(agent, file.as_deref(), &beginning);
+        let mut named = session_of_file(agent, file.as_deref(), &beginning);
+        if let Words::File(path) = &transcript
+            && named.is_none()
+            && beginning.len() >= ENOUGH_BYTES
+        {
+            // It may be named further on.
+            named = session_of_file(agent, file.as_deref(), &agent.read(path)?);
+        }
         let key = SessionKey::new(agent.name(), session_id(&options, named.as_deref())?);
         if let Some(parent) = key.parent_id().filter(|_| options.session.is_some() && options.transcript.is_some()) {
             cli::warning(&format!("session {key} counts as a sub-agent of session {parent}: its id has a dot in it"));
@@ -227,8 +234,8 @@ fn read_by(agent: &dyn Agent, transcript: &[u8]) -> (usize, bool) {
 }
 
 /// Returns the session that a transcript says it is of: `<session>.<sub-agent>` for a sub-agent's.
-fn session_of_file(agent: &dyn Agent, file: Option<&Path>, beginning: &[u8]) -> Option<String> {
-    let id = agent.session_id(beginning)?;
+fn session_of_file(agent: &dyn Agent, file: Option<&Path>, transcript: &[u8]) -> Option<String> {
+    let id = agent.session_id(transcript)?;
     let parent = file.filter(|_| !id.contains('.')).and_then(|file| agent.parent_session(file));
     Some(parent.map_or(id.clone(), |parent| format!("{parent}.{id}")))
 }

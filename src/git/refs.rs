@@ -323,8 +323,8 @@ impl Repository {
         self.carry(ref_name, message, tree_id, parents)
     }
 
-    /// Writes an unsigned commit for one of our refs, with the trees that are still in memory. For records that were written before: our
-    /// signature stands for what this process recorded.
+    /// Writes an unsigned commit for one of our refs, with the trees that are still in memory. For records that were written
+    /// before: our signature stands for what this process recorded.
     ///
     /// # Errors
     ///
