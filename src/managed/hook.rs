@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bstr::ByteSlice as _;
 
-use super::HOOK_PROGRAM;
+use super::{HOOK_PROGRAM, shell};
 
 const BEGIN: &[u8] = b"# >>> git-shiftlog >>> ('git shiftlog deinit' removes this block)\n";
 const END: &[u8] = b"# <<< git-shiftlog <<<\n";
@@ -31,16 +31,8 @@ pub fn condition(event: &str) -> Option<&'static str> {
 
 /// Says whether a hook file is a script for a POSIX shell, to which lines can be added.
 pub fn is_shell_script(text: &[u8]) -> bool {
-    let first = text.lines().next().unwrap_or_default();
-    if text.trim().is_empty() {
-        return true;
-    }
-    let Some(interpreter) = first.strip_prefix(b"#!") else {
-        // Git runs a file without an interpreter line with the shell; a binary is something else.
-        return !text.contains(&0);
-    };
-    let words = interpreter.fields_with(|c: char| c == ' ' || c == '/' || c == '\t');
-    words.into_iter().any(|word| [&b"sh"[..], b"bash", b"dash", b"ksh", b"zsh", b"ash"].contains(&word))
+    // Git runs a file without an interpreter line with the shell; a binary is something else.
+    text.trim().is_empty() || shell::shell_of(text).is_some() && (text.starts_with(b"#!") || !text.contains(&0))
 }
 
 /// Returns a command that Git runs for an event that is declared in its config. `guard` is the condition that our program
@@ -134,12 +126,12 @@ pub fn add_block(text: Option<&[u8]>, event: &str, guard: &(String, String)) -> 
 /// somebody has edited so that its lines cannot be told from theirs stays whole.
 pub fn remove_block(text: &[u8]) -> Vec<u8> {
     let lines: Vec<&[u8]> = text.lines_with_terminator().collect();
-    let mut ours = our_lines(&lines);
-    if are_all_of_something(&lines, &ours) {
-        // What a shell does not parse runs nothing, not even their lines.
-        ours.fill(false);
-    }
-    lines.iter().zip(ours).filter(|(_, is_ours)| !is_ours).flat_map(|(line, _)| line.iter().copied()).collect()
+    let ours = our_lines(&lines);
+    let rest = lines.iter().zip(&ours).filter(|(_, is_ours)| !**is_ours).flat_map(|(line, _)| line.iter().copied());
+    let rest: Vec<u8> = rest.collect();
+    // What a shell does not understand runs nothing, not even their lines.
+    let is_needed = || go_on_with_a_command(&lines, &ours) || shell::is_broken(text, &rest);
+    if rest.len() == text.len() || is_bare(&rest) || !is_needed() { rest } else { text.to_vec() }
 }
 
 /// The beginning or the end of our block.
@@ -210,26 +202,13 @@ fn our_lines(lines: &[&[u8]]) -> Vec<bool> {
     ours
 }
 
-/// Says whether somebody has made our lines all that a compound command does, or a part of a longer command: without them
-/// the rest is none.
-fn are_all_of_something(lines: &[&[u8]], ours: &[bool]) -> bool {
+/// Says whether our lines go on with a command of somebody's that is not over at the end of its line.
+fn go_on_with_a_command(lines: &[&[u8]], ours: &[bool]) -> bool {
     let is_idle = |line: &[u8]| line.is_empty() || line.starts_with(b"#");
     let rest = |at: usize| (!ours[at]).then(|| lines[at].trim()).filter(|line| !is_idle(line));
-    let opens = |line: &[u8]| {
-        let last = line.rsplit(|byte| b" \t;".contains(byte)).next().unwrap_or_default();
-        [&b"then"[..], b"else", b"do", b"{", b"("].contains(&last) || line.ends_with(b")")
-    };
     let goes_on = |line: &[u8]| [&b"\\"[..], b"&&", b"||", b"|"].iter().any(|end| line.ends_with(end));
-    let closes = |line: &[u8]| {
-        let first = line.split(|byte| b" \t;|&<>".contains(byte)).next().unwrap_or_default();
-        [&b"fi"[..], b"else", b"elif", b"done", b"}", b")", b"esac"].contains(&first) || line.starts_with(b";;")
-    };
-    let ends = (0..lines.len()).filter(|at| ours[*at] && (at + 1 == lines.len() || !ours[at + 1]));
-    ends.into_iter().any(|end| {
-        let before = (0..end).rev().find_map(rest).unwrap_or_default();
-        let after = (end + 1..lines.len()).find_map(rest).unwrap_or_default();
-        goes_on(before) || opens(before) && closes(after)
-    })
+    let mut own = (0..lines.len()).filter(|at| ours[*at]);
+    own.any(|at| (0..at).rev().find_map(rest).is_some_and(goes_on))
 }
 
 /// Words that stand for the condition and the name of our program.
@@ -411,7 +390,7 @@ mod tests {
         }
         // Somebody's condition around ours, or a command that ours is a part of: the rest alone is no script.
         for (before, after) in
-            [("if false; then", "fi"), ("f() {", "}"), ("echo x &&", ""), ("case $1 in x)", ";; esac")]
+            [("if false; then", "fi"), ("if false; then # why", "fi"), ("f() {", "}"), ("echo x &&", ""), ("(", ")")]
         {
             let marked = add_block(None, "post-commit", &guard).replace("#!/bin/sh\n", "");
             let bare = body("post-commit", &guard);

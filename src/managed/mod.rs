@@ -18,6 +18,7 @@ mod kind;
 mod part;
 pub(crate) mod place;
 mod plan;
+mod shell;
 pub(crate) mod step;
 mod toml;
 
