@@ -29,6 +29,17 @@ __git_shiftlog_listed ()
 	esac
 }
 
+# The agents that rules are written for, and what 'rules set' sets.
+__git_shiftlog_rules_agents ()
+{
+	echo "cursor codex claude gemini kiro antigravity"
+}
+
+__git_shiftlog_rules_keys ()
+{
+	echo "agents_md.paths agents_md.header agents_md.preamble claude_md.paths"
+}
+
 # The formats of dates.
 __git_shiftlog_dates ()
 {
@@ -277,7 +288,7 @@ __git_shiftlog_complete ()
 	--output|--transcript|--prefix|--contents|--ignore-revs-file|--file|--prices|--repo|--index|--path|--home|--exclude)
 		return
 		;;
-	--turn|--author|--grep|--max-count|--skip|--match|--tool|--not|--after-context|--before-context|--context|--threads|--depth|--title|--url-template|--port|--idle|--focus|--timeout|--debounce|--max-wait|--limit|--target|--user|--note|--name|--description|--only)
+	--turn|--author|--grep|--max-count|--skip|--match|--tool|--not|--after-context|--before-context|--context|--threads|--depth|--title|--url-template|--port|--idle|--focus|--timeout|--debounce|--max-wait|--limit|--target|--user|--note|--name|--description)
 		compopt +o bashdefault +o default 2>/dev/null
 		return
 		;;
@@ -293,7 +304,7 @@ __git_shiftlog_complete ()
 
 	# A value can stand in a word of its own.
 	case "$prev" in
-	--agent|--as|--model|--session|--ref|--attach|--contains|--ignore-rev|--date|--in|--tool-output|--thinking|--evidence|--format|--pretty|--sort|--min-confidence|--by|--browser|--view|--theme|--toolset|--kind|--scope|--profile|--embed)
+	--agent|--as|--model|--session|--ref|--attach|--contains|--ignore-rev|--date|--in|--tool-output|--thinking|--evidence|--format|--pretty|--sort|--min-confidence|--by|--browser|--view|--theme|--toolset|--kind|--scope|--profile|--embed|--only)
 		local cur="$prev=$cur"
 		;;
 	esac
@@ -543,6 +554,9 @@ __git_shiftlog_complete ()
 	logs,*)
 		__git_shiftlog_one_of "sync"
 		;;
+	rules,--only=*)
+		__git_shiftlog_listed "$(__git_shiftlog_rules_agents)" "${cur##--only=}"
+		;;
 	rules,--scope=*)
 		__gitcomp "home repo" "" "${cur##--scope=}"
 		;;
@@ -558,6 +572,10 @@ __git_shiftlog_complete ()
 	rules,*)
 		if [ -n "$(__git_find_on_cmdline "remove-rule")" ]; then
 			compopt +o bashdefault +o default 2>/dev/null
+			return
+		fi
+		if [ "$prev" = set ]; then
+			__gitcomp "$(__git_shiftlog_rules_keys)"
 			return
 		fi
 		if [ -n "$(__git_find_on_cmdline "show diff")" ]; then

@@ -40,6 +40,16 @@ function __fish_git_shiftlog_askers
     printf '%s\n' claude codex gemini copilot opencode cursor amp droid
 end
 
+# The agents that rules are written for.
+function __fish_git_shiftlog_rules_agents
+    __fish_git_shiftlog_listed cursor codex claude gemini kiro antigravity
+end
+
+function __fish_git_shiftlog_is_behind_set
+    set -l words (__fish_git_shiftlog_words)
+    test "$words[-1]" = set
+end
+
 # The formats of dates.
 function __fish_git_shiftlog_dates
     printf '%s\n' default human iso iso-strict rfc short raw unix relative local format:
@@ -212,6 +222,7 @@ complete -c git-shiftlog-evidence -n '__fish_git_shiftlog_has_one_of attach; and
 complete -c git-shiftlog-evidence -f -n '__fish_git_shiftlog_has_one_of pull; and not __fish_git_shiftlog_has_one_of apex' -a apex
 complete -c git-shiftlog-evidence -f -n '__fish_git_shiftlog_has_one_of apex'
 complete -c git-shiftlog-rules -f -n '__fish_git_shiftlog_has_one_of remove-rule'
+complete -c git-shiftlog-rules -f -n __fish_git_shiftlog_is_behind_set -a 'agents_md.paths agents_md.header agents_md.preamble claude_md.paths'
 complete -c git-shiftlog-index -f -n 'not __fish_git_shiftlog_has_one_of init validate scan watch status issues keys get' -a 'init validate scan watch status issues keys get'
 complete -c git-shiftlog-logs -f -n 'not __fish_git_shiftlog_has_one_of sync' -a 'sync'
 complete -c git-shiftlog-evidence -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop pull' -a 'list attach show drop pull'
@@ -571,15 +582,15 @@ complete -c git-shiftlog-get -s h -d 'Print this usage'
 complete -c git-shiftlog-keys -s h -d 'Print this usage'
 
 complete -c git-shiftlog-index -l path -d 'Use the index of the project in this directory' -r -F
-complete -c git-shiftlog-index -l agent -d 'With \'scan\' and \'watch\', ask this agent; what changed goes to its provider' -r -f -a '(__fish_git_shiftlog_askers)' -n 'not __fish_git_shiftlog_has_one_of init validate status issues keys get'
-complete -c git-shiftlog-index -l model -d 'With \'scan\' and \'watch\', let the agent use this model' -r -f -a '(__fish_git_shiftlog_recorded_models)' -n 'not __fish_git_shiftlog_has_one_of init validate status issues keys get'
+complete -c git-shiftlog-index -n 'not __fish_git_shiftlog_has_one_of init validate status issues keys get' -l agent -d 'With \'scan\' and \'watch\', ask this agent; what changed goes to its provider' -r -f -a '(__fish_git_shiftlog_askers)'
+complete -c git-shiftlog-index -n 'not __fish_git_shiftlog_has_one_of init validate status issues keys get' -l model -d 'With \'scan\' and \'watch\', let the agent use this model' -r -f -a '(__fish_git_shiftlog_recorded_models)'
 complete -c git-shiftlog-index -l timeout -d 'With \'scan\' and \'watch\', wait this long for an answer (default: 600)' -r -f
 complete -c git-shiftlog-index -l debounce -d 'With \'watch\', scan when files have rested this long (default: 30)' -r -f
 complete -c git-shiftlog-index -l max-wait -d 'With \'watch\', scan this long after the first change at the latest (default: 300)' -r -f
-complete -c git-shiftlog-index -l locations -d 'With \'validate\', also look for the keywords of issues in the files' -n 'not __fish_git_shiftlog_has_one_of init scan watch status issues keys get'
-complete -c git-shiftlog-index -s y -l yes -d 'With \'scan\' and \'watch\', do not ask before something is sent' -n 'not __fish_git_shiftlog_has_one_of init validate status issues keys get'
-complete -c git-shiftlog-index -s n -l dry-run -d 'Say what would be written or sent, and do nothing' -n 'not __fish_git_shiftlog_has_one_of validate watch status issues keys get'
-complete -c git-shiftlog-index -l json -d 'With \'status\', print one JSON object' -n 'not __fish_git_shiftlog_has_one_of init validate scan watch issues keys get'
+complete -c git-shiftlog-index -n 'not __fish_git_shiftlog_has_one_of init scan watch status issues keys get' -l locations -d 'With \'validate\', also look for the keywords of issues in the files'
+complete -c git-shiftlog-index -n 'not __fish_git_shiftlog_has_one_of init validate status issues keys get' -s y -l yes -d 'With \'scan\' and \'watch\', do not ask before something is sent'
+complete -c git-shiftlog-index -n 'not __fish_git_shiftlog_has_one_of validate watch status issues keys get' -s n -l dry-run -d 'Say what would be written or sent, and do nothing'
+complete -c git-shiftlog-index -n 'not __fish_git_shiftlog_has_one_of init validate scan watch issues keys get' -l json -d 'With \'status\', print one JSON object'
 complete -c git-shiftlog-index -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-index -s h -d 'Print this usage'
 
@@ -613,20 +624,20 @@ complete -c git-shiftlog-import -l json -d 'Print one JSON object a line'
 complete -c git-shiftlog-import -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-import -s h -d 'Print this usage'
 
-complete -c git-shiftlog-evidence -l kind -d 'With \'attach\', the kind of the files (test, ci or log; default: log)' -r -f -a "test\t'' -n 'not __fish_git_shiftlog_has_one_of list show drop pull'
+complete -c git-shiftlog-evidence -n 'not __fish_git_shiftlog_has_one_of list show drop pull' -l kind -d 'With \'attach\', the kind of the files (test, ci or log; default: log)' -r -f -a "test\t''
 ci\t''
 log\t''"
-complete -c git-shiftlog-evidence -l note -d 'With \'attach\', a remark that is kept with the files' -r -f -n 'not __fish_git_shiftlog_has_one_of list show drop pull'
-complete -c git-shiftlog-evidence -l since -d 'With \'pull\', fetch logs that began since a date, instead of since the last pull' -r -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop'
-complete -c git-shiftlog-evidence -l until -d 'With \'pull\', fetch logs that began until a date' -r -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop'
-complete -c git-shiftlog-evidence -l user -d 'With \'pull\', fetch the logs of this user' -r -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop'
-complete -c git-shiftlog-evidence -l max-count -d 'With \'pull\', fetch at most this many logs, the newest' -r -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop'
-complete -c git-shiftlog-evidence -s o -l target -d 'With \'pull\', ask this org, by its alias or the name of a user' -r -f -n 'not __fish_git_shiftlog_has_one_of list attach show drop'
-complete -c git-shiftlog-evidence -l attach -d 'With \'pull\', attach the logs to this commit' -r -f -a '(__fish_git_shiftlog_revisions)' -n 'not __fish_git_shiftlog_has_one_of list attach show drop'
+complete -c git-shiftlog-evidence -n 'not __fish_git_shiftlog_has_one_of list show drop pull' -l note -d 'With \'attach\', a remark that is kept with the files' -r -f
+complete -c git-shiftlog-evidence -n 'not __fish_git_shiftlog_has_one_of list attach show drop' -l since -d 'With \'pull\', fetch logs that began since a date, instead of since the last pull' -r -f
+complete -c git-shiftlog-evidence -n 'not __fish_git_shiftlog_has_one_of list attach show drop' -l until -d 'With \'pull\', fetch logs that began until a date' -r -f
+complete -c git-shiftlog-evidence -n 'not __fish_git_shiftlog_has_one_of list attach show drop' -l user -d 'With \'pull\', fetch the logs of this user' -r -f
+complete -c git-shiftlog-evidence -n 'not __fish_git_shiftlog_has_one_of list attach show drop' -l max-count -d 'With \'pull\', fetch at most this many logs, the newest' -r -f
+complete -c git-shiftlog-evidence -n 'not __fish_git_shiftlog_has_one_of list attach show drop' -s o -l target -d 'With \'pull\', ask this org, by its alias or the name of a user' -r -f
+complete -c git-shiftlog-evidence -n 'not __fish_git_shiftlog_has_one_of list attach show drop' -l attach -d 'With \'pull\', attach the logs to this commit' -r -f -a '(__fish_git_shiftlog_revisions)'
 complete -c git-shiftlog-evidence -l ref -d 'Use this notes ref' -r -f -a '(__fish_git_shiftlog_notes_refs)'
-complete -c git-shiftlog-evidence -l words -d 'With \'attach\' and \'pull\', store the texts in the archive, without secrets' -n 'not __fish_git_shiftlog_has_one_of list show drop'
-complete -c git-shiftlog-evidence -l failed -d 'With \'pull\', fetch only logs whose status tells a failure' -n 'not __fish_git_shiftlog_has_one_of list attach show drop'
-complete -c git-shiftlog-evidence -l json -d 'With \'list\' and \'pull\', print one JSON object a line' -n 'not __fish_git_shiftlog_has_one_of attach show drop'
+complete -c git-shiftlog-evidence -n 'not __fish_git_shiftlog_has_one_of list show drop' -l words -d 'With \'attach\' and \'pull\', store the texts in the archive, without secrets'
+complete -c git-shiftlog-evidence -n 'not __fish_git_shiftlog_has_one_of list attach show drop' -l failed -d 'With \'pull\', fetch only logs whose status tells a failure'
+complete -c git-shiftlog-evidence -n 'not __fish_git_shiftlog_has_one_of attach show drop' -l json -d 'With \'list\' and \'pull\', print one JSON object a line'
 complete -c git-shiftlog-evidence -s n -l dry-run -d 'Print what would be attached, fetched or dropped, and change nothing'
 complete -c git-shiftlog-evidence -s q -l quiet -d 'Say nothing when it is done'
 complete -c git-shiftlog-evidence -s h -d 'Print this usage'
@@ -705,7 +716,7 @@ complete -c git-shiftlog-rules -l ref -d 'Use this notes ref' -r -f -a '(__fish_
 complete -c git-shiftlog-rules -l color -d 'Use colours (always, never or auto)' -f -a "always\t'Also when the output is no terminal'
 never\t'Never'
 auto\t'On a terminal, and in our pager'"
-complete -c git-shiftlog-rules -l only -d 'Limit the command to this agent' -r -f
+complete -c git-shiftlog-rules -l only -d 'Limit the command to this agent' -r -f -a '(__fish_git_shiftlog_rules_agents)'
 complete -c git-shiftlog-rules -l home -d 'Use this directory instead of $HOME' -r -F
 complete -c git-shiftlog-rules -l scope -d 'Use the store of the home or of the repository (home or repo)' -r -f -a "home\t''
 repo\t''"

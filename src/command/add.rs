@@ -67,7 +67,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         };
         let (transcript, file) = transcript(&options, agent)?;
         let beginning = beginning(&transcript)?;
-        if let Some(file) = options.transcript.as_deref().filter(|_| !options.force) {
+        if let Some(file) = options.transcript.as_deref().or(file.as_deref()).filter(|_| !options.force) {
             require_messages(agent, file, &beginning)?;
         }
         let mut named = session_of_file(agent, file.as_deref(), &beginning);

@@ -36,7 +36,7 @@ pub(super) fn targets(reader: &Reader<'_>, words: &[String], has_evidence: bool)
         if repo.add_to_range(&mut of_word, word).is_err() {
             targets.push(match reader.find_session(word)? {
                 Some((key, commit_id)) => Named::Session { commit_id, key },
-                None => Named::Commit(word.clone()),
+                None => on_no_commit(reader, word).map_or_else(|| Ok(Named::Commit(word.clone())), Err)?,
             });
             continue;
         }
@@ -98,10 +98,26 @@ pub(super) fn commit_or_session(reader: &Reader<'_>, word: &str) -> Result<(Obje
     match reader.repo().resolve(word) {
         Err(error) if error.kind() == Kind::Missing => match reader.find_session(word)? {
             Some((key, commit_id)) => Ok((commit_id, Some(key))),
-            None => Err(error),
+            None => Err(on_no_commit(reader, word).unwrap_or(error)),
         },
         resolved => Ok((resolved?, None)),
     }
+}
+
+/// The shortest beginning of a session's id by which one that no commit has is known.
+const MIN_ID_BYTES: usize = 4;
+
+/// Returns the error that says that a session is in the archive, and on no commit; `None` if the word begins none.
+fn on_no_commit(reader: &Reader<'_>, word: &str) -> Option<Error> {
+    let is_meant = |key: &SessionKey| key.to_string() == word || word.len() >= MIN_ID_BYTES && key.id.starts_with(word);
+    let key = reader.unrecorded().ok()?.into_keys().filter(is_meant).min_by_key(ToString::to_string)?;
+    let error = Error::new(Kind::Missing, format!("no commit has session {key}, which is in the archive"));
+    Some(
+        error.hint(format!(
+            "'git shiftlog grep --unrecorded --session={} .' prints what it says",
+            outside::shell(&key.id)
+        )),
+    )
 }
 
 /// Returns the error that says that nothing is recorded for revisions, or not the session that is asked for.

@@ -152,7 +152,13 @@ impl Repository {
                 Kind::Unsupported,
                 format!("'{}' keeps its refs in a reftable, which is not supported", repository.git_dir().display()),
             )
-            .hint("'git refs migrate --ref-format=files' converts it"));
+            .hint(match version() >= (2, 48) {
+                true => "'git refs migrate --ref-format=files' converts it",
+                // Before, Git cannot convert a repository that has reflogs.
+                false => {
+                    "'git clone --ref-format=files' makes a copy without; Git 2.48 can convert it: git refs migrate"
+                }
+            }));
         }
         repository.apply_shared_umask();
         Ok(repository)

@@ -76,7 +76,7 @@ impl<'a, 'r> Loader<'a, 'r> {
         })
     }
 
-    /// Reads a session with its sub-agents; `None` if it is not to come back, or cannot be read.
+    /// Reads a session with its sub-agents; `None` if it is not to come back, cannot be read or has no message.
     pub fn load(&mut self, stored: &Stored, problems: &mut Vec<Error>) -> Option<(Past, Loaded)> {
         let key = SessionKey::new(stored.agent.name(), &stored.found.session_id);
         if self.purged.bars(&key) {
@@ -87,10 +87,12 @@ impl<'a, 'r> Loader<'a, 'r> {
         let own = [stored.found.clone()].into_iter();
         for found in own.chain(stored.agent.sub_agents(&stored.found.transcript)) {
             match self.source(stored.agent, &found, &key, live.as_ref()) {
-                Ok((trace, source)) => {
+                Ok(Some((trace, source))) => {
                     traces.push(trace);
                     sources.push(source);
                 }
+                Ok(None) if sources.is_empty() => return None,
+                Ok(None) => {}
                 Err(error) if sources.is_empty() => {
                     problems.push(error);
                     return None;
@@ -112,17 +114,23 @@ impl<'a, 'r> Loader<'a, 'r> {
         Some((past, Loaded { agent: stored.agent, worktree: stored.worktree.clone(), sources, live, fate }))
     }
 
+    /// Reads a transcript; `None` if it has no message, as a file that no agent has written, and was never stored.
     fn source(
         &self,
         agent: &'static dyn Agent,
         found: &FoundTranscript,
         owner: &SessionKey,
         live: Option<&TrackedSession>,
-    ) -> Result<(Trace, Source)> {
+    ) -> Result<Option<(Trace, Source)>> {
         let key = SessionKey::new(&owner.agent, &found.session_id);
         let mut bytes = agent.read(&found.transcript)?;
         let (length, check) = (bytes.len(), XxHash3_64::oneshot(&bytes));
-        let trace = Trace::of(&agent.parse(&bytes));
+        let messages = agent.parse(&bytes);
+        let newest = self.archive.newest(&key)?;
+        if messages.is_empty() && newest.is_none() {
+            return Ok(None);
+        }
+        let trace = Trace::of(&messages);
         let is_quiet = trace.end.is_none_or(|end| end < self.now - QUIET_SECS);
         let is_finished = live.is_none_or(|live| live.is_over) && is_quiet;
         if is_finished {
@@ -134,7 +142,7 @@ impl<'a, 'r> Loader<'a, 'r> {
             None => Progress::default(),
         };
         let mut source = Source {
-            newest: self.archive.newest(&key)?,
+            newest,
             progress: self.recovered(&key, progress)?,
             key,
             path: found.transcript.clone(),
@@ -148,7 +156,7 @@ impl<'a, 'r> Loader<'a, 'r> {
         if source.progress != Progress::default() {
             self.compare(agent, &mut source, bytes)?;
         }
-        Ok((trace, source))
+        Ok(Some((trace, source)))
     }
 
     /// Returns how far a session is stored and recorded, from the archive and the notes if our own state does not know.

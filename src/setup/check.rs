@@ -112,6 +112,13 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
                 .then_some(("the hook post-rewrite does not run, and notes.rewriteRef is not set", init)),
         ));
     }
+    for command in ["amend", "rebase"] {
+        let key = format!("notes.rewrite.{command}");
+        if repo.config_bool(&key) == Some(false) {
+            let when = "records go to a rewritten commit only when it is read (shiftlog.carryOnRead), or by 'git shiftlog remap'";
+            findings.push(Finding::note(format!("{key} is false: {when}")));
+        }
+    }
     if is_copied && repo.config_string("notes.rewriteMode").is_some_and(|mode| mode == "overwrite") {
         let fix = advice::set(repo, "notes.rewriteMode", "concatenate");
         findings.push(Finding::new("notes.rewriteMode", Some(("'overwrite' loses notes on amend", &fix))));

@@ -210,6 +210,10 @@ pub(super) fn why_not_installed(repo: &Repository, hooks: &Path, event: &str) ->
                 let yes = if is_outside { " --yes    # other repositories may run them, too" } else { "" };
                 format!("mkdir -p {hooks} && git shiftlog init{yes}")
             }
+            false if repo.config_string("core.hooksPath").is_none() => {
+                let hooks = outside::shell(&hooks.to_string_lossy());
+                format!("mv {hooks} {hooks}~ && mkdir {hooks} && git shiftlog init")
+            }
             false => match repo.config_with_scopes("core.hooksPath").pop() {
                 Some((scope, _)) if matches!(&*scope, "local" | "worktree") => {
                     format!("{} && git shiftlog init", advice::unset(repo, "core.hooksPath"))

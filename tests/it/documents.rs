@@ -185,6 +185,7 @@ const OPTION_VALUES: &[(&str, &str)] = &[
     ("mcp", "clients"),
     ("browser", "browsers"),
     ("toolset", "toolsets"),
+    ("only", "rules_agents"),
 ];
 
 /// What they complete where no option stands.
@@ -325,7 +326,12 @@ fn behind_actions(shell: Shell, listed: &command::Listed, text: &str) -> String 
             Shell::Zsh if line.trim_start().starts_with("local context curcontext=") => format!("{line}{defined}"),
             _ if refusing.is_empty() => line.to_owned(),
             Shell::Zsh => format!("${{{}:+{}}} \\", variable(&refusing), line.trim_end_matches(" \\")),
-            _ => format!("{line} -n 'not __fish_git_shiftlog_has_one_of {}'", refusing.join(" ")),
+            // Values can stand on further lines.
+            _ => {
+                let command = format!("complete -c git-shiftlog-{}", listed.name);
+                let condition = format!("{command} -n 'not __fish_git_shiftlog_has_one_of {}'", refusing.join(" "));
+                line.replacen(&command, &condition, 1)
+            }
         }
     };
     text.lines().map(behind).collect::<Vec<_>>().join("\n")

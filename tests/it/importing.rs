@@ -462,3 +462,23 @@ fn a_session_that_is_recorded_while_an_import_runs_is_left_alone() {
     assert_eq!(refs(&scratch), recorded);
     assert!(sessions(&scratch, &first).is_empty());
 }
+
+#[test]
+fn what_no_agent_has_written_is_no_session() {
+    let scratch = Scratch::set_up();
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let folder: String = scratch.top.to_str().unwrap().chars().map(plain).collect();
+    let folder = scratch.home().join(".claude/projects").join(folder);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("diary.jsonl"), "my diary\n").unwrap();
+    fs::write(scratch.home().join("settings"), "[user]\nname = x\n").unwrap();
+    std::os::unix::fs::symlink(scratch.home().join("settings"), folder.join("linked.jsonl")).unwrap();
+    for session in ["diary", "linked"] {
+        let ran = scratch.shiftlog("add", ["--session", session]);
+        assert!(ran.code == 128 && ran.stderr.contains("has no message of Claude Code in it"), "{ran:?}");
+    }
+    let ran = scratch.shiftlog("import", [""; 0]);
+    assert!(!ran.stdout.contains("diary") && !ran.stdout.contains("linked"), "{ran:?}");
+    assert_eq!(scratch.git(["for-each-ref", "refs/shiftlog", "refs/notes"]).ok(), "");
+    scratch.shiftlog("add", ["--session", "diary", "--force"]).ok();
+}

@@ -101,6 +101,11 @@ const CASES: &[(&str, &str)] = &[
     // Only the options of the action, and what it takes.
     ("git shiftlog evidence attach --wor", "git shiftlog evidence attach --words "),
     ("git shiftlog evidence attach --fail", "git shiftlog evidence attach --fail"),
+    ("git shiftlog evidence attach --kind=te", "git shiftlog evidence attach --kind=test "),
+    ("git shiftlog evidence attach --kind=not", "git shiftlog evidence attach --kind=not"),
+    ("git shiftlog rules sync --only=cod", "git shiftlog rules sync --only=codex "),
+    ("git shiftlog rules sync --only=codex,cla", "git shiftlog rules sync --only=codex,claude "),
+    ("git shiftlog rules set claude", "git shiftlog rules set claude_md.paths "),
     ("git shiftlog evidence pull --fail", "git shiftlog evidence pull --failed "),
     ("git shiftlog evidence list --wor", "git shiftlog evidence list --wor"),
     ("git shiftlog index scan --loc", "git shiftlog index scan --loc"),

@@ -182,6 +182,32 @@ fn advice_changes_a_value_in_the_file_that_it_stands_in() {
 }
 
 #[test]
+fn that_records_do_not_follow_an_amend_at_once_is_told() {
+    let scratch = Scratch::set_up();
+    scratch.git(["config", "notes.rewrite.amend", "false"]).ok();
+    let told = scratch.shiftlog("doctor", ["--no-rehearsal"]).stdout;
+    assert!(
+        told.contains("note     notes.rewrite.amend is false: records go to a rewritten commit only when"),
+        "{told}"
+    );
+    assert!(!told.contains("notes.rewrite.rebase"), "{told}");
+}
+
+#[test]
+fn a_file_in_the_place_of_the_hooks_is_moved_by_the_advice() {
+    let scratch = Scratch::set_up();
+    if crate::setup::uses_config_hooks(&scratch) {
+        return;
+    }
+    let hooks = scratch.top.join(".git/hooks");
+    fs::remove_dir_all(&hooks).unwrap();
+    fs::write(&hooks, "mine").unwrap();
+    follow(&scratch, &scratch.shiftlog("doctor", ["-q", "--no-rehearsal"]).stdout);
+    assert_eq!(scratch.shiftlog("doctor", ["-q", "--no-rehearsal"]).stdout, "");
+    assert_eq!(fs::read_to_string(scratch.top.join(".git/hooks~")).unwrap(), "mine");
+}
+
+#[test]
 fn an_old_lock_on_the_config_of_a_working_tree_is_told_of() {
     let scratch = Scratch::set_up();
     let lock = scratch.top.join(".git/config.worktree.lock");

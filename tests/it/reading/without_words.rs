@@ -1,4 +1,4 @@
-//! Notes whose words are not here.
+//! Notes whose words are not here, and words that no note names.
 
 use std::fs;
 
@@ -206,4 +206,24 @@ fn words_that_came_after_the_last_fetch_of_words_are_not_fetched_and_nothing_is_
     team.shiftlog(&b, "sync", &["pull", "--all", "-q"]).ok();
     let shown = team.shiftlog(&b, "show", &["first"]);
     assert!(shown.code == 0 && shown.stderr.is_empty() && shown.stdout.contains("two"), "{shown:?}");
+}
+
+#[test]
+fn a_session_that_no_commit_has_is_told_as_such() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("0b5e5500-aaaa");
+    session.prompt("never committed");
+    session.says("Then not.");
+    session.hook("SessionEnd");
+    scratch.shiftlog("import", ["-q"]);
+    let expected = "no commit has session claude/0b5e5500-aaaa, which is in the archive\n\
+                    hint: 'git shiftlog grep --unrecorded --session=0b5e5500-aaaa .' prints what it says\n";
+    for (command, name) in
+        [("show", "0b5e5500"), ("show", "claude/0b5e5500-aaaa"), ("resume", "0b5e5500-aaaa"), ("export", "0b5e")]
+    {
+        let ran = scratch.shiftlog(command, if command == "export" { vec!["--html", name] } else { vec![name] });
+        assert!(ran.code != 0 && ran.stderr.ends_with(expected), "{command}: {ran:?}");
+    }
+    let said = scratch.shiftlog("grep", ["--unrecorded", "--session=0b5e5500-aaaa", "."]).ok();
+    assert!(said.contains("never committed"), "{said}");
 }
