@@ -107,12 +107,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             }
         }
         let is_for_people = is_for_people && !options.quiet;
-        // Notes that a plain 'git fetch' brought are not checked.
-        let lacks_words = checked.elsewhere > 0 || checked.notes > 0 && sync::has_unjoined(&repo, &notes_ref);
-        if is_for_people && lacks_words && may_be_fetched(&repo) {
+        if is_for_people && checked.elsewhere > 0 && may_be_fetched(&repo) {
             cli::hint(&repo, "'git shiftlog sync pull --all' fetches transcripts that others share");
         }
-        if checked.notes == 0 && sync::has_unjoined(&repo, &notes_ref) && is_for_people {
+        // What a plain 'git fetch' brought.
+        if is_for_people && sync::has_unjoined(&repo, &notes_ref) {
             cli::hint(&repo, "fetched notes are checked once 'git shiftlog sync pull' has joined them");
         }
         Ok(if checked.problems.is_empty() { Outcome::Done } else { Outcome::No })

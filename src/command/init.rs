@@ -129,7 +129,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             cli::hint(&repo, &format!("git shiftlog init --agent={}", names.join("|")));
         }
         if !options.dry_run {
-            plan.carry_out(&repo)?;
+            let begun = repo.common_dir().join("shiftlog/installed");
+            plan.carry_out(&repo).map_err(|error| match begun.exists() {
+                true => error.hint("'git shiftlog deinit' takes back what was done before that"),
+                false => error,
+            })?;
             // What an earlier version recorded is not safe from a rewrite of history yet.
             let notes_ref = cli::full_notes_ref(&repo, None);
             kept::keep(&repo, &notes_ref, Instant::now() + TIMEOUT)

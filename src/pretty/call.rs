@@ -72,6 +72,13 @@ pub fn is_of_earlier_call(result: &ToolResult) -> bool {
     !result.call_id.is_empty()
 }
 
+/// Says whether an answer without a known call only confirms one of an earlier record, such as that of an edit or of a list:
+/// with the call it would not be printed either.
+pub fn only_confirms(result: &ToolResult) -> bool {
+    let text = result.text.trim();
+    is_of_earlier_call(result) && !result.is_error && !text.contains('\n') && text.contains(" successfully")
+}
+
 impl<'c> Act<'c> {
     /// Returns the kind of a call, with its parts.
     pub fn of(call: &'c ToolCall) -> Self {

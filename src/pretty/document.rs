@@ -250,7 +250,8 @@ impl<'a> Document<'a> {
             }
         }
         let is_short = self.depth.tool_output == Amount::Short;
-        let answers_itself = is_short && !result.is_error && act.as_ref().is_some_and(Act::answers_itself);
+        let confirms = act.as_ref().map_or_else(|| call::only_confirms(result), Act::answers_itself);
+        let answers_itself = is_short && !result.is_error && confirms;
         if self.depth.tool_output == Amount::None || answers_itself {
             return Ok(());
         }

@@ -346,7 +346,7 @@ impl<'a> Printer<'a> {
 
     fn output(&self, act: Option<&Act<'_>>, result: &ToolResult) -> Vec<String> {
         let is_short = self.is_short();
-        let answers_itself = act.is_some_and(Act::answers_itself);
+        let answers_itself = act.map_or_else(|| call::only_confirms(result), Act::answers_itself);
         if self.depth.tool_output == Amount::None || (is_short && answers_itself && !result.is_error) {
             return Vec::new();
         }

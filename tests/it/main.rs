@@ -13,6 +13,7 @@ mod bounds;
 mod carrying;
 mod clients;
 mod commands;
+mod completions;
 mod corpus;
 mod counting;
 mod damage;

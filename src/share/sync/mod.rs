@@ -200,15 +200,14 @@ impl<'r> Syncer<'r> {
                     (Some(_), None) => self.repo.tip(&shared.tracking)?.map(|tip| tip.commit_id),
                     (there, _) => there,
                 };
-                let is_behind = |id: &ObjectId| {
-                    Ok::<_, Error>(Some(*id) == expected.map_or(Ok(None), |there| self.repo.merge_base(*id, there))?)
-                };
-                if let Some(commit_id) =
-                    self.outgoing(shared, expected, (&bars, &doubtful))?.filter(|id| Some(*id) != expected)
-                    && (lock.is_some() || !is_behind(&commit_id)?)
+                let outgoing = self.outgoing(shared, expected, (&bars, &doubtful))?;
+                let Some(commit_id) = outgoing.filter(|id| Some(*id) != expected) else { continue };
+                if let (None, Some(there)) = (lock, expected)
+                    && self.repo.merge_base(commit_id, there)? == Some(commit_id)
                 {
-                    pushes.push(Push { ref_name: shared.name.clone(), commit_id, expected });
+                    continue;
                 }
+                pushes.push(Push { ref_name: shared.name.clone(), commit_id, expected });
             }
             let Some(lock) = lock else {
                 let line = |push: &Push| format!("push {} to {remote}", push.ref_name);

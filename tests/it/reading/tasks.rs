@@ -47,3 +47,32 @@ fn a_task_keeps_its_name_in_later_commits_and_in_every_format() {
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("☑ Write it") && !page.contains("☑ #1"), "a page knows it too: {page}");
 }
+
+#[test]
+fn answers_that_only_confirm_calls_of_an_earlier_record_are_not_printed() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("commit, and mark it as done");
+    session.edits("a.txt", "a\n");
+    session.calls("commit", "Bash", &json!({ "command": "git commit -qm one" }));
+    session.calls("list", "TodoWrite", &json!({ "todos": [{ "content": "commit", "status": "completed" }] }));
+    session.calls("edit", "Edit", &json!({ "file_path": "b.txt", "old_string": "x", "new_string": "y" }));
+    scratch.git(["add", "-A"]).ok();
+    scratch.git(["commit", "-q", "-m", "one"]).ok();
+    session.answers("commit", "committed");
+    session.hook_for("PostToolUse", "commit");
+    let confirmed = ["Todos have been modified successfully. Go on.", "The file b.txt has been updated successfully."];
+    session.answers("list", confirmed[0]);
+    session.answers("edit", confirmed[1]);
+    session.prompt("and another");
+    session.edits("c.txt", "c\n");
+    session.commits("two");
+    for format in ["--format=medium", "--format=markdown"] {
+        let shown = scratch.shiftlog("show", [format]).ok();
+        assert!(shown.contains("and another") && !shown.contains("successfully"), "{shown}");
+        let whole = scratch.shiftlog("show", [format, "-v"]).ok();
+        assert!(confirmed.iter().all(|text| whole.contains(text)), "{whole}");
+    }
+    let page = scratch.shiftlog("export", ["--html", "--no-patch", "-o", "-"]).ok();
+    assert!(page.contains("to an earlier call, 1 line"), "{page}");
+}

@@ -145,3 +145,17 @@ fn a_clone_without_trees_reads_what_a_plain_fetch_brought() {
     assert!(team.shiftlog(&clone, "sync", &[]).ok().ends_with("sent 1 note, 1 segment\n"));
     team.shiftlog(&clone, "fsck", &["-q"]).ok();
 }
+
+#[test]
+fn fsck_speaks_of_fetched_notes_and_not_of_transcripts_that_are_here() {
+    let team = Team::new();
+    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
+    team.commit(&b, "y", "1\n", "words of b");
+    team.commit(&a, "x", "1\n", "words of a");
+    team.git(&a, &["push", "-q", "--no-verify"]).ok();
+    team.shiftlog(&a, "sync", &["-q"]).ok();
+    team.git(&b, &["fetch", "-q"]).ok();
+    let told = team.shiftlog(&b, "fsck", &[]);
+    let hint = "hint: fetched notes are checked once 'git shiftlog sync pull' has joined them\n";
+    assert_eq!((told.code, told.stderr.as_str()), (0, hint), "{told:?}");
+}
