@@ -96,5 +96,5 @@ pub(super) fn keep_unread(
 
 /// Adds to an error the hint that names the pending file.
 pub(super) fn with_pending_hint(error: Error, path: &Path) -> Error {
-    error.hint(format!("the session is kept in '{}'; the next git shiftlog command stores it", path.display()))
+    error.hint(format!("what waits is noted in '{}'; the next git shiftlog command stores it", path.display()))
 }

@@ -132,6 +132,11 @@ fn require_remote(repo: &Repository, remote: &str) -> Result<()> {
     if is_place || remotes.iter().any(|name| name == remote) {
         return Ok(());
     }
+    if ["pull", "push"].contains(&remote) {
+        return Err(
+            Error::new(Kind::Usage, "'pull' and 'push' cannot be used together").hint("'git shiftlog sync' does both")
+        );
+    }
     let error = Error::other(format!("no such remote '{remote}'"));
     Err(match remotes.is_empty() {
         true => error.hint("git remote add <name> <url>"),

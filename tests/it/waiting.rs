@@ -29,7 +29,7 @@ fn a_lock_left_behind_puts_the_capture_aside_until_it_is_gone() {
     let ran = feed(&mut command, b"");
     assert_eq!(ran.code, 0);
     assert!(ran.stderr.contains("warning: cannot update 'refs/shiftlog/sessions'"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("hint: the session is kept in '"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("hint: what waits is noted in '"), "{}", ran.stderr);
     assert_eq!(scratch.records("HEAD").len(), 0);
     assert_eq!(scratch.waiting(), 1);
     let mode = kept_in(&ran.stderr).metadata().unwrap().permissions().mode();

@@ -45,7 +45,7 @@ fn a_ref_that_cannot_be_made_is_not_tried_again_and_again() {
     let file = scratch.top.join(".git/refs/shiftlog");
     fs::write(&file, "").unwrap();
     let told = commit_with_stderr(&scratch);
-    assert!(told.contains("hint: the session is kept in"), "{told}");
+    assert!(told.contains("hint: what waits is noted in"), "{told}");
     fs::remove_file(&file).unwrap();
     assert_eq!(scratch.raw("HEAD", &[]), session.text());
 }
