@@ -291,7 +291,8 @@ impl Scratch {
 /// Returns the file that a message names as keeping what could not be stored.
 #[track_caller]
 pub fn kept_in(told: &str) -> PathBuf {
-    let path = told.split_once(" kept in '").and_then(|(_, rest)| rest.split_once('\''));
+    let path =
+        told.split_once(" noted in '").or(told.split_once(" kept in '")).and_then(|(_, rest)| rest.split_once('\''));
     path.unwrap_or_else(|| panic!("no file is named: {told}")).0.into()
 }
 
