@@ -115,16 +115,20 @@ pub fn has_hooks(text: &str, handlers: &[Handler]) -> bool {
     handlers.iter().all(|handler| ours.iter().any(|entry| entry.event == handler.event))
 }
 
-/// Returns the event and the matcher of an entry of ours that is run for fewer tools than `handlers` ask for, if there is one.
+/// Returns the event and the matcher of an entry of ours that the agent runs for fewer tools than its handler is for. Where
+/// one for the event is run for all of them, another one may be for another agent, whose settings are in the same file.
 pub fn narrowed(text: &str, handlers: &[Handler]) -> Option<(String, String)> {
-    let narrowed = |entry: Entry| {
-        let wanted = handlers.iter().find(|handler| handler.event == entry.event)?.matcher;
-        let matcher = entry.matcher.filter(|matcher| !matches!(&**matcher, "" | "*" | ".*"))?;
-        let has = |tool: &str| matcher.split('|').any(|known| known == tool);
-        let is_whole = wanted.is_some_and(|wanted| wanted == matcher || wanted.split('|').all(has));
-        (!is_whole).then_some((entry.event, matcher))
+    narrowed_among(&ours(text), handlers)
+}
+
+fn narrowed_among(ours: &[Entry], handlers: &[Handler]) -> Option<(String, String)> {
+    let narrowed = |handler: &Handler| {
+        let of_event = || ours.iter().filter(|entry| entry.event == handler.event);
+        let first = of_event().find(|entry| !entry.is_for_all_of(handler))?;
+        let is_one_whole = of_event().any(|entry| entry.is_for_all_of(handler));
+        (!is_one_whole).then(|| (first.event.clone(), first.matcher.clone().unwrap_or_default()))
     };
-    ours(text).into_iter().find_map(narrowed)
+    handlers.iter().find_map(narrowed)
 }
 
 /// Says whether those entries of ours that would be replaced are just the wanted ones already.
@@ -140,7 +144,7 @@ fn has_exactly(
         let wanted = command(handler.event);
         ours.iter().any(|entry| entry.event == handler.event && entry.command == wanted)
     };
-    ours.len() == handlers.len() && handlers.iter().all(is_there) && narrowed(text, handlers).is_none()
+    ours.len() == handlers.len() && handlers.iter().all(is_there) && narrowed_among(&ours, handlers).is_none()
 }
 
 /// An entry of ours.
@@ -149,6 +153,17 @@ struct Entry {
     /// The tools that it is run for, in the agent's own words; all of them if there is none.
     matcher: Option<String>,
     command: String,
+}
+
+impl Entry {
+    /// Says whether the agent runs it for all tools that a handler is for.
+    fn is_for_all_of(&self, handler: &Handler) -> bool {
+        let Some(matcher) = self.matcher.as_deref().filter(|matcher| !matches!(*matcher, "" | "*" | ".*")) else {
+            return true;
+        };
+        let has = |tool: &str| matcher.split('|').any(|known| known == tool);
+        handler.matcher.is_some_and(|wanted| wanted == matcher || wanted.split('|').all(has))
+    }
 }
 
 /// Returns our entries.

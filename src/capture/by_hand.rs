@@ -30,7 +30,7 @@ pub struct Addition {
     pub key: SessionKey,
     /// The session that the transcript itself names, if that is another one.
     pub named: Option<SessionKey>,
-    /// What is recorded.
+    /// The transcript itself.
     pub transcript: Words,
     /// The file that it is from, beside which an agent can keep the transcripts of sub-agents.
     pub file: Option<PathBuf>,
@@ -38,17 +38,17 @@ pub struct Addition {
     pub since: Option<ObjectId>,
 }
 
-/// What a transcript says.
-#[derive(Debug)]
+/// The lines of a transcript, in memory or in a file.
+#[derive(Clone, Debug)]
 pub enum Words {
-    /// Its lines.
+    /// The lines themselves.
     Lines(Vec<u8>),
-    /// A regular file that has its lines. It is read in chunks, so that its size does not matter.
+    /// A regular file with these lines. It is read in chunks, so a long one takes no more memory than a short one.
     File(PathBuf),
 }
 
 impl Words {
-    /// Returns how many bytes they have.
+    /// Returns the length of the lines in bytes.
     ///
     /// # Errors
     ///
@@ -60,18 +60,17 @@ impl Words {
         }
     }
 
-    /// Opens them. A last line without a line end counts if the session `is_over`: else it can be one that is still being
-    /// written.
-    fn open(&self, is_over: bool) -> Result<Box<dyn Source>> {
+    /// Opens the lines for reading. A last line without a line end counts if the session `is_over`; otherwise the agent may
+    /// still be writing it.
+    fn open(self, is_over: bool) -> Result<Box<dyn Source>> {
         match self {
-            Words::Lines(lines) => {
-                let mut lines = lines.clone();
+            Words::Lines(mut lines) => {
                 if is_over {
                     end_last_line(&mut lines);
                 }
                 Ok(Box::new(Cursor::new(lines)))
             }
-            Words::File(path) => open_file(path, if is_over { Extent::Over } else { Extent::Complete }),
+            Words::File(path) => open_file(&path, if is_over { Extent::Over } else { Extent::Complete }),
         }
     }
 }
@@ -125,7 +124,7 @@ fn begins_with_what_is_stored(repo: &Repository, state: &State, addition: &Addit
         None => Progress::archived(&archive, &addition.key)?,
     };
     let redaction = Rc::new(redaction::redactor(repo));
-    let (key, transcript) = (&addition.key, addition.transcript.open(true)?);
+    let (key, transcript) = (&addition.key, addition.transcript.clone().open(true)?);
     let context = SessionContext { archive: &archive, agent, key, redaction: &redaction, purged: None, deadline: None };
     Ok(Reading::of_source(context, &progress, transcript)?.has_all_that_is_stored())
 }

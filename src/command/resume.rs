@@ -87,17 +87,17 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         // Nothing is changed for an agent that cannot be started.
         let programs = restore.commands.iter().filter_map(|words| words.first());
-        let startable = programs.map(|program| look_for(program)).fold(Ok(()), Result::and);
+        let startable = programs.into_iter().try_for_each(|program| look_for(program));
         if options.print {
             print(&place, commit_id, &directory, &restore)?;
             // The plan can be followed on another machine.
-            return Ok(startable.map_or_else(
-                |error| {
-                    cli::error(&error);
+            return Ok(match &startable {
+                Ok(()) => Outcome::Done,
+                Err(error) => {
+                    cli::error(error);
                     Outcome::No
-                },
-                |()| Outcome::Done,
-            ));
+                }
+            });
         }
         startable?;
         match place {

@@ -32,7 +32,7 @@ pub fn condition(event: &str) -> Option<&'static str> {
 /// Says whether a hook file is a script for a POSIX shell, to which lines can be added.
 pub fn is_shell_script(text: &[u8]) -> bool {
     // Git runs a file without an interpreter line with the shell; a binary is something else.
-    text.trim().is_empty() || shell::shell_of(text).is_some() && (text.starts_with(b"#!") || !text.contains(&0))
+    shell::shell_of(text).is_some() && (text.starts_with(b"#!") || !text.contains(&0))
 }
 
 /// Returns a command that Git runs for an event that is declared in its config. `guard` is the condition that our program
@@ -130,8 +130,8 @@ pub fn remove_block(text: &[u8]) -> Vec<u8> {
     let rest = lines.iter().zip(&ours).filter(|(_, is_ours)| !**is_ours).flat_map(|(line, _)| line.iter().copied());
     let rest: Vec<u8> = rest.collect();
     // What a shell does not understand runs nothing, not even their lines.
-    let is_needed = || go_on_with_a_command(&lines, &ours) || shell::is_broken(text, &rest);
-    if rest.len() == text.len() || is_bare(&rest) || !is_needed() { rest } else { text.to_vec() }
+    let is_needed_there = || go_on_with_a_command(&lines, &ours) || shell::is_broken(text, &rest);
+    if rest.len() == text.len() || is_bare(&rest) || !is_needed_there() { rest } else { text.to_vec() }
 }
 
 /// The beginning or the end of our block.

@@ -7,7 +7,7 @@ use bstr::ByteSlice as _;
 use crate::git::child::{Streams, find_program};
 
 /// The shells that read a script without running it, by `-n`.
-pub const SHELLS: &[&str] = &["sh", "bash", "dash", "ksh", "zsh", "ash"];
+const SHELLS: &[&str] = &["sh", "bash", "dash", "ksh", "zsh", "ash"];
 
 /// Says whether a shell understands a script, and no longer what is left of it: our lines were all that a command of
 /// somebody's did.

@@ -66,17 +66,10 @@ pub struct Question<'c> {
 /// The words before the length of an answer whose call is in an earlier record.
 pub const EARLIER_ANSWER: &str = "answer to an earlier call: ";
 
-/// Says whether an answer without a known call belongs to a call in an earlier record. With the call, the name of its
-/// tool is missing: the answer may be a file that was read. A single line is not worth a mark in its place.
-pub fn is_of_earlier_call(result: &ToolResult) -> bool {
-    !result.call_id.is_empty()
-}
-
-/// Says whether an answer without a known call only confirms one of an earlier record, such as that of an edit or of a list:
-/// with the call it would not be printed either.
-pub fn only_confirms(result: &ToolResult) -> bool {
-    let text = result.text.trim();
-    is_of_earlier_call(result) && !result.is_error && !text.contains('\n') && text.contains(" successfully")
+/// Says whether an answer of so many lines gets a mark in its place although its call is not known: the call is in an earlier
+/// record, so the answer may be a file that was read, or only confirm an edit. Any other single line is not worth a mark.
+pub fn is_folded_without_call(result: &ToolResult, lines: usize) -> bool {
+    !result.call_id.is_empty() && (lines > 1 || result.text.contains(" successfully"))
 }
 
 impl<'c> Act<'c> {

@@ -250,8 +250,7 @@ impl<'a> Document<'a> {
             }
         }
         let is_short = self.depth.tool_output == Amount::Short;
-        let confirms = act.as_ref().map_or_else(|| call::only_confirms(result), Act::answers_itself);
-        let answers_itself = is_short && !result.is_error && confirms;
+        let answers_itself = is_short && !result.is_error && act.as_ref().is_some_and(Act::answers_itself);
         if self.depth.tool_output == Amount::None || answers_itself {
             return Ok(());
         }
@@ -262,8 +261,7 @@ impl<'a> Document<'a> {
         };
         let text = self.depth.placed(outside::text(&with_sizes(text, &result.pictures)), &self.place);
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        let is_folded =
-            act.as_ref().map_or_else(|| call::is_of_earlier_call(result) && lines.len() > 1, Act::is_reading);
+        let is_folded = act.as_ref().map_or_else(|| call::is_folded_without_call(result, lines.len()), Act::is_reading);
         if is_short && !result.is_error && !lines.is_empty() && is_folded && result.pictures.is_empty() {
             let earlier = if act.is_none() { call::EARLIER_ANSWER } else { "" };
             return writeln!(out, "\n*{earlier}{}*", self.depth.cut(lines.len(), "line"));

@@ -346,7 +346,7 @@ impl<'a> Printer<'a> {
 
     fn output(&self, act: Option<&Act<'_>>, result: &ToolResult) -> Vec<String> {
         let is_short = self.is_short();
-        let answers_itself = act.map_or_else(|| call::only_confirms(result), Act::answers_itself);
+        let answers_itself = act.is_some_and(Act::answers_itself);
         if self.depth.tool_output == Amount::None || (is_short && answers_itself && !result.is_error) {
             return Vec::new();
         }
@@ -358,7 +358,7 @@ impl<'a> Printer<'a> {
         let text = self.depth.placed(outside::text(&with_sizes(text, &result.pictures)), &self.place);
         let lines: Vec<String> =
             text.lines().map(|line| self.depth.line(line, self.depth.tool_output, LINE_CHARS)).collect();
-        let is_folded = act.map_or_else(|| call::is_of_earlier_call(result) && lines.len() > 1, Act::is_reading);
+        let is_folded = act.map_or_else(|| call::is_folded_without_call(result, lines.len()), Act::is_reading);
         if is_short && is_folded && !result.is_error && result.pictures.is_empty() {
             let mark = self.depth.cut(lines.len(), "line");
             let mark = if act.is_none() { format!("{}{mark}", call::EARLIER_ANSWER) } else { mark };

@@ -42,6 +42,15 @@ impl Team {
         clone
     }
 
+    /// Makes two clones: the first one has recorded these words and shared them.
+    pub fn clones_after(&self, words: &str) -> [PathBuf; 2] {
+        let clones = ["a", "b"].map(|name| self.clone_of(name, &[]));
+        self.commit(&clones[0], "x", "1\n", words);
+        self.git(&clones[0], &["push", "-q", "--no-verify"]).ok();
+        self.shiftlog(&clones[0], "sync", &["-q"]).ok();
+        clones
+    }
+
     /// Makes a clone without our program in it.
     pub fn bare_clone(&self, name: &str, options: &[&str]) -> PathBuf {
         let clone = self.scratch.root().join(name);

@@ -129,18 +129,17 @@ pub(super) fn bad(repo: &Repository) -> Vec<Finding> {
     findings
 }
 
+/// Says whether there is a key of this name below `shiftlog`.
 fn is_known(name: &str) -> bool {
-    let is = |known: &str, name: &str| known.eq_ignore_ascii_case(name);
-    if let Some((section, name)) = name.rsplit_once('.')
-        && match section.strip_prefix("agent.") {
-            Some(_) => OF_AGENT.iter().any(|known| is(known, name)),
-            None => is("push", name),
-        }
-    {
-        return true;
-    }
-    let keys = KEYS.iter().filter_map(|key| key.name.strip_prefix("shiftlog."));
-    keys.chain(OTHERS).any(|known| is(known, name))
+    let is_among = |known: &[&str], name: &str| known.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let is_of_subsection = match name.rsplit_once('.') {
+        Some((section, last)) if section.starts_with("agent.") => is_among(&OF_AGENT, last),
+        // That of a remote.
+        Some((_, last)) => is_among(&["push"], last),
+        None => false,
+    };
+    let keys: Vec<&str> = KEYS.iter().filter_map(|key| key.name.strip_prefix("shiftlog.")).collect();
+    is_of_subsection || is_among(&keys, name) || is_among(&OTHERS, name)
 }
 
 fn check(repo: &Repository, name: &str, value: &str, is_good: bool, good: &str) -> Option<Finding> {

@@ -296,7 +296,7 @@ pub fn clock_html(seconds: i64, offset: i32) -> Markup {
 /// Returns the closed line of an answer without a call: its length, or its beginning.
 fn about_answer(result: &ToolResult) -> String {
     match result.text.trim().lines().count() {
-        lines if call::only_confirms(result) || lines > 1 && call::is_of_earlier_call(result) && !result.is_error => {
+        lines if call::is_folded_without_call(result, lines) && !result.is_error => {
             format!("to an earlier call, {}", super::super::count(lines as u64, "line"))
         }
         _ => beginning(&result.text, 90),

@@ -195,3 +195,23 @@ fn a_hook_that_an_agent_runs_for_fewer_tools_is_a_problem_and_init_mends_it() {
     let mended: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!(mended, serde_json::from_str::<serde_json::Value>(&made).unwrap());
 }
+
+#[test]
+fn hooks_of_two_agents_in_one_file_have_a_matcher_each() {
+    let scratch = Scratch::empty(&[]);
+    write(&scratch.top.join(".claude/settings.local.json"), "{}\n");
+    fs::create_dir_all(scratch.top.join(".qwen")).unwrap();
+    let linked = scratch.top.join(".qwen/settings.json");
+    std::os::unix::fs::symlink("../.claude/settings.local.json", linked).unwrap();
+    let init = || scratch.shiftlog("init", ["--agent=claude", "--agent=qwen", "-q"]).ok();
+    init();
+    let path = scratch.top.join(".claude/settings.local.json");
+    let made = fs::read_to_string(&path).unwrap();
+    let settings: serde_json::Value = serde_json::from_str(&made).unwrap();
+    let of_tools = settings["hooks"]["PostToolUse"].as_array().unwrap();
+    assert!(of_tools.len() == 2 && of_tools[0]["matcher"] != of_tools[1]["matcher"], "{made}");
+    init();
+    assert_eq!(fs::read_to_string(&path).unwrap(), made);
+    let told = scratch.shiftlog("doctor", ["-q", "--no-rehearsal"]).stdout;
+    assert!(!told.contains("alone"), "{told}");
+}

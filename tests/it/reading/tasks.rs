@@ -49,7 +49,7 @@ fn a_task_keeps_its_name_in_later_commits_and_in_every_format() {
 }
 
 #[test]
-fn answers_that_only_confirm_calls_of_an_earlier_record_are_not_printed() {
+fn answers_that_only_confirm_calls_of_an_earlier_record_are_folded() {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");
     session.prompt("commit, and mark it as done");
@@ -70,6 +70,7 @@ fn answers_that_only_confirm_calls_of_an_earlier_record_are_not_printed() {
     for format in ["--format=medium", "--format=markdown"] {
         let shown = scratch.shiftlog("show", [format]).ok();
         assert!(shown.contains("and another") && !shown.contains("successfully"), "{shown}");
+        assert_eq!(shown.matches("answer to an earlier call: … 1 line (-v)").count(), 2, "{shown}");
         let whole = scratch.shiftlog("show", [format, "-v"]).ok();
         assert!(confirmed.iter().all(|text| whole.contains(text)), "{whole}");
     }

@@ -114,10 +114,7 @@ fn a_level_without_a_value_shares_nothing() {
 #[test]
 fn a_dry_run_announces_no_push_that_is_not_made() {
     let team = Team::new();
-    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
-    team.commit(&a, "x", "1\n", "words of a");
-    team.git(&a, &["push", "-q", "--no-verify"]).ok();
-    team.shiftlog(&a, "sync", &["-q"]).ok();
+    let [a, b] = team.clones_after("words of a");
     team.git(&b, &["-c", "core.hooksPath=/dev/null", "pull", "-q"]).ok();
     team.shiftlog(&b, "sync", &["-q"]).ok();
     // Each time the remote moves on, and once the clone has something of its own.

@@ -306,10 +306,7 @@ fn a_purge_that_is_finished_later_tells_what_has_the_words_and_doctor_tells_that
 #[test]
 fn notes_that_were_fetched_and_not_joined_are_named_by_what_does_not_look_at_them() {
     let team = Team::new();
-    let (a, b) = (team.clone_of("a", &[]), team.clone_of("b", &[]));
-    team.commit(&a, "x", "1\n", "words of a");
-    team.git(&a, &["push", "-q", "--no-verify"]).ok();
-    team.shiftlog(&a, "sync", &["-q"]).ok();
+    let [_, b] = team.clones_after("words of a");
     team.git(&b, &["-c", "core.hooksPath=/dev/null", "pull", "-q"]).ok();
     team.git(&b, &["fetch", "-q"]).ok();
     let verified = team.shiftlog(&b, "verify", &["HEAD"]);
