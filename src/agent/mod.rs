@@ -216,8 +216,8 @@ pub trait Agent: Sync {
         Wording::InPieces
     }
 
-    /// Says whether a transcript that begins with `beginning` is counted in pieces of a few lines when it is captured. They are
-    /// parsed one after the other, by one parser; of a transcript that is not, as much as possible is parsed at once.
+    /// Says whether a transcript that begins with `beginning` is counted in pieces of a few lines when it is captured, one
+    /// after the other, by one parser. If not, as much of it as possible is parsed at once.
     fn is_counted_in_pieces(&self, beginning: &[u8]) -> bool {
         self.wording(beginning) == Wording::InLines
     }

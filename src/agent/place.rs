@@ -124,7 +124,7 @@ pub fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Does the same for a text.
+/// Reads a file of an agent's as text.
 ///
 /// # Errors
 ///

@@ -55,7 +55,7 @@ impl<'a> Increment<'a> {
         })
     }
 
-    /// Returns the first line of a pending file whose bytes follow `from`.
+    /// Returns the capture that a pending file of this increment names; the bytes in the file follow `from`.
     pub(super) fn capture(&self, from: SegmentEnd) -> Capture {
         Capture::new(&self.key, &self.commit_ids, from, self.since.clone())
     }

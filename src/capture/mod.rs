@@ -4,10 +4,21 @@
 //! The payload of an agent's hook, which `agent` has parsed, enters at [`agent_hook`], which updates [`State`]. A commit
 //! enters at [`commit`]: `sessions` finds the sessions that may belong to it, and `choose` chooses among them. `new_words`
 //! reads the increment of each session (`reading`), and [`Recorder`] archives it and writes the note. What cannot be stored
-//! is kept in a file (`put_aside`, `pending`), which the next hook or command stores (`catch_up`). Commands that read first
-//! store what no hook has stored (`missed`). Commits that are made of others get the records of those: `carry` where Git names
-//! them, `taken_back` after a reset, `left_edits` where the work of one turn is committed in parts, `same_call` where one tool call makes several
-//! commits, and `rewritten` for all.
+//! is kept in a file, which the next hook or command stores.
+//!
+//! Words that are not stored when their commit is made, and commits that have the words of others:
+//!
+//! | file | what | who stores it |
+//! | --- | --- | --- |
+//! | `awaited` | the result of the tool call that made the commit, written after it | the next hook of the session |
+//! | `late` | a session whose transcript was not written yet | `post-commit` of the session's next commit |
+//! | `unseen` | commits that no hook reported | a command that reads (`missed`) |
+//! | `put_aside`, `pending` | an increment that could not be written now | the next hook or command (`catch_up`) |
+//! | `same_call` | the later of several commits by one tool call | `post-commit` |
+//! | `left_edits` | the later parts of a turn's work that is committed in parts | `post-commit` |
+//! | `carry` | a commit that Git makes of others by cherry-pick or squash | `post-commit` |
+//! | `taken_back` | a commit that makes the changes of others again after a reset | `post-commit` |
+//! | `rewritten` | amended and rebased commits | `post-rewrite` |
 
 pub mod agent_hook;
 pub mod agents;

@@ -69,7 +69,7 @@ pub(super) fn record_sub_agents(
     Ok(())
 }
 
-/// Reads what a session said since it was last recorded; `None` if nothing. In a file of lines, only the first
+/// Reads what a session said since it was last recorded; `None` if nothing. The words that a fork repeats are archived first. In a file of lines, only the first
 /// `limit` bytes are read.
 ///
 /// # Errors

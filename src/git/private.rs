@@ -1,4 +1,5 @@
-//! Files of our own in the repository's directory, readable by their owner, or by the group of a shared repository.
+//! Opening files that others may have replaced: no named pipe is waited for. And files of our own in the repository's
+//! directory, readable by their owner, or by the group of a shared repository.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{Read as _, Write as _};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::{ControlFlow, Range};
 
-use super::overview::in_order;
+use super::summary::in_order;
 use super::tombstone::Mark;
 use super::{Hidden, MissingWords, Note, Reader, Record, Summary, Unit, bounds};
 use crate::agent;

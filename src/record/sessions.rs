@@ -30,7 +30,7 @@ impl Sessions {
     pub(super) fn new(note: Note) -> Self {
         let units =
             note.units().iter().enumerate().filter_map(|(number, unit)| Some((Summary::of(unit)?, Some(number))));
-        let mut summaries = super::overview::in_order(units.collect());
+        let mut summaries = super::summary::in_order(units.collect());
         summaries.extend(note.hidden().iter().map(|hidden| (Summary::of_hidden(hidden), None)));
         let mut of: HashMap<SessionKey, Vec<usize>> = HashMap::new();
         let mut sub_agents: HashMap<SessionKey, Vec<SessionKey>> = HashMap::new();

@@ -128,11 +128,11 @@ fn compare_pieces(scratch: &Scratch, said: &[Said], lines: &[&str], seed: u64, c
 }
 
 /// The agents whose transcripts are files of lines, each with the folder of its transcripts.
-const AGENTS: [&str; 11] =
-    ["claude", "codex", "gemini", "copilot", "droid", "pi", "cursor", "vscode", "windsurf", "antigravity", "qwen"];
+const AGENTS: &[&str] =
+    &["claude", "codex", "gemini", "copilot", "droid", "pi", "cursor", "vscode", "windsurf", "antigravity", "qwen"];
 
 /// Transcripts that are one document.
-const DOCUMENTS: [(&str, &str); 5] = [
+const DOCUMENTS: &[(&str, &str)] = &[
     ("amp", "amp/threads/T-019ca1ce-3ae2-7686-a41e-ccc078837f8a.json"),
     ("amp", "amp/threads/T-019ca1f6-7f21-77b5-a308-000000000010.json"),
     ("continue", "continue/sessions/2dbfd673-0000-4000-8000-000000000011.json"),
@@ -144,9 +144,9 @@ const DOCUMENTS: [(&str, &str); 5] = [
 fn grep_finds_what_reading_every_message_of_every_agent_finds() {
     let scratch = Scratch::new();
     let of_agent = |agent: &'static str| transcripts(&fixture(agent)).into_iter().map(move |path| (agent, path));
-    let documents = DOCUMENTS.into_iter().map(|(agent, path)| (agent, fixture(path)));
+    let documents = DOCUMENTS.iter().map(|(agent, path)| (*agent, fixture(path)));
     let mut all = Vec::new();
-    for (number, (agent, path)) in AGENTS.into_iter().flat_map(of_agent).chain(documents).enumerate() {
+    for (number, (agent, path)) in AGENTS.iter().copied().flat_map(of_agent).chain(documents).enumerate() {
         let commit = scratch.commit("n", &format!("{agent} {number}\n"), agent);
         let (session, agent) = (format!("--session={agent}-{number}"), format!("--agent={agent}"));
         let file = path.to_str().unwrap();

@@ -56,7 +56,7 @@ pub struct SessionContext<'s, 'a> {
     pub key: &'s SessionKey,
     /// The redactor.
     pub redaction: &'s Redaction,
-    /// The purge marks: words of a session that they concern are not stored again from an agent's file. `None` for a
+    /// The purge marks: purged words are not stored again, although the agent's file still has them. `None` for a
     /// transcript that the user names.
     pub purged: Option<&'s Tombstones>,
     /// Reading and redaction fail when this has passed.

@@ -180,7 +180,8 @@ fn start_beside(words: &[&str]) -> Result<()> {
     start(&mut beside(words)?, words[1])
 }
 
-/// As [`start_beside`], on the directory that all worktrees share, so that a linked worktree can be removed meanwhile. Where
+/// Starts this program as [`start_beside`] does, but in the directory that all worktrees share, so that a linked worktree
+/// can be removed meanwhile. Where
 /// `extensions.worktreeConfig` is set, the program runs in the worktree, whose configuration it needs.
 fn start_beside_worktrees(repo: &Repository, words: &[&str]) -> Result<()> {
     let shared = repo.common_dir();
