@@ -136,11 +136,16 @@ impl Archive<'_> {
         self.beginning(since, through, |_| u64::MAX)
     }
 
-    /// Returns the beginning of an increment, as long as `limit` says of the stored size of its segments; both in bytes. What
-    /// follows is not unpacked, and then no digest is checked.
-    pub fn beginning(&self, since: Option<ObjectId>, through: ObjectId, limit: impl FnOnce(u64) -> u64) -> Contents {
+    /// Returns the beginning of an increment, as long as `limit` says of its segments, in bytes. What follows is not unpacked,
+    /// and then no digest is checked.
+    pub fn beginning(
+        &self,
+        since: Option<ObjectId>,
+        through: ObjectId,
+        limit: impl FnOnce(&[Link]) -> u64,
+    ) -> Contents {
         let (links, start, error) = self.links(since, through);
-        let end = start.saturating_add(limit(links.iter().map(|link| link.stored_bytes).sum()));
+        let end = start.saturating_add(limit(&links));
         let mut contents = self.assemble(&links, start..end, error);
         contents.left_bytes = links.first().map_or(0, |last| last.header.total_bytes().saturating_sub(end));
         let is_gap = |piece: &Chunk| matches!(piece, Chunk::Gap(_));

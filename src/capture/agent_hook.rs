@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use bstr::ByteSlice as _;
 
 use super::awaited::{Patience, extend_awaited_record, extend_record_of_sub_agent, has_record};
-use super::choose::{CommitKind, kind_of_move};
+use super::choose::{CommitKind, kind_of_entry};
 use super::commit::{keep_commit, record_commit};
 use super::new_commit::{NewCommit, OfCall};
 use super::new_words::archive_session;
@@ -415,7 +415,7 @@ fn commits_of_moves<'m>(
             (is_stopped, is_left_out) = (false, !entry.ends_rebase());
         } else if !is_left_out {
             let stop = is_stopped.then_some(AtStop::Committed);
-            commits.extend(kind_of_move(entry).map(|kind| (entry, kind, stop)));
+            commits.extend(kind_of_entry(repo, entry).map(|kind| (entry, kind, stop)));
         }
     }
     commits

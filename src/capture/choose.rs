@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use bstr::{BString, ByteSlice as _};
 use serde::{Deserialize, Serialize};
 
-use crate::git::ReflogEntry;
+use crate::git::{ReflogEntry, Repository};
 use crate::transcript::Tally;
 
 /// A session that may belong to a commit.
@@ -112,6 +112,13 @@ pub(super) fn kind_of_move(last_move: &ReflogEntry) -> Option<CommitKind> {
         entry if entry.is_new_work() => Some(CommitKind::Plain),
         entry => entry.is_merge().then_some(CommitKind::Merge),
     }
+}
+
+/// Returns how the commit of an entry was made, as [`kind_of_move`], also where `GIT_REFLOG_ACTION` named the action: then
+/// the commit is read.
+pub(super) fn kind_of_entry(repo: &Repository, entry: &ReflogEntry) -> Option<CommitKind> {
+    let is_new = || entry.is_unknown() && repo.commit(entry.new_id).is_ok_and(|commit| entry.has_made(&commit));
+    kind_of_move(entry).or_else(|| is_new().then_some(CommitKind::Plain))
 }
 
 #[cfg(test)]

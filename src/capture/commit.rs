@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::availability::{Availability, availability};
 use super::awaited::{Patience, extend_awaited_record, has_record};
 use super::carry;
-use super::choose::{self, Candidate, CommitFacts, CommitKind, kind_of_move};
+use super::choose::{self, Candidate, CommitFacts, CommitKind, kind_of_entry, kind_of_move};
 use super::increment::Increment;
 use super::late::record_late;
 use super::left_edits::{self, carry_left_edits};
@@ -44,7 +44,7 @@ pub fn is_idle(location: &Location) -> bool {
 fn kind_of_head(repo: &Repository, commit: &Commit, last_move: Option<&ReflogEntry>) -> Option<CommitKind> {
     match last_move {
         _ if repo.is_mid_operation() => None,
-        Some(last_move) => kind_of_move(last_move),
+        Some(last_move) => kind_of_entry(repo, last_move),
         None => Some(if commit.parent_ids.len() < 2 { CommitKind::Plain } else { CommitKind::Merge }),
     }
 }
@@ -68,14 +68,19 @@ fn head_of(repo: &Repository) -> Result<Option<(Commit, Option<ReflogEntry>)>> {
 pub fn leave_to_agent(location: &Location) -> Result<bool> {
     let state = State::new(&location.common_dir);
     let sessions = state.sessions();
-    let runners = find_runners(&sessions);
+    let runners = find_runners(&sessions, location.worktree.as_deref());
     let has_tool_hooks = |key: &SessionKey| sessions.iter().any(|live| live.key() == *key && live.has_tool_hooks);
     if runners.is_empty() || !runners.iter().all(has_tool_hooks) {
         return Ok(false);
     }
     // Without a reflog the repository must be opened to know what HEAD names.
     let Some(last_move) = last_move(location) else { return Ok(false) };
-    if let Some(kind) = kind_of_move(&last_move).filter(|_| !location.is_mid_operation()) {
+    let kind = kind_of_move(&last_move).filter(|_| !location.is_mid_operation());
+    // The commit itself says what it is where its entry does not.
+    if kind.is_none() && last_move.is_unknown() && !location.is_mid_operation() {
+        return Ok(false);
+    }
+    if let Some(kind) = kind {
         let made = NewCommit::made_in(location.worktree.clone(), runners);
         let new_commit = NewCommit { commit_ids: vec![last_move.new_id], kind, ..made };
         keep_commit(&state, &new_commit, &sessions, &[])?;
@@ -163,7 +168,7 @@ fn record_live_sessions(recorder: &mut Recorder<'_>, commit_id: ObjectId, kind: 
     if sessions.is_empty() && hindrance.as_ref().is_none_or(|error| error.kind() == Kind::Busy) {
         return Ok(());
     }
-    let runners = find_runners(&sessions);
+    let runners = find_runners(&sessions, recorder.repo.worktree());
     let new_commit = NewCommit { commit_ids: vec![commit_id], kind, ..NewCommit::made_here(recorder.repo, runners) };
     let path = keep_commit(&recorder.state, &new_commit, &sessions, &sessions[before.len()..])?;
     if let Some(error) = hindrance {

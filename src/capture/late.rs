@@ -1,12 +1,12 @@
 //! Recording a session on commits that it made before its transcript was written.
 
-use super::choose::kind_of_move;
+use super::choose::kind_of_entry;
 use super::new_words::{record_sub_agents, unrecorded};
 use super::recorder::Recorder;
 use super::tracked::TrackedSession;
 use crate::agent;
 use crate::error::Result;
-use crate::git::ObjectId;
+use crate::git::{ObjectId, ReflogEntry};
 use crate::notes;
 
 /// How many moves of HEAD are looked at for commits that a session made before its transcript was written.
@@ -25,7 +25,8 @@ pub(super) fn record_late(recorder: &mut Recorder<'_>, live: &mut TrackedSession
     let mut moves = recorder.repo.head_reflog(MAX_MOVES);
     moves.reverse();
     let last = recorder.repo.head()?.commit_id;
-    let made = moves.iter().filter(|entry| Some(entry.new_id) != last && kind_of_move(entry).is_some());
+    let is_made = |entry: &&ReflogEntry| Some(entry.new_id) != last && kind_of_entry(recorder.repo, entry).is_some();
+    let made = moves.iter().filter(is_made);
     let made: Vec<ObjectId> = made.map(|entry| entry.new_id).collect();
     record_on_named_commits(recorder, live, &made, true)
 }

@@ -232,8 +232,8 @@ pub(super) fn named_by_environment(
 
 /// Returns the sessions that have run the `git commit` whose hook this process is: the sessions that the environment names,
 /// or the session whose agent is an ancestor of this process. A sub-agent may have its own id and hooks, but no transcript:
-/// its work belongs to the session of the same process that has a transcript.
-pub(super) fn find_runners(sessions: &[TrackedSession]) -> Vec<SessionKey> {
+/// its work belongs to the session of the same process that has a transcript. `worktree` is that of the commit.
+pub(super) fn find_runners(sessions: &[TrackedSession], worktree: Option<&Path>) -> Vec<SessionKey> {
     let named = agent::all().filter_map(session_in_environment);
     // A variable may be inherited from another agent that started this one.
     let known = |key: SessionKey| sessions.iter().find(|live| live.key() == key && may_be_running(live));
@@ -243,8 +243,11 @@ pub(super) fn find_runners(sessions: &[TrackedSession]) -> Vec<SessionKey> {
     }
     let ancestors = process::ancestors_among(sessions.iter().filter_map(|live| live.process));
     let has_ancestor = |live: &&TrackedSession| live.process.is_some_and(|process| ancestors.contains(&process));
-    // One agent process can have had several sessions in turn; the latest is the active one.
-    let latest = sessions.iter().filter(has_ancestor).max_by_key(|live| (has_transcript(live), live.seen));
+    // One agent process can run sessions in several worktrees, and in one worktree several in turn: the latest is the active
+    // one.
+    let is_here = |live: &TrackedSession| live.worktree.as_deref() == worktree;
+    let latest =
+        sessions.iter().filter(has_ancestor).max_by_key(|live| (has_transcript(live), is_here(live), live.seen));
     match latest.filter(|latest| has_transcript(latest) || without.is_empty()) {
         Some(latest) => vec![latest.key()],
         None => without.into_iter().map(TrackedSession::key).collect(),

@@ -22,6 +22,10 @@ use crate::transcript::SessionKey;
 const MAX_LOG_BYTES: u64 = 1 << 20;
 /// How many commits that `post-commit` has examined are remembered.
 const MAX_EXAMINED: usize = 200;
+/// The beginning of the name of a pending file that a repair has moved out of the way.
+pub const JUNK: &str = "junk-";
+/// The beginning of the name of the file of an object that a repair has moved out of the way.
+pub const DAMAGED: &str = "damaged-";
 /// A temporary file older than this was left by a process that was killed.
 const UNFINISHED_SECS: i64 = 60 * 60;
 /// How long a command waits for another one before it says so.
@@ -140,17 +144,30 @@ impl State {
         whole.filter_map(|entry| serde_json::from_slice(&private::read_whole(&entry.path()).ok()?).ok()).collect()
     }
 
+    /// Returns the temporary files of processes that were killed: those that were written before `time` (epoch).
+    pub fn unfinished(&self, time: i64) -> Vec<PathBuf> {
+        let directories = ["", "live", "settled", "imported", "purged", "begun-late", "pending"];
+        let entries = directories.iter().flat_map(|directory| std::fs::read_dir(self.root.join(directory)));
+        let files = entries.flatten().flatten().filter(is_unfinished).map(|entry| entry.path());
+        files.filter(|file| private::modified_secs(file).is_some_and(|written| written < time)).collect()
+    }
+
+    /// Returns the files that repairs have moved out of the way; nobody knows what they say.
+    pub fn moved_aside(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(&self.root).into_iter().flatten().flatten();
+        let name = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+        let is_aside = |name: &str| [JUNK, DAMAGED].iter().any(|begins| name.starts_with(begins));
+        let mut files: Vec<PathBuf> =
+            entries.filter(|entry| is_aside(&name(entry))).map(|entry| entry.path()).collect();
+        files.sort();
+        files
+    }
+
     /// Removes temporary files of processes that were killed, and takes away other users' access to our directory
     /// unless the repository is shared.
     pub fn sweep(&self) {
-        let now = Time::now().seconds;
-        for directory in ["", "live", "settled", "imported", "purged", "begun-late", "pending"] {
-            for entry in std::fs::read_dir(self.root.join(directory)).into_iter().flatten().flatten() {
-                let written = || private::modified_secs(&entry.path());
-                if is_unfinished(&entry) && written().is_some_and(|written| written < now - UNFINISHED_SECS) {
-                    let _ = std::fs::remove_file(entry.path());
-                }
-            }
+        for file in self.unfinished(Time::now().seconds - UNFINISHED_SECS) {
+            let _ = std::fs::remove_file(file);
         }
         if !is_shared(&self.root) {
             let _ = std::fs::set_permissions(&self.root, std::fs::Permissions::from_mode(0o700));

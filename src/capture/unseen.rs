@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use bstr::ByteSlice as _;
 
-use super::choose::kind_of_move;
+use super::choose::kind_of_entry;
 use super::late::record_on_named_commits;
 use super::recorder::Recorder;
 use super::sessions::{RECENT_SECS, is_checked_out, is_going_on, new_live};
@@ -83,7 +83,7 @@ fn without_note(repo: &Repository, notes_ref: &str, since: i64) -> Vec<(ObjectId
     let moves = repo.head_reflog(MAX_MOVES);
     // What led to a commit that was amended led to the one in its place.
     let is_amended = |id| moves.iter().any(|entry| entry.old_id == id && entry.message.starts_with(b"commit (amend)"));
-    let is_wanted = |entry: &&ReflogEntry| kind_of_move(entry).is_some() && !is_amended(entry.new_id);
+    let is_wanted = |entry: &&ReflogEntry| kind_of_entry(repo, entry).is_some() && !is_amended(entry.new_id);
     for entry in moves.iter().filter(is_wanted) {
         let Ok(commit) = repo.commit(entry.new_id) else { continue };
         let made = commit.committer.time.seconds;

@@ -58,7 +58,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let notes_ref = options.notes_ref.full_name(&repo);
         removal::finish_before(&repo, options.dry_run)?;
         if !options.dry_run {
-            removal::remove_fetched_again(&repo, &notes_ref)?;
+            match removal::remove_fetched_again(&repo, &notes_ref) {
+                // What cannot be read is found, and repaired, below.
+                Err(error) if matches!(error.kind(), Kind::Missing | Kind::Corrupt) => {}
+                removed => drop(removed?),
+            }
         }
         let finish = || is_repairing.then(|| capture::recorder(&repo, &notes_ref).finish());
         let mut finished = finish();

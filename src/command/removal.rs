@@ -67,6 +67,12 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
     let planned =
         preview(repo, notes_ref, &wanted.target, &mut |title, done, total| progress.tell(title, done, total))?;
     progress.end();
+    for segment_id in &planned.unreadable {
+        cli::warning(&format!("segment {segment_id} is damaged, and may have the words: it stays as it is"));
+    }
+    if !planned.unreadable.is_empty() {
+        cli::hint(repo, "'git shiftlog fsck --repair' repairs what can be repaired; then run this again");
+    }
     for session in &planned.unrecorded {
         let what = "has matches that are not recorded yet, and its next commit will have them";
         cli::warning(&format!("session {session} {what}; run this again after that commit"));
@@ -167,7 +173,7 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
         purged.objects += wanted.finished.as_ref().map_or(0, |finished| finished.objects);
     }
     report(repo, wanted, &planned, &purged)?;
-    Ok(if purged.is_complete() { Outcome::Done } else { Outcome::No })
+    Ok(if purged.is_complete() && planned.unreadable.is_empty() { Outcome::Done } else { Outcome::No })
 }
 
 /// Says whether only marks with a trusted signature are accepted: `shiftlog.trustPurges`.
@@ -311,6 +317,7 @@ fn result_value(plan: &purge::Removal<'_>, purged: &Purged) -> Value {
     value["objects"] = purged.objects.into();
     value["left"] = purged.left.iter().map(ToString::to_string).collect();
     value["temporary"] = purged.temporary.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    value["movedAside"] = purged.moved_aside.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     value["otherRefs"] = purged.other_refs.clone().into();
     value["agentFiles"] = json!(purged.agent_files);
     value["remotes"] = purged.held.keys().cloned().collect();
@@ -488,6 +495,12 @@ fn tell_what_is_left(repo: &Repository, purged: &Purged) {
         let number = count(purged.temporary.len(), "temporary file");
         cli::warning(&format!("{number} of Git may have removed words, such as '{}'", first.display()));
         cli::hint(repo, "if no Git process writes here, remove them; after a day the next purge does");
+    }
+    if let Some(first) = purged.moved_aside.first() {
+        let number = count(purged.moved_aside.len(), "damaged file");
+        let what = "that a repair moved out of the way may have removed words, such as";
+        cli::warning(&format!("{number} {what} '{}'", first.display()));
+        cli::hint(repo, "remove them if nothing in them is needed");
     }
     for name in &purged.other_refs {
         let hint = match name.as_str() {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice as _};
 
-use super::{Location, ObjectId, Repository, gix_error};
+use super::{Commit, Location, ObjectId, Repository, gix_error};
 use crate::error::{Error, Result};
 
 /// The branch and commit of HEAD.
@@ -161,6 +161,25 @@ impl ReflogEntry {
         let steps = [&b"(continue)"[..], b"(fixup)", b"(squash)", b"(reword)"];
         Self::is_amend_message(self.message.as_bstr())
             || self.is_of_rebase() && steps.iter().any(|step| self.action().ends_with(step))
+    }
+
+    /// Says whether the entry tells neither that a commit was made here, nor that one was made of others: `GIT_REFLOG_ACTION`
+    /// can name any action.
+    pub fn is_unknown(&self) -> bool {
+        !self.is_new_work() && !self.is_merge() && !self.is_old_work() && !self.is_of_rebase()
+    }
+
+    /// Says whether `git commit` made a commit with this entry, by whatever name: Git gives the entry the first line of the
+    /// message. The commit of a pick, of a mailed patch, and an amended one, is later than its author's time.
+    pub fn has_made(&self, commit: &Commit) -> bool {
+        let first_line = commit.message.lines().next().unwrap_or_default();
+        let is_next = match commit.parent_ids.as_slice() {
+            [] => self.old_id.is_null(),
+            [parent_id] => *parent_id == self.old_id,
+            _ => false,
+        };
+        let is_told = self.message.strip_suffix(first_line).is_some_and(|action| action.ends_with(b": "));
+        is_next && is_told && commit.author.time == commit.committer.time
     }
 
     /// Says whether this entry is a commit that was made from older ones: a step of a rebase, a cherry-pick, a revert, a

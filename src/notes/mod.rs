@@ -290,6 +290,27 @@ pub fn rewrite(
     })
 }
 
+/// Removes the notes of some objects, which need not be readable, and drops the ref's history. Returns whether anything
+/// changed.
+///
+/// # Errors
+///
+/// As [`Repository::replace_ref`].
+pub fn take_out(
+    repo: &Repository,
+    ref_name: &str,
+    message: &str,
+    deadline: Instant,
+    annotated_ids: &[ObjectId],
+) -> Result<bool> {
+    repo.replace_ref(ref_name, message, deadline, |tip| {
+        let mut editor = Editor::new(repo, tip.tree_id)?;
+        annotated_ids.iter().try_for_each(|id| editor.remove(*id))?;
+        let tree_id = editor.write()?;
+        Ok((tree_id != tip.tree_id).then_some(Replaced { carried_tree_id: tree_id, tree_id }))
+    })
+}
+
 /// Returns earlier contents of a note, newest first, from the history of its ref.
 ///
 /// For repairing a note that a merge has damaged. Walks the whole history of the ref.

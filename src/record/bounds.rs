@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use crate::archive::{Contents, Stored, segment};
+use crate::archive::{Contents, Link, Stored, segment};
 use crate::git::ObjectId;
 use crate::transcript::BLOCK_BYTES;
 
@@ -123,9 +123,10 @@ impl Budget {
         self.stored_bytes += stored_bytes;
     }
 
-    /// Returns how many bytes more may be parsed if `stored_bytes` more are read; at least that.
-    pub(super) fn readable_of(&self, stored_bytes: u64) -> u64 {
-        self.shown.left(self.stored_bytes.saturating_add(stored_bytes))
+    /// Returns how many bytes more may be parsed if these segments are read.
+    pub(super) fn readable_of(&self, links: &[Link]) -> u64 {
+        let new = links.iter().filter(|link| !self.seen.contains(&link.segment_id)).map(|link| link.stored_bytes);
+        self.shown.left(new.fold(self.stored_bytes, u64::saturating_add))
     }
 
     /// Returns how many bytes at the beginning of a transcript are parsed, after those before it: all, or up to a line end.

@@ -8,7 +8,7 @@ use super::summary::in_order;
 use super::tombstone::Mark;
 use super::{Hidden, MissingWords, Note, Reader, Record, Summary, Unit, bounds};
 use crate::agent;
-use crate::archive::{Archive, Chunk, Contents};
+use crate::archive::{Archive, Chunk, Contents, Link};
 use crate::error::{Error, Kind, Result};
 use crate::git::ObjectId;
 use crate::redact::{Redactor, without_key_parts};
@@ -28,11 +28,11 @@ pub enum Words {
 }
 
 impl Words {
-    /// Returns how many bytes of a transcript are read, of which so many are stored.
-    fn limit(self, budget: &bounds::Budget, stored_bytes: u64) -> u64 {
+    /// Returns how many bytes of a transcript are read that is in these segments.
+    fn limit(self, budget: &bounds::Budget, links: &[Link]) -> u64 {
         match self {
             Words::All => u64::MAX,
-            Words::Shown => budget.readable_of(stored_bytes),
+            Words::Shown => budget.readable_of(links),
         }
     }
 }
@@ -224,13 +224,13 @@ impl Reader<'_> {
             Unit::Record(record) => {
                 let contents = match summary.within.clone() {
                     Some(within) => self.words_within(record, within),
-                    None => self.contents(record, is_full, |stored| words.limit(budget, stored)),
+                    None => self.contents(record, is_full, |links| words.limit(budget, links)),
                 };
                 left_bytes = contents.left_bytes;
                 self.recorded_words(record, contents, is_full, budget)
             }
             Unit::Newer(newer) => {
-                let contents = self.contents(&newer.record, is_full, |stored| words.limit(budget, stored));
+                let contents = self.contents(&newer.record, is_full, |links| words.limit(budget, links));
                 left_bytes = contents.left_bytes;
                 self.recorded_words(&newer.record, contents, is_full, budget)
             }
@@ -306,8 +306,8 @@ impl Reader<'_> {
         through.map_or_else(Contents::default, |through| self.archive().only(&record.key()).range(through, within))
     }
 
-    /// Reads the words of a record, as many as `limit` says of their stored size; both in bytes.
-    pub(super) fn contents(&self, record: &Record, is_full: bool, limit: impl FnOnce(u64) -> u64) -> Contents {
+    /// Reads the words of a record, as many bytes as `limit` says of their segments.
+    pub(super) fn contents(&self, record: &Record, is_full: bool, limit: impl FnOnce(&[Link]) -> u64) -> Contents {
         let parse = |hex: &str| self.repo.parse_id(hex);
         let key = record.key();
         let archive = self.archive().only(&key);

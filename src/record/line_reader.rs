@@ -67,7 +67,7 @@ impl LineReader<'_> {
         }
         self.budget.spend_stored(stored);
         let length = stored.pieces.iter().map(SegmentSpan::length).fold(0, u64::saturating_add);
-        if length > self.budget.readable_of(0) {
+        if length > self.budget.readable_of(&[]) {
             return Err(Uncountable::TooLarge);
         }
         self.unpacker.begin(key);

@@ -17,6 +17,8 @@ use crate::transcript::SessionKey;
 
 /// The ref that holds the marks.
 pub const REF: &str = "refs/shiftlog/purged";
+/// The file that marks a session.
+const SESSION_MARK: &[u8] = b"{\"shiftlog\":1}\n";
 /// The largest mark that is read, in bytes.
 pub const MAX_MARK_BYTES: u64 = 4096;
 
@@ -139,12 +141,11 @@ impl Tombstones {
     pub fn write(&self, repo: &Repository, deadline: Instant) -> Result<()> {
         let mut files = Vec::new();
         for (segment_id, became) in &self.segments {
-            let text = serde_json::to_string(became).expect("a mark has only strings and numbers");
             let hex = segment_id.to_string();
-            files.push((format!("segments/{}/{hex}", &hex[..2]), repo.write_blob(format!("{text}\n").as_bytes())?));
+            files.push((format!("segments/{}/{hex}", &hex[..2]), write_replacement(repo, became)?));
         }
         for name in &self.sessions {
-            files.push((format!("sessions/{name}"), repo.write_blob(b"{\"shiftlog\":1}\n")?));
+            files.push((format!("sessions/{name}"), repo.write_blob(SESSION_MARK)?));
         }
         repo.update_ref(REF, "shiftlog: purge\n", deadline, |tip| {
             let root = tip.map_or(repo.empty_tree_id(), |tip| tip.tree_id);
@@ -238,6 +239,23 @@ impl Replacement {
     pub fn nothing() -> Self {
         let (sha256, others) = (String::new(), Vec::new());
         Replacement { shiftlog: 1, became: None, bytes: 0, sha256, session: None, own: false, others }
+    }
+}
+
+fn write_replacement(repo: &Repository, became: &Replacement) -> Result<ObjectId> {
+    let text = serde_json::to_string(became).expect("a mark has only strings and numbers");
+    repo.write_blob(format!("{text}\n").as_bytes())
+}
+
+/// Writes the file of a mark of which only the path is known. Returns the blob.
+///
+/// # Errors
+///
+/// As [`Repository::write_blob`].
+pub fn write_mark(repo: &Repository, mark: &Mark) -> Result<ObjectId> {
+    match mark {
+        Mark::Segment(_) => write_replacement(repo, &Replacement::nothing()),
+        Mark::Session(_) => repo.write_blob(SESSION_MARK),
     }
 }
 

@@ -4,8 +4,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::{Duration, Instant};
 
+use bstr::ByteSlice as _;
 use sha2::{Digest as _, Sha256};
 
+use crate::archive::segment::TARGET_BYTES;
 use crate::archive::{Archive, Header, hex};
 use crate::capture::State;
 use crate::error::Result;
@@ -28,7 +30,9 @@ pub(super) fn deadline() -> Instant {
 fn records_of(repo: &Repository, notes_ref: &str, session: &SessionKey) -> Result<Vec<(ObjectId, Record)>> {
     let mut found = Vec::new();
     for entry in notes::list(repo, notes_ref)? {
-        let note = Note::parse(&notes::read(repo, entry.note_blob_id)?);
+        // What cannot be read is reported by 'fsck'.
+        let Ok(bytes) = notes::read(repo, entry.note_blob_id) else { continue };
+        let note = Note::parse(&bytes);
         let records = note.records().filter(|record| record.key() == *session);
         found.extend(records.map(|record| (entry.annotated_id, record.clone())));
     }
@@ -109,9 +113,17 @@ impl Transcript<'_> {
     fn is_proven(&self, record: &Record) -> bool {
         self.has(record.bytes, &record.sha256)
     }
+
+    /// Returns where a segment that begins at `from` ends, on the way to `to`: behind a line, and not much above the size of
+    /// the segments that a capture writes.
+    fn segment_end(&self, from: u64, to: u64) -> u64 {
+        let least = from + TARGET_BYTES as u64;
+        let line = self.range(least, to).and_then(|rest| rest.find_byte(b'\n'));
+        line.map_or(to, |line| least + line as u64 + 1)
+    }
 }
 
-/// Stores a transcript as segments that end at `ends`, and returns them by these ends. Builds on the segments `whole`.
+/// Stores a transcript as segments of which some end at `ends`, and returns them by their ends. Builds on the segments `whole`.
 fn store(
     archive: &Archive<'_>,
     session: &SessionKey,
@@ -120,24 +132,27 @@ fn store(
     mut whole: BTreeMap<u64, ObjectId>,
 ) -> Result<BTreeMap<u64, ObjectId>> {
     let mut new = Vec::new();
-    for end in ends {
-        if whole.contains_key(&end) {
-            continue;
+    let (mut digest, mut digested) = (Sha256::new(), 0);
+    for to in ends {
+        while !whole.contains_key(&to) {
+            let (keep, parent) = whole.range(..to).next_back().map_or((0, None), |(keep, id)| (*keep, Some(*id)));
+            let end = transcript.segment_end(keep, to);
+            digest.update(transcript.range(digested, end).unwrap_or_default());
+            digested = end;
+            let header = Header {
+                shiftlog: 1,
+                agent: session.agent.clone(),
+                session: session.id.clone(),
+                parent: parent.map(|id: ObjectId| id.to_string()),
+                keep,
+                bytes: end - keep,
+                sha256: hex(&digest.clone().finalize()),
+                time: Time::now().to_rfc3339(),
+            };
+            let segment_id = archive.write(&header, transcript.range(keep, end).unwrap_or_default())?;
+            whole.insert(end, segment_id);
+            new.push(segment_id);
         }
-        let (keep, parent) = whole.range(..end).next_back().map_or((0, None), |(keep, id)| (*keep, Some(*id)));
-        let header = Header {
-            shiftlog: 1,
-            agent: session.agent.clone(),
-            session: session.id.clone(),
-            parent: parent.map(|id: ObjectId| id.to_string()),
-            keep,
-            bytes: end - keep,
-            sha256: hex(&Sha256::digest(transcript.range(0, end).unwrap_or_default())),
-            time: Time::now().to_rfc3339(),
-        };
-        let segment_id = archive.write(&header, transcript.range(keep, end).unwrap_or_default())?;
-        whole.insert(end, segment_id);
-        new.push(segment_id);
     }
     archive.add(session, &new, deadline())?;
     Ok(whole)

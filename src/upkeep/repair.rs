@@ -9,17 +9,19 @@ use super::lost::lost_records;
 use super::nowhere::{lost_entries, take_out};
 use super::rebuild::{deadline, lacks_words, rebuild};
 use crate::archive::{Archive, MAX_FILE_BYTES};
+use crate::capture::state::{DAMAGED, JUNK};
 use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, ObjectId, Repository};
 use crate::notes;
 use crate::progress::silent;
 use crate::record::tombstone::Tombstones;
 use crate::record::{Note, Reader, add_proven};
+use crate::share::check::Holds;
 use crate::share::sync::{self, Level, Syncer};
 use crate::transcript::SessionKey;
 
 /// Repairs what it can and returns what it did, one line each; with `is_dry_run`, returns what it would do. Removes nothing but
-/// wrong paths of segments, and the names of segments that are nowhere.
+/// wrong paths of segments, and the names of segments and notes that are nowhere.
 ///
 /// Fetches missing segments from every remote, then looks in the agents' own stores. An agent's transcript is used only if
 /// its digest is that of the record.
@@ -38,6 +40,7 @@ pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked, is_dry_run:
     repair.junk()?;
     repair.wrong_paths()?;
     repair.unarchived_segments()?;
+    repair.unreadable_notes()?;
     repair.lost_segments()?;
     repair.overwritten_records()?;
     repair.damaged_notes()?;
@@ -107,13 +110,13 @@ impl Repair<'_> {
             let is_json = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(line).is_ok();
             let Some(name) = path.file_name().filter(|_| !is_json) else { continue };
             let root = self.repo.common_dir().join("shiftlog");
-            let aside = |number: usize| root.join(format!("junk-{number}-{}", name.to_string_lossy()));
+            let aside = |number: usize| root.join(format!("{JUNK}{number}-{}", name.to_string_lossy()));
             let free = (1..).map(aside).find(|file| !file.exists());
             let Some(aside) = free else { continue };
             if !self.is_dry_run {
                 std::fs::rename(path, &aside).map_err(|error| Error::io("rename", path, error))?;
             }
-            let rest = format!("'{}' to '{}': it has no words of a session", path.display(), aside.display());
+            let rest = format!("'{}' to '{}': it is no capture", path.display(), aside.display());
             self.tell("moved", "move", &rest);
         }
         Ok(())
@@ -152,6 +155,37 @@ impl Repair<'_> {
         Ok(())
     }
 
+    /// Fetches notes that cannot be read again, and takes those out that no remote has, with the history of the ref: 'git gc'
+    /// fails at a missing object.
+    fn unreadable_notes(&mut self) -> Result<()> {
+        let (repo, notes_ref) = (self.repo, self.notes_ref);
+        let unreadable = unreadable_notes(repo, notes_ref, self.checked)?;
+        if unreadable.is_empty() || repo.is_partial() {
+            return Ok(());
+        }
+        self.damaged_files(unreadable.iter().map(|entry| entry.note_blob_id))?;
+        let remotes = repo.remotes();
+        if self.is_dry_run && !remotes.is_empty() {
+            self.done.extend(remotes.into_iter().map(|remote| format!("would fetch again what {remote} has")));
+            return Ok(());
+        }
+        if !self.is_dry_run {
+            self.done.extend(ask_remotes(repo, notes_ref, Holds::Notes));
+        }
+        let lost = unreadable_notes(repo, notes_ref, self.checked)?;
+        for entry in &lost {
+            let rest = format!("the note of {} out of '{notes_ref}', because it cannot be read", entry.annotated_id);
+            self.tell("took", "take", &rest);
+        }
+        if !self.is_dry_run && !lost.is_empty() {
+            let commit_ids: Vec<ObjectId> = lost.iter().map(|entry| entry.annotated_id).collect();
+            notes::take_out(repo, notes_ref, "shiftlog: remove lost notes\n", deadline(), &commit_ids)?;
+            repo.forget_reflog(notes_ref)?;
+            repo.forget_kept(notes_ref)?;
+        }
+        Ok(())
+    }
+
     /// Fetches missing and damaged segments again. Sessions that still lack some are stored again, and the archive no longer
     /// names segments that are nowhere: 'git gc' fails at a missing object.
     fn lost_segments(&mut self) -> Result<()> {
@@ -161,10 +195,10 @@ impl Repair<'_> {
         if lost.is_empty() {
             return Ok(());
         }
-        self.damaged_files(&lost)?;
+        self.damaged_files(lost.iter().filter_map(|problem| repo.parse_id(&problem.subject)))?;
         self.done.extend(match self.is_dry_run {
             true => repo.remotes().into_iter().map(|remote| format!("would fetch again what {remote} has")).collect(),
-            false => ask_remotes(repo, notes_ref),
+            false => ask_remotes(repo, notes_ref, Holds::Sessions),
         });
         let sessions: BTreeSet<&SessionKey> = lost.iter().filter_map(|problem| problem.session.as_ref()).collect();
         let mut replaced = BTreeSet::new();
@@ -180,12 +214,12 @@ impl Repair<'_> {
         self.lost_entries(replaced)
     }
 
-    /// Moves files of segments that Git cannot unpack out of its objects: it fails at them also where nothing names them, and
-    /// writes no object in their place.
-    fn damaged_files(&mut self, lost: &[&Problem]) -> Result<()> {
-        for id in lost.iter().filter_map(|problem| self.repo.parse_id(&problem.subject)) {
+    /// Moves files of segments and notes that Git cannot unpack out of its objects: it fails at them also where nothing names
+    /// them, and writes no object in their place.
+    fn damaged_files(&mut self, ids: impl Iterator<Item = ObjectId>) -> Result<()> {
+        for id in ids {
             let Some(file) = self.repo.damaged_file(id, MAX_FILE_BYTES) else { continue };
-            let aside = self.repo.common_dir().join("shiftlog").join(format!("damaged-{id}"));
+            let aside = self.repo.common_dir().join("shiftlog").join(format!("{DAMAGED}{id}"));
             if !self.is_dry_run {
                 std::fs::rename(&file, &aside).map_err(|error| Error::io("rename", &file, error))?;
             }
@@ -249,6 +283,18 @@ impl Repair<'_> {
     }
 }
 
+/// Returns the entries of the notes that `checked` found wrong and that cannot be read.
+fn unreadable_notes(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<Vec<notes::Entry>> {
+    let bad: BTreeSet<ObjectId> = of(checked, Flaw::BadRecord).filter_map(|problem| problem.commit_id).collect();
+    if bad.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut entries = notes::list(repo, notes_ref)?;
+    let is_lost = |id| notes::read(repo, id).is_err_and(|error| [Kind::Missing, Kind::Corrupt].contains(&error.kind()));
+    entries.retain(|entry| bad.contains(&entry.annotated_id) && is_lost(entry.note_blob_id));
+    Ok(entries)
+}
+
 /// Returns the problems of one kind that name a segment, each with the segment and its session.
 fn segments<'c>(
     repo: &'c Repository,
@@ -261,11 +307,11 @@ fn segments<'c>(
     })
 }
 
-/// Fetches the segments of all remotes again and merges them.
-fn ask_remotes(repo: &Repository, notes_ref: &str) -> Vec<String> {
+/// Fetches the notes or the segments of all remotes again and merges them.
+fn ask_remotes(repo: &Repository, notes_ref: &str, holds: Holds) -> Vec<String> {
     let plan = sync::Exchange { pull: Level::All, push: Level::None, is_dry_run: false };
     let syncer = Syncer::new(repo, notes_ref, Asking::Allowed);
-    let ask = |remote: String| match syncer.fetch_again(&remote).and_then(|()| syncer.sync(&remote, plan)) {
+    let ask = |remote: String| match syncer.fetch_again(&remote, holds).and_then(|()| syncer.sync(&remote, plan)) {
         Ok(_) => format!("fetched again what {remote} has"),
         Err(error) => format!("asked {remote} in vain: {error}"),
     };

@@ -1,6 +1,7 @@
 //! Whose conversation a commit gets where more than one answer seems possible.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::json;
 
@@ -308,4 +309,67 @@ fn a_variable_that_an_agent_left_behind_long_ago_names_nobody() {
     };
     let commit = here.runs_commit(&["-m", "by hand, in that terminal"]);
     assert_eq!(sessions(&scratch, &commit), Vec::<String>::new());
+}
+
+#[test]
+fn of_the_sessions_of_one_process_the_one_in_the_worktree_of_the_commit_has_made_it() {
+    let scratch = Scratch::set_up();
+    let other = scratch.root().join("other");
+    scratch.git(["worktree", "add", "-q", other.to_str().unwrap()]).ok();
+    let hook = crate::support::bin_dir().join("git-shiftlog--hook");
+    let begin = |id: &str, directory: &Path| {
+        let transcript = scratch.root().join(format!("{id}.jsonl"));
+        let said = json!({ "type": "user", "message": { "role": "user", "content": format!("talk of {id}") } });
+        fs::write(&transcript, format!("{said}\n")).unwrap();
+        let payload = json!({ "session_id": id, "transcript_path": transcript, "cwd": directory });
+        format!("cd {} && echo '{payload}' | {} claude SessionStart; ", directory.display(), hook.display())
+    };
+    let commit = |directory: &Path, file: &str| {
+        format!("cd {} && echo x >{file} && git add {file} && git commit -q -m {file}; ", directory.display())
+    };
+    // The session in the other worktree was heard of last.
+    let script = begin("a-here", &scratch.top)
+        + &begin("b-there", &other)
+        + &commit(&scratch.top, "here")
+        + &commit(&other, "there");
+    let agent = scratch.root().join("bin/claude");
+    assert_eq!(scratch.run_in(&scratch.top, agent.to_str().unwrap(), ["-c", &script]).code, 0);
+    assert_eq!(sessions(&scratch, "HEAD"), ["a-here"]);
+    assert_eq!(sessions(&scratch, "other"), ["b-there"]);
+}
+
+#[test]
+fn a_commit_under_an_action_of_somebody_s_own_is_new_work() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    let under = |args: &[&str]| {
+        let mut command = scratch.command("git", &scratch.top);
+        command.env("GIT_REFLOG_ACTION", "our tool: step 1").args(args);
+        assert!(command.output().unwrap().status.success(), "{args:?}");
+    };
+    session.prompt("write it");
+    session.edits("a.txt", "a\n");
+    scratch.git(["add", "a.txt"]).ok();
+    under(&["commit", "-q", "-m", "by a tool\n\nwith more lines"]);
+    assert_eq!(scratch.record("HEAD")["prompt"], "write it");
+    // What a tool takes from elsewhere or moves to is none.
+    session.prompt("go on");
+    session.edits("a.txt", "aa\n");
+    let mut old = scratch.command("git", &scratch.top);
+    old.env("GIT_AUTHOR_DATE", "2026-01-02T03:04:05Z").args(["commit-tree", "-p", "HEAD", "-m", "old", "HEAD^{tree}"]);
+    let old = String::from_utf8(old.output().unwrap().stdout).unwrap();
+    under(&["cherry-pick", "--allow-empty", old.trim()]);
+    let picked = scratch.id("HEAD");
+    under(&["reset", "-q", "--soft", "HEAD~1"]);
+    under(&["merge", "-q", "--ff-only", &picked]);
+    assert_eq!(scratch.records("HEAD").len(), 0, "{}", scratch.log());
+    // The agent's own hook sees the commit where Git's does not run.
+    fs::remove_file(scratch.top.join(".git/hooks/post-commit")).unwrap();
+    session.calls("c1", "Bash", &json!({ "command": "make release" }));
+    session.hook("Stop");
+    scratch.git(["add", "a.txt"]).ok();
+    under(&["commit", "-q", "-m", "released"]);
+    session.answers("c1", "done");
+    session.hook_for("PostToolUse", "c1");
+    assert_eq!(scratch.record("HEAD")["prompt"], "go on");
 }

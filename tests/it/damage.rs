@@ -1,10 +1,13 @@
 //! What others do to our refs, locks that stay, and damage: no word is lost, and the way back is named.
 
 mod locks;
+mod objects;
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 

@@ -387,7 +387,7 @@ fn a_pending_file_that_is_junk_is_moved_out_of_the_way() {
     fs::write(pending.join("newer"), "{\"shiftlog\":2}\n").unwrap();
     scratch.shiftlog("log", [""; 0]);
     let (file, aside) = (pending.join("junk.told"), scratch.state().join("junk-1-junk.told"));
-    let would = format!("would move '{}' to '{}': it has no words of a session\n", file.display(), aside.display());
+    let would = format!("would move '{}' to '{}': it is no capture\n", file.display(), aside.display());
     assert!(scratch.shiftlog("fsck", ["--repair", "-nq"]).stdout.starts_with(&would));
     assert!(file.exists() && !aside.exists());
     let ran = scratch.shiftlog("fsck", ["--repair", "-q"]);

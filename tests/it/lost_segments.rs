@@ -202,3 +202,23 @@ fn a_segment_whose_file_is_damaged_is_fetched_again() {
     team.git(&a, &["gc", "-q"]).ok();
     team.assert_sound(&a);
 }
+
+#[test]
+fn a_long_session_that_is_stored_anew_has_segments_as_those_of_a_capture() {
+    let scratch = Scratch::set_up();
+    // To look for secrets in so much would take most of the time.
+    scratch.git(["config", "shiftlog.redact", "false"]).ok();
+    let session = kept_by_its_agent(&scratch, "s1");
+    session.prompt("count");
+    for number in 0..4 {
+        session.says(&format!("{number} {}", "a word and another ".repeat(5 << 15)));
+    }
+    session.edits("a", "a");
+    let commit = session.commits("one");
+    let (words, segments) = (scratch.raw(&commit, &[]), archived(&scratch));
+    assert!(segments.len() > 1 && words.len() > 10 << 20, "{} segments", segments.len());
+    segments.iter().for_each(|id| remove_object(&scratch, id));
+    let ran = scratch.shiftlog("fsck", ["--repair", "-q"]);
+    assert!(ran.code == 0 && archived(&scratch).len() > 1, "{ran:?}");
+    assert!(scratch.raw(&commit, &[]) == words);
+}

@@ -38,8 +38,8 @@ pub(super) struct Journal {
     /// The sessions with purged words, as agent and id.
     pub(super) sessions: Vec<(String, String)>,
     notes: Vec<NoteChange>,
-    /// Pending captures to remove.
-    pub(super) pending: Vec<PathBuf>,
+    /// The names of the files with pending captures to remove. Earlier versions wrote whole paths.
+    pub(super) pending: Vec<String>,
     /// The refs of ours that remotes had, by remote.
     held: BTreeMap<String, BTreeSet<String>>,
     /// How sessions began of which words go, by the names of their files: an agent may have removed its own.
@@ -121,7 +121,7 @@ impl Journal {
     }
 
     fn text(&self) -> String {
-        serde_json::to_string(self).expect("a journal has only strings, numbers and paths")
+        serde_json::to_string(self).expect("a journal has only strings and numbers")
     }
 
     pub(super) fn marks(&self, repo: &Repository) -> Tombstones {
@@ -259,8 +259,8 @@ fn names_marked(repo: &Repository, marks: &Tombstones, bytes: &[u8]) -> bool {
         })
 }
 
-/// Redacts pending captures, and returns those that are to be removed.
-fn clean_pending(repo: &Repository, plan: &Removal<'_>) -> Result<Vec<PathBuf>> {
+/// Redacts pending captures, and returns the names of the files that are to be removed.
+fn clean_pending(repo: &Repository, plan: &Removal<'_>) -> Result<Vec<String>> {
     let state = State::new(&repo.common_dir());
     let mut gone = Vec::new();
     for path in pending::list(&state) {
@@ -271,7 +271,8 @@ fn clean_pending(repo: &Repository, plan: &Removal<'_>) -> Result<Vec<PathBuf>> 
         };
         let is_of = |hex: &str| repo.parse_id(hex).is_some_and(|id| plan.earlier_commits.contains(&id));
         if is_barred || pending.commits().into_iter().any(is_of) {
-            gone.push(path);
+            // No file of ours has a name that is no text.
+            gone.extend(path.file_name().and_then(|name| Some(name.to_str()?.to_owned())));
         } else if let Some(redactor) = plan.redactor {
             pending::redact(&state, &path, pending, &bytes, redactor)?;
         }
@@ -330,6 +331,7 @@ fn finish(repo: &Repository, mut journal: Journal, signed: &HashSet<(ObjectId, S
         temporary,
         other_refs,
         agent_files,
+        moved_aside: State::new(&repo.common_dir()).moved_aside(),
         held: std::mem::take(&mut journal.held),
     };
     journal.close(repo, !purged.is_complete())?;

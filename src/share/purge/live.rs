@@ -128,7 +128,7 @@ pub(super) fn update(
     marks: &Tombstones,
     sessions: &BTreeSet<SessionKey>,
     beginnings: &BTreeMap<String, FirstMessage>,
-    gone: &[PathBuf],
+    gone: &[String],
 ) -> Result<Vec<PathBuf>> {
     let state = State::new(&repo.common_dir());
     // These documents repeat conversations.
@@ -185,12 +185,10 @@ pub(super) fn update(
         files.extend(found.into_iter().flat_map(|(agent, file)| files_of(agent, &owner, &file, sessions)));
     }
     // Unfinished files of a hook that was killed.
-    for entry in std::fs::read_dir(state.pending_dir()).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(".tmp-") {
-            private::remove(&entry.path())?;
-        }
+    for file in state.unfinished(i64::MAX) {
+        private::remove(&file)?;
     }
-    gone.iter().try_for_each(|path| private::remove(path))?;
+    gone.iter().try_for_each(|name| private::remove(&state.pending_dir().join(name)))?;
     // Pending captures name segments that were replaced.
     for path in pending::list(&state) {
         let Ok((Pending::Capture(mut capture), bytes)) = pending::read(&path) else { continue };

@@ -84,6 +84,8 @@ pub struct Removal<'t> {
     pub copies: BTreeMap<SessionKey, SessionKey>,
     /// The sessions with matches that are not recorded yet: what records them next has these. Only a preview looks for them.
     pub unrecorded: BTreeSet<SessionKey>,
+    /// Segments that are damaged, so that nobody knows whether they have words that are to go.
+    pub unreadable: Vec<ObjectId>,
     /// The marks of others, by their maker: `removed by <name> on <date>`.
     pub received: BTreeMap<String, Received>,
     marks: Tombstones,
@@ -113,6 +115,8 @@ pub struct Purged {
     pub other_refs: Vec<String>,
     /// Files of agents that still have the purged words.
     pub agent_files: Vec<PathBuf>,
+    /// Damaged files that a repair has moved out of the way, and that may hold purged words.
+    pub moved_aside: Vec<PathBuf>,
     /// The refs of ours that remotes had, by remote, as they call them.
     pub held: BTreeMap<String, BTreeSet<String>>,
 }
@@ -256,8 +260,17 @@ impl Removal<'_> {
                 let since = record.since.as_deref().and_then(parse);
                 // Anyone can write a record that names the segments of another session.
                 let (links, problem) = archive.only(&record.key()).chain(through, since);
+                let is_broken = problem.as_ref().is_some_and(|problem| problem.kind() == Kind::Missing);
+                if problem.is_some() && !is_broken {
+                    // A damaged segment goes unread, by its id.
+                    let next = links.last().and_then(|link| link.header.parent.as_deref());
+                    let damaged = next.map_or(Some(through), parse).filter(|id| stored.contains(id));
+                    let session = Some(record.key().file_name());
+                    let mark = Replacement { session, ..Replacement::nothing() };
+                    self.marks.segments.extend(damaged.map(|id| (id, mark)));
+                    self.sessions.insert(record.key());
+                }
                 wanted.extend(links.iter().map(|link| link.segment_id).filter(|id| Some(*id) != since));
-                let is_broken = problem.is_some_and(|problem| problem.kind() == Kind::Missing);
                 self.absent += usize::from(self.mark_absent(&stored, through, record) || is_broken);
             }
         }
@@ -326,7 +339,13 @@ impl Removal<'_> {
             self.sessions.extend(outcome.session.filter(is_changed));
             self.marks.segments.extend(outcome.became);
             self.cut.extend(outcome.cut);
+            self.unreadable.extend(outcome.unreadable);
         }
+        // What a mark or the name of a session removes need not be read.
+        let barred = Archive::new(repo).listing(archive::REF)?.into_iter();
+        let barred = barred.filter(|(path, id)| self.marks.bars_path(path, *id)).map(|(_, id)| id);
+        let barred: HashSet<ObjectId> = barred.collect();
+        self.unreadable.retain(|id| !barred.contains(id));
         Ok(())
     }
 }

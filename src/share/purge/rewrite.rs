@@ -25,6 +25,8 @@ pub struct Rewritten {
     pub became: HashMap<ObjectId, Replacement>,
     /// The segments that lose words of their own.
     pub cut: HashSet<ObjectId>,
+    /// The segments that are damaged, so that nobody knows what they say.
+    pub unreadable: Vec<ObjectId>,
 }
 
 /// A range of the old transcript and its place in the new one.
@@ -58,8 +60,12 @@ fn moved(ranges: &[MovedRange], position: u64) -> u64 {
     match range.lines.as_deref() {
         None => range.new_from.saturating_add(offset),
         Some((before, after)) => {
-            let count = before.partition_point(|end| *end <= offset);
-            let moved = if count == 0 { 0 } else { after.get(count - 1).copied().unwrap_or(0) };
+            let moved = match before.partition_point(|end| *end <= offset) {
+                0 => 0,
+                // A key of several lines can have become one line, or belong to the next segment.
+                all if all == before.len() => after.last().copied().unwrap_or(0),
+                count => after.get(count - 1).copied().unwrap_or(0),
+            };
             range.new_from.saturating_add(moved)
         }
     }
@@ -69,17 +75,30 @@ fn ends(text: &[u8]) -> Vec<u64> {
     line_ends(text).map(|end| end as u64).collect()
 }
 
-/// The segments that can be read, in the order of their chain.
-type Headers = Vec<(ObjectId, Header)>;
+/// The segments of a session, and what of them is purged.
+#[derive(Default)]
+struct Examined {
+    /// Those that can be read, in the order of their chain.
+    headers: Vec<(ObjectId, Header)>,
+    /// Those that have words to purge.
+    concerns: HashSet<ObjectId>,
+    /// The keys in plain text that go on in another segment, by the segment that has the rest: where each begins, and its
+    /// part there.
+    begun: HashMap<ObjectId, (ObjectId, Vec<u8>)>,
+    /// Those that are damaged.
+    unreadable: Vec<ObjectId>,
+}
 
-/// Returns the headers of a session's segments, and those segments that have words to purge.
+/// Reads a session's segments and finds out which have words to purge.
 fn examined(
     archive: &Archive<'_>,
     segment_ids: &[ObjectId],
     is_wanted: impl Fn(ObjectId, &Header) -> bool,
     redactor: Option<&Redactor>,
-) -> Result<(Headers, HashSet<ObjectId>)> {
-    let (mut headers, mut concerns) = (Vec::new(), HashSet::new());
+) -> Result<Examined> {
+    let mut examined = Examined::default();
+    // The end of a segment that may be the beginning of a key, and where it is in the transcript.
+    let mut open: HashMap<ObjectId, (u64, Vec<u8>)> = HashMap::new();
     for segment_id in archive.in_chain_order(segment_ids) {
         let (header, body) = match archive.read(segment_id) {
             Ok(read) => read,
@@ -87,15 +106,38 @@ fn examined(
             Err(error) if error.kind() == Kind::Unsupported => {
                 return Err(Error::new(Kind::Unsupported, format!("cannot purge segment {segment_id}")).because(error));
             }
-            // A missing segment cannot be rewritten; 'fsck' reports it.
-            Err(_) => continue,
+            // A missing segment has no words here, and cannot be rewritten; 'fsck' reports it.
+            Err(error) if error.kind() == Kind::Missing => continue,
+            Err(_) => {
+                examined.unreadable.push(segment_id);
+                continue;
+            }
         };
-        if is_wanted(segment_id, &header) || redactor.is_some_and(|redactor| !redactor.scan(&body).is_empty()) {
-            concerns.insert(segment_id);
+        let is_wanted = is_wanted(segment_id, &header);
+        if is_wanted {
+            examined.concerns.insert(segment_id);
         }
-        headers.push((segment_id, header));
+        if let Some(redactor) = redactor {
+            let parent = header.parent.as_deref().and_then(|hex| archive.repo().parse_id(hex));
+            let before = parent.and_then(|parent| Some((parent, open.get(&parent)?)));
+            let before = before.filter(|(_, (end, _))| *end == header.keep);
+            let begun = before.map_or(&[][..], |(_, (_, begun))| begun);
+            let text = [begun, &body].concat();
+            let (clean, dealt) = redactor.redact(&text);
+            if clean[..] != text[..dealt] {
+                examined.concerns.insert(segment_id);
+                if let Some((parent, (_, begun))) = before.filter(|_| !clean.starts_with(begun)) {
+                    examined.concerns.insert(parent);
+                    examined.begun.insert(segment_id, (parent, begun.clone()));
+                }
+            }
+            if dealt < text.len() {
+                open.insert(segment_id, (header.total_bytes(), text[dealt.max(begun.len())..].to_vec()));
+            }
+        }
+        examined.headers.push((segment_id, header));
     }
-    Ok((headers, concerns))
+    Ok(examined)
 }
 
 /// Returns the ranges of the parent's transcript, which `known` has if the parent is in our archive.
@@ -130,12 +172,14 @@ pub fn rewrite(
 ) -> Result<Rewritten> {
     let archive = Archive::new(repo);
     let mut rewritten = Rewritten::default();
-    let (headers, concerns) = examined(&archive, segment_ids, is_wanted, redactor)?;
+    let Examined { headers, concerns, begun, unreadable } = examined(&archive, segment_ids, is_wanted, redactor)?;
+    rewritten.unreadable = unreadable;
     rewritten.session = headers.first().map(|(_, header)| SessionKey::new(&header.agent, &header.session));
     if concerns.is_empty() {
         return Ok(rewritten);
     }
     rewritten.cut.clone_from(&concerns);
+    let goes_on: HashSet<ObjectId> = begun.values().map(|(segment_id, _)| *segment_id).collect();
     let mut segments: HashMap<ObjectId, RewrittenSegment> = HashMap::new();
     for (segment_id, header) in headers {
         let (_, body) = archive.read(segment_id)?;
@@ -150,8 +194,10 @@ pub fn rewrite(
         let is_dropped = concerns.contains(&segment_id) && redactor.is_none();
         let new_body = match redactor {
             Some(redactor) => {
-                let (clean, dealt) = redactor.redact(&body);
-                [&clean[..], &body[dealt..]].concat()
+                let text = [begun.get(&segment_id).map_or(&[][..], |(_, begun)| begun), &body].concat();
+                let (clean, dealt) = redactor.redact(&text);
+                let rest = if goes_on.contains(&segment_id) { &[] } else { &text[dealt..] };
+                [&clean[..], rest].concat()
             }
             None if is_dropped => Vec::new(),
             None => body.clone(),

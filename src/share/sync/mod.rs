@@ -303,13 +303,13 @@ impl<'r> Syncer<'r> {
         Ok(())
     }
 
-    /// Fetches all segments of a remote again, also those that we should have, because some are missing.
+    /// Fetches a ref of a remote again with all its objects, also those that we should have, because some are missing.
     ///
     /// # Errors
     ///
     /// What Git says.
-    pub fn fetch_again(&self, remote: &str) -> Result<()> {
-        let shared = self.shared(remote, Holds::Sessions);
+    pub fn fetch_again(&self, remote: &str, holds: Holds) -> Result<()> {
+        let shared = self.shared(remote, holds);
         let theirs = self.repo.remote_refs(remote, &[&shared.name], self.asking)?;
         if theirs.is_empty() {
             return Ok(());
