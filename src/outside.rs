@@ -78,9 +78,30 @@ fn without_unsafe(text: &str) -> String {
         if matches!(c, '\n' | '\t') || !is_unsafe(c) || is_joiner_in_place() {
             safe.push(c);
         }
+        if c == BLACK_FLAG {
+            let (tags, behind) = rest.as_str().split_at(region_length(rest.as_str()));
+            safe.push_str(tags);
+            rest = behind.chars();
+        }
     }
     safe
 }
+
+/// Returns the length in bytes of the tags that make the flag of a region of the black flag before them (UTS #51, ED-14a);
+/// 0 if there are none, or more than a region has.
+fn region_length(text: &str) -> usize {
+    let is_tag = |c: &char| matches!(c, '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}');
+    let tags: String = text.chars().take_while(is_tag).take(MAX_REGION + 1).collect();
+    let is_region = (3..=MAX_REGION).contains(&tags.chars().count()) && text[tags.len()..].starts_with(END_OF_TAGS);
+    if is_region { tags.len() + END_OF_TAGS.len_utf8() } else { 0 }
+}
+
+/// The emoji of which tags make the flag of a region, such as that of Scotland.
+const BLACK_FLAG: char = '\u{1f3f4}';
+/// The last tag of a sequence.
+const END_OF_TAGS: char = '\u{e007f}';
+/// How many tags a region has at most: two letters of the country, three of the region.
+const MAX_REGION: usize = 5;
 
 /// Returns the length of a control sequence behind its introducer (ECMA-48, section 5.4): parameters, intermediate
 /// characters, a final one. `None` if it has no end.
@@ -103,8 +124,11 @@ fn joins(before: &str, joiner: char, after: Option<char>) -> bool {
     if joiner == ZWJ && emoji.chars().next_back().is_some_and(is_pictograph) {
         return after.is_some_and(is_pictograph);
     }
+    let (last, is_before_letter) = (before.chars().next_back(), after.is_some_and(has_joiners));
+    // A foreign word or a number gets an ending without a space: there is nothing to join, but people write it so.
+    let has_ending = joiner == ZWNJ && is_before_letter && last.is_some_and(char::is_alphanumeric);
     // Joined forms also stand alone at the end of a word.
-    before.chars().next_back().is_some_and(has_joiners) && (joiner == ZWJ || after.is_some_and(has_joiners))
+    has_ending || last.is_some_and(has_joiners) && (joiner == ZWJ || is_before_letter)
 }
 
 /// Says whether a character is of a script with joiners: letters that join, as in Arabic, or that stack, as in Devanagari.
@@ -280,12 +304,19 @@ mod tests {
             "क\u{94d}\u{200d}ष क\u{94d}\u{200c}ष",
             "র\u{200d}\u{9cd}যাম",
             "ന\u{d4d}\u{200d} ",
+            "PDF\u{200c}ها ۵\u{200c}تا",
+            "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f} 🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}\
+             🏴\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}",
             "👩\u{200d}💻 👨🏽\u{200d}🚀 ❤\u{fe0f}\u{200d}🔥 🏴\u{200d}☠\u{fe0f} 👩\u{200d}👩\u{200d}👦",
         ] {
             assert_eq!((text(right), line(right)), (right.to_owned(), right.to_owned()));
         }
         for (hostile, safe) in [
             ("pass\u{200c}word\u{200d}s", "passwords"),
+            ("🏴\u{e0067}\u{e0062}\u{e007f}", "🏴"),
+            ("🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}", "🏴"),
+            ("🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e0067}\u{e007f}x", "🏴x"),
+            ("a\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}", "a"),
             ("a\u{200d}👩", "a👩"),
             ("👩\u{200d}", "👩"),
             ("👩\u{200d}\u{200d}💻", "👩\u{200d}💻"),

@@ -82,7 +82,7 @@ pub fn prepared(command: Command) -> Command {
         })
         .mut_args(|arg| match arg.get_long() {
             // An empty name would fit all.
-            Some("session") => arg.value_parser(clap::builder::NonEmptyStringValueParser::new()),
+            Some("session" | "model") => arg.value_parser(clap::builder::NonEmptyStringValueParser::new()),
             // Refused here, before words are stored for a note that cannot be written.
             Some("ref") => arg.value_parser(clap::builder::NonEmptyStringValueParser::new().try_map(notes_ref)),
             Some("agent" | "as") => {

@@ -79,7 +79,7 @@ pub(super) fn commit_of(repo: &Repository, revision: &str) -> Result<ObjectId> {
                 .hint(format!("git shiftlog log -- {path}    # lists the conversations about a file"))
         }
         // As 'git show' names a file.
-        (Kind::Missing, Some((commit, path))) if repo.resolve(commit).is_ok() => {
+        (Kind::Missing, Some((commit, path))) if !path.is_empty() && repo.resolve(commit).is_ok() => {
             let (commit, path) = (outside::shell(commit), outside::shell(path));
             Error::other(error.to_string())
                 .hint(format!("git shiftlog show {commit} -- {path}    # shows the turns about a file"))

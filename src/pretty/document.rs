@@ -131,7 +131,8 @@ impl<'a> Document<'a> {
 
     /// Writes a sub-agent as a passage that the reader opens, or as a line that says how much it said.
     fn write_sub_agent(&self, out: &mut dyn Write, of: &SubAgent) -> io::Result<()> {
-        let name = format!("sub-agent {}{}", of.id, of.folded(self.depth.more));
+        let more = self.depth.more.filter(|_| of.conversation.is_none());
+        let name = format!("sub-agent {}{}", of.id, of.folded(more));
         for problem in &of.problems {
             writeln!(out, "\n*problem: {}*", prose(problem))?;
         }
@@ -210,7 +211,19 @@ impl<'a> Document<'a> {
                     }
                 }
             }
-            Act::Delegation(what, _) => titled(out, &prose(what))?,
+            Act::Delegation(what, prompt) => {
+                titled(out, &prose(what))?;
+                let prompt = outside::text(prompt.trim_end());
+                let is_shown_below = self.sub_agents.iter().any(|ran| ran.conversation.is_some());
+                match self.depth.tool_output {
+                    Amount::Full if !is_shown_below => write_fenced(out, "", &prompt)?,
+                    // A sub-agent that is known says what shows it.
+                    Amount::Short if self.sub_agents.is_empty() => {
+                        writeln!(out, "\n*{}*", self.depth.cut(prompt.lines().count(), "line"))?;
+                    }
+                    _ => {}
+                }
+            }
             Act::Other(about, path) => {
                 let about = self.place.text(&about);
                 let about = [about.as_ref(), path.map(|path| self.place.path(path)).unwrap_or_default()];

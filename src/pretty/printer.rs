@@ -134,7 +134,10 @@ impl<'a> Printer<'a> {
                 Part::Text(_) | Part::Attachment(_) if message.role == Role::User => {}
                 Part::Text(text) => self.answer(text)?,
                 Part::Attachment(what) => self.block(&[self.dim(&attachment(what))])?,
-                Part::Notice(text) => self.glanced("-- ", text, Amount::Short)?,
+                Part::Notice(text) => {
+                    let is_full = self.depth.is_whole() || self.depth.thinking == Amount::Full;
+                    self.glanced("-- ", text, if is_full { Amount::Full } else { Amount::Short })?;
+                }
                 Part::Thinking(text) if self.depth.thinking != Amount::None => {
                     self.glanced("  ~ ", text, self.depth.thinking)?;
                 }
@@ -206,7 +209,6 @@ impl<'a> Printer<'a> {
 
     /// Prints thinking or a notice, behind a mark.
     fn glanced(&mut self, mark: &str, text: &str, amount: Amount) -> io::Result<()> {
-        let amount = if self.depth.thinking == Amount::Full || self.depth.is_whole() { Amount::Full } else { amount };
         let text = outside::text(text.trim_end());
         let is_shown = |line: &&str| amount == Amount::Full || !line.trim().is_empty();
         let cut = |line: &str| self.depth.line(line, amount, GLANCED_CHARS);
@@ -290,8 +292,15 @@ impl<'a> Printer<'a> {
             Act::Delegation(what, prompt) => {
                 let mut lines = self.titled(&name, what);
                 let is_shown_below = self.sub_agents.iter().any(|ran| ran.conversation.is_some());
+                // A sub-agent that is known says what shows it.
+                let ran =
+                    |id: &str| self.sub_agents.iter().any(|other| other.id == id && !other.folded(None).is_empty());
+                let is_marked_below = result.and_then(|result| result.sub_agent.as_deref()).is_some_and(ran);
+                let prompt = outside::text(prompt.trim_end());
                 if self.depth.is_whole() && !is_shown_below {
-                    lines.extend(outside::text(prompt).lines().map(|line| format!("    {line}")));
+                    lines.extend(prompt.lines().map(|line| format!("    {line}")));
+                } else if self.is_short() && !is_shown_below && !is_marked_below {
+                    lines.push(self.cut(&self.depth.cut(prompt.lines().count(), "line")));
                 }
                 lines
             }

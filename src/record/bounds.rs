@@ -152,6 +152,7 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::archive::Header;
 
     #[test]
     fn values_are_counted_outside_of_strings_and_end_a_line() {
@@ -167,6 +168,28 @@ mod tests {
         let text = "a line of words\n".repeat(4 << 20);
         assert_eq!(readable(text.as_bytes(), 8 << 20), text.len());
         assert_eq!(readable(text.as_bytes(), 0), 32 << 20);
+    }
+
+    #[test]
+    fn a_segment_that_many_records_name_gives_its_share_once() {
+        let header = Header {
+            shiftlog: 1,
+            agent: "claude".into(),
+            session: "s".into(),
+            parent: None,
+            keep: 0,
+            bytes: 64 << 20,
+            sha256: String::new(),
+            time: String::new(),
+        };
+        let segment_id = ObjectId::from_hex(&[b'1'; 40]).expect("an id");
+        let links = [Link { segment_id, header, stored_bytes: 1 << 20 }];
+        let mut budget = Budget::default();
+        assert_eq!(budget.readable_of(&links), 48 << 20);
+        budget.spend(&Contents { sources: vec![(segment_id, 1 << 20)], ..Contents::default() });
+        let text = "a line of words\n".repeat(4 << 20);
+        assert_eq!(budget.readable(text.as_bytes()), 48 << 20);
+        assert_eq!(budget.readable_of(&links), 0, "nothing more is unpacked for the next record");
     }
 
     #[test]

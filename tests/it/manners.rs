@@ -170,6 +170,7 @@ fn wrong_input_is_answered_with_what_helps() {
         ("show", &["--session="], 129, "error: option '--session' requires a value"),
         ("purge", &["--session="], 129, "error: option '--session' requires a value"),
         ("add", &["--session="], 129, "error: option '--session' requires a value"),
+        ("log", &["--model="], 129, "error: option '--model' requires a value"),
         ("log", &["--agent=hal"], 129, "error: unknown agent 'hal'"),
         ("log", &["--ref=nosuch"], 0, "warning: there is no notes ref 'refs/notes/nosuch'"),
         ("show", &["--ref=nosuch"], 1, "warning: there is no notes ref 'refs/notes/nosuch'"),

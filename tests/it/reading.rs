@@ -235,6 +235,10 @@ fn nothing_that_was_said_is_out_of_reach() {
     let output = told(&scratch, &["--tool-output=full", "--no-thinking"]);
     assert!(output.contains("+line 20\n") && !output.contains("  ~ "), "{output}");
     assert_eq!(told(&scratch, &["--no-thinking", "--thinking=full"]), thinking, "the last one wins");
+    for args in [["-v", "--thinking=short"], ["--tool-output=full", "--thinking=short"]] {
+        let short = told(&scratch, &args);
+        assert!(short.contains("+line 20\n") && !short.contains("  ~ five\n"), "{args:?}: {short}");
+    }
     let twice = told(&scratch, &["-vv"]);
     assert!(twice.contains("  Grep arriv .\n    pattern: arriv\n    path: /home/dev/harbour\n"), "{twice}");
     assert_eq!(told(&scratch, &["-v", "-v"]), twice);
@@ -418,6 +422,12 @@ fn sub_agents_are_folded_into_their_session() {
     talk.result("a", "It is in a.rs.", &[("toolUseResult", json!({ "agentId": "a1b2" }))]);
     talk.answers("Found.");
     talk.add(&scratch, &[]);
+    // Without the sub-agent's own words, its task is marked.
+    assert!(told(&scratch, &[]).contains("  Task look around\n    … 1 line (-v)\n"), "{}", told(&scratch, &[]));
+    assert!(told(&scratch, &["-v"]).contains("  Task look around\n    Look.\n"));
+    let document = |args: &[&str]| show(&scratch, &[&["--format=markdown"], args].concat());
+    assert!(document(&[]).contains("- **Task** look around\n\n*… 1 line (-v)*\n"), "{}", document(&[]));
+    assert!(document(&["-v"]).contains("- **Task** look around\n\n```\nLook.\n```\n"), "{}", document(&["-v"]));
     let mut other = Talk::new();
     let side = [("isSidechain", json!(true)), ("agentId", json!("a1b2"))];
     other.record("user", &json!({ "role": "user", "content": "Look.\nEverywhere." }), &side);
@@ -440,7 +450,9 @@ fn sub_agents_are_folded_into_their_session() {
     let none = "error: the conversation of HEAD has no such turn\n";
     assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (1, "", none), "a sub-agent has no turns");
     assert_eq!(show(&scratch, &["--json"]).lines().count(), 2, "for programs, each stands alone");
-    let document = show(&scratch, &["--format=markdown"]);
+    let whole = document(&["-v"]);
+    assert!(whole.contains("<summary>sub-agent a1b2: 1 message, 1 tool call, 30 s</summary>"), "{whole}");
+    let document = document(&[]);
     let passage = "- **Task** look around\n\n```\nIt is in a.rs.\n```\n\n*sub-agent a1b2: 1 message, 1 tool call, 30 s (-v)*\n\nFound.\n";
     assert!(document.ends_with(passage), "{document}");
     // The whole session has its sub-agents, also those of earlier commits; one session that is named keeps its own.
