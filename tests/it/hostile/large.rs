@@ -77,11 +77,7 @@ fn what_is_too_large_is_told() {
         ("60 MiB of small messages", &["show", "--json"], "it is too large for what is stored of it"),
         ("60 MiB of small messages", &["get", "[conversation][HEAD]"], "the conversation is too long for one answer"),
         ("a line of ten million values", &["show"], "only the first 0 of "),
-        (
-            "4,000 records of one large segment",
-            &["show"],
-            "the conversations of the note are too large for what is stored",
-        ),
+        ("4,000 records of one large segment", &["show"], "it is too large for what is stored of it"),
         ("200 sessions of 8 MiB that are stored in a few bytes", &["grep", "zzz"], "sessions left out: "),
         ("2,000 records of 8,000 segments that keep a half", &["grep", "zzz"], "sessions left out: "),
         (
