@@ -87,21 +87,19 @@ fn without_unsafe(text: &str) -> String {
     safe
 }
 
-/// Returns the length in bytes of the tags that make the flag of a region of the black flag before them (UTS #51, ED-14a);
-/// 0 if there are none, or more than a region has.
+/// Returns the length in bytes of the tags that make a flag of the black flag before them; 0 if there are none of these.
 fn region_length(text: &str) -> usize {
-    let is_tag = |c: &char| matches!(c, '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}');
-    let tags: String = text.chars().take_while(is_tag).take(MAX_REGION + 1).collect();
-    let is_region = (3..=MAX_REGION).contains(&tags.chars().count()) && text[tags.len()..].starts_with(END_OF_TAGS);
-    if is_region { tags.len() + END_OF_TAGS.len_utf8() } else { 0 }
+    REGIONS.iter().find(|tags| text.starts_with(**tags)).map_or(0, |tags| tags.len())
 }
 
-/// The emoji of which tags make the flag of a region, such as that of Scotland.
+/// The emoji of which tags make the flag of a region.
 const BLACK_FLAG: char = '\u{1f3f4}';
-/// The last tag of a sequence.
-const END_OF_TAGS: char = '\u{e007f}';
-/// How many tags a region has at most: two letters of the country, three of the region.
-const MAX_REGION: usize = 5;
+/// The tags of England, Scotland and Wales, the regions with an emoji of their own (UTS #51). Others could hide words.
+const REGIONS: [&str; 3] = [
+    "\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
+    "\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
+    "\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}",
+];
 
 /// Returns the length of a control sequence behind its introducer (ECMA-48, section 5.4): parameters, intermediate
 /// characters, a final one. `None` if it has no end.
@@ -316,6 +314,7 @@ mod tests {
             ("🏴\u{e0067}\u{e0062}\u{e007f}", "🏴"),
             ("🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}", "🏴"),
             ("🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e0067}\u{e007f}x", "🏴x"),
+            ("🏴\u{e0075}\u{e0073}\u{e0063}\u{e0061}\u{e007f}", "🏴"),
             ("a\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}", "a"),
             ("a\u{200d}👩", "a👩"),
             ("👩\u{200d}", "👩"),

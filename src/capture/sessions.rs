@@ -245,9 +245,11 @@ pub(super) fn find_runners(sessions: &[TrackedSession], worktree: Option<&Path>)
     let has_ancestor = |live: &&TrackedSession| live.process.is_some_and(|process| ancestors.contains(&process));
     // One agent process can run sessions in several worktrees, and in one worktree several in turn: the latest is the active
     // one.
-    let is_here = |live: &TrackedSession| live.worktree.as_deref() == worktree;
-    let latest =
-        sessions.iter().filter(has_ancestor).max_by_key(|live| (has_transcript(live), is_here(live), live.seen));
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let here = worktree.map(whole);
+    let is_here = |live: &TrackedSession| live.worktree.as_deref().map(whole) == here;
+    let rank = |live: &&TrackedSession| (has_transcript(live), !live.is_over, is_here(live), live.seen);
+    let latest = sessions.iter().filter(has_ancestor).max_by_key(rank);
     match latest.filter(|latest| has_transcript(latest) || without.is_empty()) {
         Some(latest) => vec![latest.key()],
         None => without.into_iter().map(TrackedSession::key).collect(),

@@ -164,22 +164,29 @@ impl ReflogEntry {
     }
 
     /// Says whether the entry tells neither that a commit was made here, nor that one was made of others: `GIT_REFLOG_ACTION`
-    /// can name any action.
+    /// can name any action. The steps of a rebase have their own names behind it.
     pub fn is_unknown(&self) -> bool {
-        !self.is_new_work() && !self.is_merge() && !self.is_old_work() && !self.is_of_rebase()
+        let is_known = self.is_new_work() || self.is_merge() || self.is_old_work() || self.is_of_rebase();
+        !is_known && !self.action().ends_with(b")")
     }
 
-    /// Says whether `git commit` made a commit with this entry, by whatever name: Git gives the entry the first line of the
-    /// message. The commit of a pick, of a mailed patch, and an amended one, is later than its author's time.
+    /// Says whether `git commit` seems to have made a commit with this entry, by whatever name: the entry ends with the first
+    /// line of the message, the commit follows that of HEAD before, and it is as old as its change. The change of a pick or an
+    /// amended commit is older, unless somebody has set its time.
     pub fn has_made(&self, commit: &Commit) -> bool {
-        let first_line = commit.message.lines().next().unwrap_or_default();
+        // Git folds white space there.
+        let folded = |text: &[u8]| text.fields().collect::<Vec<_>>().join(&b' ');
+        let told = folded(&self.message);
+        let first_line = folded(commit.message.lines().next().unwrap_or_default());
+        let is_revert = commit.message.contains_str("This reverts commit ");
         let is_next = match commit.parent_ids.as_slice() {
             [] => self.old_id.is_null(),
             [parent_id] => *parent_id == self.old_id,
             _ => false,
         };
-        let is_told = self.message.strip_suffix(first_line).is_some_and(|action| action.ends_with(b": "));
-        is_next && is_told && commit.author.time == commit.committer.time
+        let action = told.strip_suffix(&first_line[..]).map(|action| action.trim_ascii_end());
+        let is_told = action.is_some_and(|action| action.ends_with(b":"));
+        is_next && is_told && !is_revert && commit.author.time == commit.committer.time
     }
 
     /// Says whether this entry is a commit that was made from older ones: a step of a rebase, a cherry-pick, a revert, a

@@ -38,7 +38,15 @@ impl Repository {
             Err(_) => false,
         };
         let file = self.loose_file(id);
-        (!is_whole && file.is_file()).then_some(file)
+        // A file that cannot be read now may be whole.
+        (!is_whole && file.is_file() && std::fs::read(&file).is_ok()).then_some(file)
+    }
+
+    /// Says whether an object of at most `max_bytes` is not here, or is the file of a loose object that cannot be unpacked. In a
+    /// partial clone any object may be somewhere else, so none is.
+    pub fn is_lost(&self, id: ObjectId, max_bytes: u64) -> bool {
+        let is_nowhere = || matches!(self.gix().try_find_header(id), Ok(None));
+        !self.is_partial() && (is_nowhere() || self.damaged_file(id, max_bytes).is_some())
     }
 
     /// Returns where the file of an object is if it is loose.

@@ -290,8 +290,7 @@ pub fn rewrite(
     })
 }
 
-/// Removes the notes of some objects, which need not be readable, and drops the ref's history. Returns whether anything
-/// changed.
+/// Removes the notes of some objects, which need not be readable, and drops the ref's history.
 ///
 /// # Errors
 ///
@@ -302,13 +301,14 @@ pub fn take_out(
     message: &str,
     deadline: Instant,
     annotated_ids: &[ObjectId],
-) -> Result<bool> {
-    repo.replace_ref(ref_name, message, deadline, |tip| {
+) -> Result<()> {
+    let replaced = repo.replace_ref(ref_name, message, deadline, |tip| {
         let mut editor = Editor::new(repo, tip.tree_id)?;
         annotated_ids.iter().try_for_each(|id| editor.remove(*id))?;
         let tree_id = editor.write()?;
-        Ok((tree_id != tip.tree_id).then_some(Replaced { carried_tree_id: tree_id, tree_id }))
-    })
+        Ok(Some(Replaced { carried_tree_id: tree_id, tree_id }))
+    });
+    replaced.map(drop)
 }
 
 /// Returns earlier contents of a note, newest first, from the history of its ref.

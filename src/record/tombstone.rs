@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{Evidence, Note, Record};
 use crate::archive::{self, Archive, Header};
 use crate::error::Result;
-use crate::git::{ObjectId, Repository, Tip};
+use crate::git::{ObjectId, Replaced, Repository, Tip};
 use crate::transcript::SessionKey;
 
 /// The ref that holds the marks.
@@ -247,16 +247,61 @@ fn write_replacement(repo: &Repository, became: &Replacement) -> Result<ObjectId
     repo.write_blob(format!("{text}\n").as_bytes())
 }
 
-/// Writes the file of a mark of which only the path is known. Returns the blob.
+/// Returns the marks in the tree of a ref. Reads trees only.
 ///
 /// # Errors
 ///
-/// As [`Repository::write_blob`].
-pub fn write_mark(repo: &Repository, mark: &Mark) -> Result<ObjectId> {
-    match mark {
-        Mark::Segment(_) => write_replacement(repo, &Replacement::nothing()),
-        Mark::Session(_) => repo.write_blob(SESSION_MARK),
+/// If a tree cannot be read.
+pub fn marks_in(repo: &Repository, tree_id: ObjectId) -> Result<HashSet<Mark>> {
+    let listed = Archive::new(repo).listing_of(tree_id)?;
+    Ok(listed.into_iter().filter_map(|(path, _)| mark_of_path(repo, &path)).collect())
+}
+
+/// A mark whose file is lost. Its path still tells what it bars.
+#[derive(Clone, Debug)]
+pub struct LostMark {
+    /// The path in the tree.
+    pub path: String,
+    /// The blob that is lost.
+    pub blob_id: ObjectId,
+    mark: Mark,
+}
+
+/// Returns the marks whose files are missing or damaged.
+///
+/// # Errors
+///
+/// If the ref or its tree cannot be read.
+pub fn lost_marks(repo: &Repository) -> Result<Vec<LostMark>> {
+    let mut lost = Vec::new();
+    for (path, blob_id) in Archive::new(repo).listing(REF)? {
+        if let Some(mark) = mark_of_path(repo, &path).filter(|_| repo.is_lost(blob_id, MAX_MARK_BYTES)) {
+            lost.push(LostMark { path, blob_id, mark });
+        }
     }
+    Ok(lost)
+}
+
+/// Writes lost marks anew, which then say that nothing is left of what they bar, and drops the ref's history: 'git gc' fails at
+/// a missing object.
+///
+/// # Errors
+///
+/// As [`Repository::replace_ref`].
+pub fn write_anew(repo: &Repository, lost: &[LostMark], deadline: Instant) -> Result<()> {
+    let mut files = Vec::new();
+    for lost in lost {
+        let blob_id = match lost.mark {
+            Mark::Segment(_) => write_replacement(repo, &Replacement::nothing())?,
+            Mark::Session(_) => repo.write_blob(SESSION_MARK)?,
+        };
+        files.push((lost.path.clone(), blob_id));
+    }
+    repo.replace_ref(REF, "shiftlog: write lost marks anew\n", deadline, |tip| {
+        let tree_id = Archive::new(repo).edited(tip.tree_id, files.clone(), &[])?;
+        Ok(Some(Replaced { carried_tree_id: tree_id, tree_id }))
+    })?;
+    repo.forget_reflog(REF)
 }
 
 /// Returns the mark of a path in the tree; `None` for a path that we would not write.

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::archive::Archive;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::git::{Allowed, Checked, MAX_ENTRIES, ObjectId, Replaced, Repository};
 use crate::record::tombstone::{self, MAX_MARK_BYTES};
 use crate::{archive, notes};
@@ -103,7 +103,7 @@ pub fn own(repo: &Repository, notes_ref: &str) -> Result<Vec<(String, String)>> 
 }
 
 /// Removes misfits from those of our own refs that have any, now or in their history. Their history is dropped, because
-/// 'git gc' fails at it. A purge mark that cannot be read is written anew: its path tells what it bars. Returns the refs.
+/// 'git gc' fails at it. Purge marks stay, also those that cannot be read. Returns the refs.
 ///
 /// # Errors
 ///
@@ -115,8 +115,10 @@ pub fn mend(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<Vec
             repo.replace_ref(name, "shiftlog: remove entries that do not belong here\n", deadline, |tip| {
                 let checked = repo.check_trees(tip.commit_id, &[], holds.own())?;
                 let mut tree_id = checked.tree_id.filter(|_| !checked.misfits.is_empty());
-                if let Some(clean) = tree_id.filter(|_| holds == Holds::Marks) {
-                    tree_id = Some(with_marks_of(repo, tip.tree_id, clean)?);
+                if holds == Holds::Marks && tree_id.is_some() {
+                    let marks = |tree_id| tombstone::marks_in(repo, tree_id);
+                    let (before, after) = (marks(tip.tree_id)?, tree_id.map(marks).transpose()?);
+                    tree_id = tree_id.filter(|_| Some(before) == after);
                 }
                 Ok(tree_id.map(|tree_id| Replaced { carried_tree_id: tree_id, tree_id }))
             })?;
@@ -126,25 +128,6 @@ pub fn mend(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<Vec
         }
     }
     Ok(mended)
-}
-
-/// Returns the tree `clean` with all marks whose paths are in the tree `before`.
-fn with_marks_of(repo: &Repository, before: ObjectId, clean: ObjectId) -> Result<ObjectId> {
-    let archive = Archive::new(repo);
-    let left = archive.listing_of(clean)?;
-    let mut anew = Vec::new();
-    for (path, blob_id) in archive.listing_of(before)? {
-        let Some(mark) = tombstone::mark_of_path(repo, &path).filter(|_| !left.contains(&(path.clone(), blob_id)))
-        else {
-            continue;
-        };
-        // An object is not written in the place of a damaged file.
-        if let Some(file) = repo.damaged_file(blob_id, MAX_MARK_BYTES) {
-            std::fs::remove_file(&file).map_err(|error| Error::io("remove", &file, error))?;
-        }
-        anew.push((path, tombstone::write_mark(repo, &mark)?));
-    }
-    archive.edited(clean, anew, &[])
 }
 
 fn refs(notes_ref: &str) -> [(&str, Holds); 3] {

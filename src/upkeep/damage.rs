@@ -39,16 +39,12 @@ enum Left {
 pub(super) fn mend(repo: &Repository, notes_ref: &str, ref_names: &[&str], deadline: Instant) -> Result<Vec<String>> {
     let mut done = Vec::new();
     for name in ref_names {
-        let tip = repo.tip(name).ok().flatten().filter(|_| repo.lost_tree(name).is_ok_and(|lost| lost.is_none()));
-        // Its second ref has nothing that the new commit has not, though no history tells that.
-        let mut has_all = false;
         done.push(match left_of(repo, name) {
             Left::Whole(id) => {
                 repo.reset_ref(name, Some(id))?;
                 format!("let '{name}' go back to {id}")
             }
             Left::Tree { commit_id, tree_id, whole } => {
-                has_all = tip.is_some_and(|tip| tip.commit_id == commit_id);
                 let message =
                     format!("shiftlog: the tree of {}, whose history is damaged\n", commit_id.to_hex_with_len(12));
                 repo.reset_ref(name, Some(repo.carry(name, &message, tree_id, whole.as_slice())?))?;
@@ -64,7 +60,7 @@ pub(super) fn mend(repo: &Repository, notes_ref: &str, ref_names: &[&str], deadl
         });
         // The reflog names missing commits, which 'git fsck' reports.
         let _ = repo.forget_reflog(name);
-        if repo.lost_tree(name)?.is_some_and(|tree_id| has_all || repo.require_trees(tree_id).is_err()) {
+        if repo.lost_tree(name)?.is_some_and(|tree_id| repo.require_trees(tree_id).is_err()) {
             repo.forget_kept(name)?;
         }
     }
@@ -103,13 +99,8 @@ fn left_of(repo: &Repository, name: &str) -> Left {
         if repo.require_trees(commit.tree_id).is_err() {
             continue;
         }
-        // At the tip itself, what cannot be read is an earlier note: only without its history is it whole.
-        let is_tip = || repo.tip(name).is_ok_and(|tip| tip.is_some_and(|tip| tip.commit_id == commit_id));
         if is_whole(&commit_id) {
-            return match is_tip() {
-                true => Left::Tree { commit_id, tree_id: commit.tree_id, whole: None },
-                false => Left::Whole(commit_id),
-            };
+            return Left::Whole(commit_id);
         }
         let whole = tips[index + 1..].iter().copied().find(is_whole);
         return Left::Tree { commit_id, tree_id: commit.tree_id, whole };

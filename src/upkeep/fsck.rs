@@ -45,6 +45,8 @@ pub enum Flaw {
     Pending,
     /// A ref of ours has, or had, a misfit; see `share::check`.
     BadEntry,
+    /// The file of a purge mark or of an earlier note is missing or damaged.
+    LostObject,
 }
 
 /// A problem.
@@ -101,6 +103,7 @@ impl Flaw {
             Flaw::LostRecord => "lost-record",
             Flaw::Pending => "pending",
             Flaw::BadEntry => "bad-entry",
+            Flaw::LostObject => "lost-object",
         }
     }
 }
@@ -171,9 +174,18 @@ pub fn check(repo: &Repository, notes_ref: &str, tell: Tell<'_>) -> Result<Check
     }
     checker.notes(notes_ref, tell)?;
     checker.history(notes_ref)?;
+    let lost_marks = tombstone::lost_marks(repo)?;
+    let is_lost_mark = |misfit: &str| lost_marks.iter().any(|lost| misfit.ends_with(&format!(" at '{}'", lost.path)));
     // Unreadable refs are reported above.
     for (ref_name, misfit) in crate::share::check::own(repo, notes_ref).unwrap_or_default() {
+        if ref_name == tombstone::REF && is_lost_mark(&misfit) {
+            continue;
+        }
         checker.add(Flaw::BadEntry, ref_name, None, None, misfit);
+    }
+    for lost in &lost_marks {
+        let detail = format!("a purge mark cannot be read: '{}'", lost.path);
+        checker.add(Flaw::LostObject, tombstone::REF.to_owned(), None, None, detail);
     }
     for path in crate::capture::pending::list(&crate::capture::State::new(&repo.common_dir())) {
         checker.add(Flaw::Pending, path.display().to_string(), None, None, String::new());
@@ -477,7 +489,11 @@ impl Checker<'_> {
             }
             lost => lost?,
         };
-        for (commit_id, lines) in lost {
+        for blob_id in lost.earlier_blob_ids {
+            let detail = format!("an earlier note cannot be read: {blob_id}");
+            self.add(Flaw::LostObject, notes_ref.to_owned(), None, None, detail);
+        }
+        for (commit_id, lines) in lost.records {
             let detail = format!("{} of them", lines.len());
             self.add(Flaw::LostRecord, commit_id.to_string(), Some(commit_id), None, detail);
         }

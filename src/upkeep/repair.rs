@@ -14,14 +14,14 @@ use crate::error::{Error, Kind, Result};
 use crate::git::{Asking, ObjectId, Repository};
 use crate::notes;
 use crate::progress::silent;
-use crate::record::tombstone::Tombstones;
+use crate::record::tombstone::{self, Tombstones};
 use crate::record::{Note, Reader, add_proven};
 use crate::share::check::Holds;
 use crate::share::sync::{self, Level, Syncer};
 use crate::transcript::SessionKey;
 
 /// Repairs what it can and returns what it did, one line each; with `is_dry_run`, returns what it would do. Removes nothing but
-/// wrong paths of segments, and the names of segments and notes that are nowhere.
+/// wrong paths of segments, and the names of segments and notes that are nowhere, with the history that has them.
 ///
 /// Fetches missing segments from every remote, then looks in the agents' own stores. An agent's transcript is used only if
 /// its digest is that of the record.
@@ -36,14 +36,15 @@ pub fn repair(repo: &Repository, notes_ref: &str, checked: &Checked, is_dry_run:
     }
     let purged = Tombstones::read(repo)?;
     let mut repair = Repair { repo, notes_ref, checked, purged, is_dry_run, done: Vec::new() };
+    repair.lost_marks()?;
     repair.bad_entries()?;
     repair.junk()?;
     repair.wrong_paths()?;
     repair.unarchived_segments()?;
-    repair.unreadable_notes()?;
     repair.lost_segments()?;
     repair.overwritten_records()?;
     repair.damaged_notes()?;
+    repair.lost_notes()?;
     Ok(repair.done)
 }
 
@@ -102,6 +103,27 @@ impl Repair<'_> {
         Ok(())
     }
 
+    /// Fetches lost purge marks again, and writes those anew that no remote has.
+    fn lost_marks(&mut self) -> Result<()> {
+        let lost = tombstone::lost_marks(self.repo)?;
+        if lost.is_empty() {
+            return Ok(());
+        }
+        self.damaged_files(lost.iter().map(|lost| lost.blob_id))?;
+        let is_all = self.ask_remotes(Holds::Marks);
+        let lost = tombstone::lost_marks(self.repo)?;
+        if lost.is_empty() || !is_all {
+            return Ok(());
+        }
+        if !self.is_dry_run {
+            tombstone::write_anew(self.repo, &lost, deadline())?;
+        }
+        for lost in lost {
+            self.tell("wrote", "write", &format!("the purge mark '{}' anew", lost.path));
+        }
+        Ok(())
+    }
+
     /// Moves pending files aside that no version can have written: what is pending is a line of JSON.
     fn junk(&mut self) -> Result<()> {
         for path in of(self.checked, Flaw::Pending).map(|problem| Path::new(&problem.subject)) {
@@ -155,37 +177,6 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// Fetches notes that cannot be read again, and takes those out that no remote has, with the history of the ref: 'git gc'
-    /// fails at a missing object.
-    fn unreadable_notes(&mut self) -> Result<()> {
-        let (repo, notes_ref) = (self.repo, self.notes_ref);
-        let unreadable = unreadable_notes(repo, notes_ref, self.checked)?;
-        if unreadable.is_empty() || repo.is_partial() {
-            return Ok(());
-        }
-        self.damaged_files(unreadable.iter().map(|entry| entry.note_blob_id))?;
-        let remotes = repo.remotes();
-        if self.is_dry_run && !remotes.is_empty() {
-            self.done.extend(remotes.into_iter().map(|remote| format!("would fetch again what {remote} has")));
-            return Ok(());
-        }
-        if !self.is_dry_run {
-            self.done.extend(ask_remotes(repo, notes_ref, Holds::Notes));
-        }
-        let lost = unreadable_notes(repo, notes_ref, self.checked)?;
-        for entry in &lost {
-            let rest = format!("the note of {} out of '{notes_ref}', because it cannot be read", entry.annotated_id);
-            self.tell("took", "take", &rest);
-        }
-        if !self.is_dry_run && !lost.is_empty() {
-            let commit_ids: Vec<ObjectId> = lost.iter().map(|entry| entry.annotated_id).collect();
-            notes::take_out(repo, notes_ref, "shiftlog: remove lost notes\n", deadline(), &commit_ids)?;
-            repo.forget_reflog(notes_ref)?;
-            repo.forget_kept(notes_ref)?;
-        }
-        Ok(())
-    }
-
     /// Fetches missing and damaged segments again. Sessions that still lack some are stored again, and the archive no longer
     /// names segments that are nowhere: 'git gc' fails at a missing object.
     fn lost_segments(&mut self) -> Result<()> {
@@ -196,10 +187,7 @@ impl Repair<'_> {
             return Ok(());
         }
         self.damaged_files(lost.iter().filter_map(|problem| repo.parse_id(&problem.subject)))?;
-        self.done.extend(match self.is_dry_run {
-            true => repo.remotes().into_iter().map(|remote| format!("would fetch again what {remote} has")).collect(),
-            false => ask_remotes(repo, notes_ref, Holds::Sessions),
-        });
+        self.ask_remotes(Holds::Sessions);
         let sessions: BTreeSet<&SessionKey> = lost.iter().filter_map(|problem| problem.session.as_ref()).collect();
         let mut replaced = BTreeSet::new();
         for session in sessions {
@@ -249,7 +237,7 @@ impl Repair<'_> {
     }
 
     fn overwritten_records(&mut self) -> Result<()> {
-        let lost = lost_records(self.repo, self.notes_ref)?;
+        let lost = lost_records(self.repo, self.notes_ref)?.records;
         if !lost.is_empty() && !self.is_dry_run {
             let message = "shiftlog: records that were overwritten\n";
             notes::carry(self.repo, self.notes_ref, message, deadline(), |editor| {
@@ -281,18 +269,74 @@ impl Repair<'_> {
         }
         Ok(())
     }
-}
 
-/// Returns the entries of the notes that `checked` found wrong and that cannot be read.
-fn unreadable_notes(repo: &Repository, notes_ref: &str, checked: &Checked) -> Result<Vec<notes::Entry>> {
-    let bad: BTreeSet<ObjectId> = of(checked, Flaw::BadRecord).filter_map(|problem| problem.commit_id).collect();
-    if bad.is_empty() {
-        return Ok(Vec::new());
+    /// Fetches lost notes again. If every remote was asked and none has them, takes them out, with the history of the ref: 'git gc'
+    /// fails at a missing object.
+    fn lost_notes(&mut self) -> Result<()> {
+        let (repo, notes_ref) = (self.repo, self.notes_ref);
+        let is_of_history = of(self.checked, Flaw::LostObject).any(|problem| problem.subject == notes_ref);
+        let bad: BTreeSet<ObjectId> =
+            of(self.checked, Flaw::BadRecord).filter_map(|problem| problem.commit_id).collect();
+        let lost = || -> Result<(Vec<notes::Entry>, BTreeSet<ObjectId>)> {
+            let mut entries = if bad.is_empty() { Vec::new() } else { notes::list(repo, notes_ref)? };
+            entries.retain(|entry| bad.contains(&entry.annotated_id));
+            entries.retain(|entry| repo.is_lost(entry.note_blob_id, notes::MAX_NOTE_BYTES));
+            let earlier = if is_of_history { lost_records(repo, notes_ref)?.earlier_blob_ids } else { BTreeSet::new() };
+            Ok((entries, earlier))
+        };
+        let (now, earlier) = lost()?;
+        if now.is_empty() && earlier.is_empty() {
+            return Ok(());
+        }
+        self.damaged_files(now.iter().map(|entry| entry.note_blob_id).chain(earlier))?;
+        let is_all = self.ask_remotes(Holds::Notes);
+        let (now, earlier) = lost()?;
+        // What the ref had before somebody replaced it must be joined first.
+        if !is_all || repo.lost_tree(notes_ref)?.is_some() || now.is_empty() && earlier.is_empty() {
+            return Ok(());
+        }
+        for entry in &now {
+            let rest = format!("the note of {} out of '{notes_ref}', because it is nowhere", entry.annotated_id);
+            self.tell("took", "take", &rest);
+        }
+        self.tell("dropped", "drop", &format!("the history of '{notes_ref}', which names lost notes"));
+        if self.is_dry_run {
+            return Ok(());
+        }
+        let commit_ids: Vec<ObjectId> = now.iter().map(|entry| entry.annotated_id).collect();
+        notes::take_out(repo, notes_ref, "shiftlog: remove lost notes\n", deadline(), &commit_ids)?;
+        repo.forget_reflog(notes_ref)?;
+        // The next exchange fetches these again, with all that they name.
+        for name in repo.fetched_refs(&sync::notes_name(notes_ref)) {
+            let names_lost = |entry: notes::Entry| repo.is_lost(entry.note_blob_id, notes::MAX_NOTE_BYTES);
+            if notes::list(repo, &name).is_ok_and(|entries| entries.into_iter().any(names_lost)) {
+                repo.delete_ref(&name)?;
+                self.done.push(format!("removed '{name}', a damaged copy of what a remote has"));
+            }
+        }
+        Ok(())
     }
-    let mut entries = notes::list(repo, notes_ref)?;
-    let is_lost = |id| notes::read(repo, id).is_err_and(|error| [Kind::Missing, Kind::Corrupt].contains(&error.kind()));
-    entries.retain(|entry| bad.contains(&entry.annotated_id) && is_lost(entry.note_blob_id));
-    Ok(entries)
+
+    /// Fetches again what all remotes have, and joins it. Returns whether each could be asked; a dry run asks none.
+    fn ask_remotes(&mut self, holds: Holds) -> bool {
+        let remotes = self.repo.remotes();
+        if self.is_dry_run {
+            self.done.extend(remotes.iter().map(|remote| format!("would fetch again what {remote} has")));
+            return remotes.is_empty();
+        }
+        let plan = sync::Exchange { pull: Level::All, push: Level::None, is_dry_run: false };
+        let syncer = Syncer::new(self.repo, self.notes_ref, Asking::Allowed);
+        let mut is_all = true;
+        for remote in remotes {
+            let asked = syncer.fetch_again(&remote, holds).and_then(|()| syncer.sync(&remote, plan));
+            is_all &= asked.is_ok();
+            self.done.push(match asked {
+                Ok(_) => format!("fetched again what {remote} has"),
+                Err(error) => format!("asked {remote} in vain: {error}"),
+            });
+        }
+        is_all
+    }
 }
 
 /// Returns the problems of one kind that name a segment, each with the segment and its session.
@@ -305,15 +349,4 @@ fn segments<'c>(
         let id = repo.parse_id(&problem.subject)?;
         Some((problem, problem.session.as_ref()?, id))
     })
-}
-
-/// Fetches the notes or the segments of all remotes again and merges them.
-fn ask_remotes(repo: &Repository, notes_ref: &str, holds: Holds) -> Vec<String> {
-    let plan = sync::Exchange { pull: Level::All, push: Level::None, is_dry_run: false };
-    let syncer = Syncer::new(repo, notes_ref, Asking::Allowed);
-    let ask = |remote: String| match syncer.fetch_again(&remote, holds).and_then(|()| syncer.sync(&remote, plan)) {
-        Ok(_) => format!("fetched again what {remote} has"),
-        Err(error) => format!("asked {remote} in vain: {error}"),
-    };
-    repo.remotes().into_iter().map(ask).collect()
 }

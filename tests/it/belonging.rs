@@ -327,8 +327,14 @@ fn of_the_sessions_of_one_process_the_one_in_the_worktree_of_the_commit_has_made
     let commit = |directory: &Path, file: &str| {
         format!("cd {} && echo x >{file} && git add {file} && git commit -q -m {file}; ", directory.display())
     };
-    // The session in the other worktree was heard of last.
-    let script = begin("a-here", &scratch.top)
+    let end = |id: &str| {
+        let payload = json!({ "session_id": id, "cwd": scratch.top });
+        format!("echo '{payload}' | {} claude SessionEnd; ", hook.display())
+    };
+    // The session in the other worktree was heard of last. One that has ended does nothing more.
+    let script = begin("c-over", &scratch.top)
+        + &end("c-over")
+        + &begin("a-here", &scratch.top)
         + &begin("b-there", &other)
         + &commit(&scratch.top, "here")
         + &commit(&other, "there");

@@ -261,13 +261,16 @@ impl Removal<'_> {
                 // Anyone can write a record that names the segments of another session.
                 let (links, problem) = archive.only(&record.key()).chain(through, since);
                 let is_broken = problem.as_ref().is_some_and(|problem| problem.kind() == Kind::Missing);
-                if problem.is_some() && !is_broken {
-                    // A damaged segment goes unread, by its id.
-                    let next = links.last().and_then(|link| link.header.parent.as_deref());
-                    let damaged = next.map_or(Some(through), parse).filter(|id| stored.contains(id));
+                // A damaged segment of the record goes unread, by its id.
+                let next = links.last().and_then(|link| link.header.parent.as_deref());
+                let is_damaged = |id: &ObjectId| {
+                    let is_its_own = stored.contains(id) && Some(*id) != since;
+                    is_its_own && archive.read(*id).is_err_and(|error| error.kind() == Kind::Corrupt)
+                };
+                let end = next.map_or(Some(through), parse).filter(|_| problem.is_some() && !is_broken);
+                if let Some(damaged) = end.filter(is_damaged) {
                     let session = Some(record.key().file_name());
-                    let mark = Replacement { session, ..Replacement::nothing() };
-                    self.marks.segments.extend(damaged.map(|id| (id, mark)));
+                    self.marks.segments.insert(damaged, Replacement { session, ..Replacement::nothing() });
                     self.sessions.insert(record.key());
                 }
                 wanted.extend(links.iter().map(|link| link.segment_id).filter(|id| Some(*id) != since));

@@ -89,6 +89,15 @@ struct Examined {
     unreadable: Vec<ObjectId>,
 }
 
+/// The end of a segment, with that of those before it, that may be the beginning of a key.
+struct OpenKey {
+    /// Where it ends in the transcript.
+    end: u64,
+    begun: Vec<u8>,
+    /// The segments behind the first, which may be within the key: each with the one before it and what that has begun.
+    path: Vec<(ObjectId, (ObjectId, Vec<u8>))>,
+}
+
 /// Reads a session's segments and finds out which have words to purge.
 fn examined(
     archive: &Archive<'_>,
@@ -97,8 +106,7 @@ fn examined(
     redactor: Option<&Redactor>,
 ) -> Result<Examined> {
     let mut examined = Examined::default();
-    // The end of a segment that may be the beginning of a key, and where it is in the transcript.
-    let mut open: HashMap<ObjectId, (u64, Vec<u8>)> = HashMap::new();
+    let mut open: HashMap<ObjectId, OpenKey> = HashMap::new();
     for segment_id in archive.in_chain_order(segment_ids) {
         let (header, body) = match archive.read(segment_id) {
             Ok(read) => read,
@@ -120,19 +128,26 @@ fn examined(
         if let Some(redactor) = redactor {
             let parent = header.parent.as_deref().and_then(|hex| archive.repo().parse_id(hex));
             let before = parent.and_then(|parent| Some((parent, open.get(&parent)?)));
-            let before = before.filter(|(_, (end, _))| *end == header.keep);
-            let begun = before.map_or(&[][..], |(_, (_, begun))| begun);
+            let before = before.filter(|(_, key)| key.end == header.keep);
+            let begun = before.map_or(&[][..], |(_, key)| &key.begun);
             let text = [begun, &body].concat();
             let (clean, dealt) = redactor.redact(&text);
+            let mut path = Vec::new();
+            if let Some((parent, key)) = before {
+                path.clone_from(&key.path);
+                path.push((segment_id, (parent, key.begun.clone())));
+            }
             if clean[..] != text[..dealt] {
                 examined.concerns.insert(segment_id);
-                if let Some((parent, (_, begun))) = before.filter(|_| !clean.starts_with(begun)) {
-                    examined.concerns.insert(parent);
-                    examined.begun.insert(segment_id, (parent, begun.clone()));
+                if !clean.starts_with(begun) {
+                    examined.concerns.extend(path.iter().map(|(_, (parent, _))| *parent));
+                    examined.begun.extend(path.iter().cloned());
                 }
             }
             if dealt < text.len() {
-                open.insert(segment_id, (header.total_bytes(), text[dealt.max(begun.len())..].to_vec()));
+                let is_same = dealt == 0 && !begun.is_empty();
+                let path = if is_same { path } else { Vec::new() };
+                open.insert(segment_id, OpenKey { end: header.total_bytes(), begun: text[dealt..].to_vec(), path });
             }
         }
         examined.headers.push((segment_id, header));

@@ -476,7 +476,7 @@ fn hides_ours(repo: &Repository, bars: &ForeignMarks) -> Result<bool> {
 
 /// Returns the last part of the name of the ref to which a remote's notes are fetched: `notes` for the usual notes ref, so
 /// that only those are read together with ours.
-pub(super) fn notes_name(notes_ref: &str) -> Cow<'static, str> {
+pub fn notes_name(notes_ref: &str) -> Cow<'static, str> {
     if notes_ref == notes::DEFAULT_REF {
         "notes".into()
     } else {
