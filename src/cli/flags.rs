@@ -1,7 +1,8 @@
 //! Options that many commands have, each with its help.
 
-use super::full_notes_ref;
+use super::{full_notes_ref, hint, warning};
 use crate::git::Repository;
+use crate::notes;
 
 /// The option for another notes ref.
 #[derive(Clone, Debug, clap::Args)]
@@ -20,6 +21,15 @@ impl NotesRef {
     /// Returns the full name of the ref, or that of the configured or usual one.
     pub fn full_name(&self, repo: &Repository) -> String {
         full_notes_ref(repo, self.name())
+    }
+
+    /// Warns of a ref that the user has named and that does not exist, before something is read from it.
+    pub fn warn_if_missing(&self, repo: &Repository) {
+        let named = self.name().map(notes::expand_ref);
+        if let Some(name) = named.filter(|name| repo.tip(name).is_ok_and(|tip| tip.is_none())) {
+            warning(&format!("there is no notes ref '{name}'"));
+            hint(repo, "'git for-each-ref refs/notes/' lists the notes refs");
+        }
     }
 }
 

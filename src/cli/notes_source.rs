@@ -1,8 +1,7 @@
 //! The option that says from which notes a command reads.
 
-use super::{NotesRef, hint, notes_ref, warning};
+use super::{NotesRef, notes_ref};
 use crate::git::Repository;
-use crate::notes;
 use crate::record::Reader;
 
 /// From which notes a command reads.
@@ -15,12 +14,7 @@ pub struct NotesSource {
 impl NotesSource {
     /// Returns a reader of the notes that are wanted. A ref that is named and does not exist is warned of.
     pub fn reader<'r>(&self, repo: &'r Repository) -> Reader<'r> {
-        if let Some(name) = self.name().map(notes::expand_ref)
-            && repo.tip(&name).is_ok_and(|tip| tip.is_none())
-        {
-            warning(&format!("there is no notes ref '{name}'"));
-            hint(repo, "'git for-each-ref refs/notes/' lists the notes refs");
-        }
+        self.notes_ref.warn_if_missing(repo);
         Reader::new(repo, notes_ref(repo, self.name()).as_deref())
     }
 

@@ -18,6 +18,11 @@ impl Writing {
         self.notes_ref.full_name(repo)
     }
 
+    /// Warns of a ref that the user has named and that does not exist, where something is read from it.
+    pub fn warn_if_missing(&self, repo: &Repository) {
+        self.notes_ref.warn_if_missing(repo);
+    }
+
     /// Says whether nothing is to be said when it is done.
     pub fn is_quiet(&self) -> bool {
         self.quiet.is_on

@@ -56,6 +56,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let repo = cli::repository()?;
         let is_repairing = options.repair && !options.dry_run;
         let notes_ref = options.notes_ref.full_name(&repo);
+        options.notes_ref.warn_if_missing(&repo);
         removal::finish_before(&repo, options.dry_run)?;
         if !options.dry_run {
             match removal::remove_fetched_again(&repo, &notes_ref) {

@@ -40,6 +40,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             open::store_missed(&repo);
         }
         let notes_ref = options.writing.notes_ref(&repo);
+        options.writing.warn_if_missing(&repo);
         let scope = scope(&repo, &options.revisions)?;
         // A person can stop it; there is no need for a limit.
         let deadline = Instant::now() + Duration::from_secs(24 * 60 * 60);

@@ -64,6 +64,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         crate::command::open::store_missed_or_leave(&repo);
         let other = options.other.as_deref().map(agent::named).transpose()?;
         let top = repo.worktree().ok_or_else(|| Error::other("this operation must be run in a work tree"))?.to_owned();
+        options.notes_ref.warn_if_missing(&repo);
         let reader = Reader::new(&repo, cli::notes_ref(&repo, options.notes_ref.name()).as_deref());
         let (commit_id, named) = commit_or_session(&reader, options.commit.as_deref().unwrap_or("HEAD"))?;
         let (place, directory) = place(&repo, &options, &top, commit_id)?;

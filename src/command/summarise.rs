@@ -70,6 +70,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         // Nobody is asked before all that was typed is known to be right.
         options.revisions.iter().try_for_each(|revision| repo.resolve(revision).map(drop))?;
         redaction::redactor(&repo)?;
+        options.notes_ref.warn_if_missing(&repo);
         let mut outcome = Outcome::Done;
         let mut has_printed = false;
         for revision in &options.revisions {

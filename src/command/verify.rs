@@ -41,6 +41,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let repo = cli::repository()?;
         cli::without_paths(&repo, &options.revisions)?;
         let notes_ref = options.notes_ref.full_name(&repo);
+        options.notes_ref.warn_if_missing(&repo);
         let mut commit_ids = Vec::new();
         if options.revisions.is_empty() {
             commit_ids.push(repo.resolve("HEAD")?);

@@ -44,7 +44,7 @@ pub fn write_document(out: &mut dyn Write, view: &View<'_>, depth: Depth) -> io:
         if !head.is_empty() {
             writeln!(out, "\n### {}", prose(&first_upper(&head)))?;
         }
-        messages.iter().try_for_each(|message| document.write_message(out, message))?;
+        document.write_messages(out, messages, summary.key.parent_id().is_some())?;
     }
     view.uncalled().try_for_each(|other| document.write_sub_agent(out, other))
 }
@@ -139,8 +139,32 @@ impl<'a> Document<'a> {
         let Some(conversation) = &of.conversation else { return writeln!(out, "\n*{}*", prose(&name)) };
         writeln!(out, "\n<details><summary>{}</summary>", prose(&name))?;
         let mut document = Document::new(self.depth, conversation, &[]);
-        conversation.messages.iter().try_for_each(|message| document.write_message(out, message))?;
+        document.write_messages(out, &conversation.messages, true)?;
         writeln!(out, "\n</details>")
+    }
+
+    /// Writes messages. With `is_sub_agent` they are a sub-agent's; else what a sub-agent said among them is a passage of its
+    /// own.
+    fn write_messages(&mut self, out: &mut dyn Write, messages: &'a [Message], is_sub_agent: bool) -> io::Result<()> {
+        for run in messages.chunk_by(|one, next| one.is_sidechain == next.is_sidechain) {
+            let is_passage = run[0].is_sidechain && !is_sub_agent;
+            let said = SubAgent::said(run);
+            if is_passage && !self.depth.is_whole() {
+                let option = self.depth.more.map(|option| format!(" ({option})")).unwrap_or_default();
+                if !said.is_empty() {
+                    writeln!(out, "\n*sub-agent: {said}{option}*")?;
+                }
+                continue;
+            }
+            if is_passage {
+                writeln!(out, "\n<details><summary>sub-agent: {said}</summary>")?;
+            }
+            run.iter().try_for_each(|message| self.write_message(out, message))?;
+            if is_passage {
+                writeln!(out, "\n</details>")?;
+            }
+        }
+        Ok(())
     }
 
     fn write_message(&mut self, out: &mut dyn Write, message: &'a Message) -> io::Result<()> {

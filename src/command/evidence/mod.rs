@@ -84,6 +84,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
                 .hint("the actions are list, attach, pull, show and drop"));
         }
         options.check(action)?;
+        if matches!(action, Action::List | Action::Show | Action::Drop) {
+            options.writing.warn_if_missing(&repo);
+        }
         match action {
             Action::Pull => pull::pull(&repo, &options, words),
             Action::List => list(&repo, &options, words),
