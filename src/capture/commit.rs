@@ -181,7 +181,9 @@ fn record_live_sessions(recorder: &mut Recorder<'_>, commit_id: ObjectId, kind: 
             recorder.state.log(&format!("warning: {}: {error}", live.key()));
         }
     }
+    recorder.place = Some(path.clone());
     let outcome = record_commit(recorder, &new_commit, &mut sessions);
+    recorder.place = None;
     // Abandoned sessions are usually closed when another session starts, but agents without hooks never report a start.
     close_abandoned(recorder, &mut sessions, None);
     // Also after a failure: a session that was recorded before it would otherwise be recorded twice.

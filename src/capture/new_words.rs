@@ -24,7 +24,8 @@ pub(super) fn archive_session(recorder: &mut Recorder<'_>, live: &mut TrackedSes
         Ok(Some(mut increment)) => recorder.record_increment(&mut increment, &mut live.progress),
         Ok(None) => {}
         Err(error) if error.kind() == Kind::Busy => {
-            let error = keep_unread(&recorder.state, &live.key(), &live.transcript, &live.progress, None, error);
+            let error =
+                keep_unread(&recorder.pending_path(), &live.key(), &live.transcript, &live.progress, None, error);
             recorder.warn(error);
         }
         Err(error) => return Err(error),
@@ -60,7 +61,7 @@ pub(super) fn record_sub_agents(
             }
             Ok(None) => {}
             Err(error) if error.kind() == Kind::Busy && commit_id.is_some() => {
-                let error = keep_unread(&recorder.state, &key, &found.transcript, progress, commit_id, error);
+                let error = keep_unread(&recorder.pending_path(), &key, &found.transcript, progress, commit_id, error);
                 recorder.warn(error);
             }
             Err(error) => recorder.warn(error),

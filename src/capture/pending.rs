@@ -169,6 +169,14 @@ pub fn new_path(state: &State, prefix: &str) -> PathBuf {
     state.pending_dir().join(format!("{prefix}{nanos}-{}", std::process::id()))
 }
 
+/// Returns the path of a new file that sorts behind `place` and before all later ones, for what is left of that file.
+pub fn path_behind(place: &Path) -> PathBuf {
+    let name = place.file_name().unwrap_or_default().to_string_lossy();
+    let own = name.split(['+', '.']).next().unwrap_or_default();
+    let nanos = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+    place.with_file_name(format!("{own}+{nanos}"))
+}
+
 /// Writes a pending file, in the place of one that may be there.
 ///
 /// # Errors

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::State;
 use super::increment::Increment;
 use super::pending::{self, Capture, Pending, Unredacted};
 use super::progress::Progress;
@@ -25,7 +24,7 @@ const MAX_ASIDE_BYTES: u64 = 16 << 20;
 ///
 /// The warning for the user, if no file could be written either.
 pub(super) fn put_aside(
-    state: &State,
+    path: &Path,
     is_redacted: bool,
     increment: &mut Increment<'_>,
     progress: &Progress,
@@ -40,7 +39,7 @@ pub(super) fn put_aside(
     let capture = increment.capture(from.clone());
     let until = increment.until;
     let in_transcript = increment.transcript.clone().map(|path| Unredacted { path, until });
-    let keep = |capture: Capture, bytes: &[u8]| pending::keep(state, &Pending::Capture(capture), bytes);
+    let keep = |capture: Capture, bytes: &[u8]| pending::write(path, &Pending::Capture(capture), bytes);
     let keep_in_transcript = |capture: Capture| keep(Capture { transcript: in_transcript.clone(), ..capture }, b"");
     let kept = match &in_transcript {
         // Unredacted words must not be written to disk.
@@ -65,7 +64,7 @@ pub(super) fn put_aside(
         }
     };
     match kept {
-        Ok(path) => Ok(with_pending_hint(error, &path)),
+        Ok(()) => Ok(with_pending_hint(error, path)),
         Err(second) => {
             let what = format!("{error}; nor could it be kept in a file: {second}");
             let error = Error::other(format!("session {} is not stored: {what}", increment.key));
@@ -77,7 +76,7 @@ pub(super) fn put_aside(
 /// Keeps a pending file that names a transcript which could not be read within the deadline, and returns the warning
 /// for the user. A later command records the transcript on the commit, up to its present length.
 pub(super) fn keep_unread(
-    state: &State,
+    path: &Path,
     key: &SessionKey,
     transcript: &Path,
     progress: &Progress,
@@ -88,8 +87,8 @@ pub(super) fn keep_unread(
     let transcript = Some(Unredacted { path: transcript.to_owned(), until });
     let (stored, recorded) = (progress.stored.clone(), progress.recorded.clone());
     let capture = Capture { transcript, ..Capture::new(key, commit_id.as_slice(), stored, recorded) };
-    match pending::keep(state, &Pending::Capture(capture), b"") {
-        Ok(path) => with_pending_hint(error, &path),
+    match pending::write(path, &Pending::Capture(capture), b"") {
+        Ok(()) => with_pending_hint(error, path),
         Err(second) => second.because(error),
     }
 }

@@ -4,7 +4,7 @@
 //! `catch_up` calls it for pending files.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -58,6 +58,8 @@ pub struct Recorder<'r> {
     /// The sessions (`agent/session`) with a pending file that did not fit into the time: their later words must wait
     /// behind it.
     pub(super) waiting: BTreeSet<String>,
+    /// The pending file that is being stored: what is left of it keeps its place before later ones.
+    pub(super) place: Option<PathBuf>,
     /// The records of increments that it has written, or kept for the next command, each with its commit.
     pub(super) written: Vec<(ObjectId, Record)>,
     lock: Option<Lock>,
@@ -96,6 +98,7 @@ impl<'r> Recorder<'r> {
             purged,
             is_blocked: false,
             waiting: BTreeSet::new(),
+            place: None,
             written: Vec::new(),
             lock,
             hindrance,
@@ -153,6 +156,11 @@ impl<'r> Recorder<'r> {
         self.is_blocked || self.waiting.contains(&key.to_string())
     }
 
+    /// Returns the path for a new pending file.
+    pub(super) fn pending_path(&self) -> PathBuf {
+        self.place.as_deref().map_or_else(|| pending::new_path(&self.state, ""), pending::path_behind)
+    }
+
     /// Archives an increment, then records it on its commits. If that fails, keeps it in a pending file and warns.
     ///
     /// The archive is written before the note that names its segments: a crash in between leaves no note without words.
@@ -161,7 +169,7 @@ impl<'r> Recorder<'r> {
         let (kept, stored) = (increment.reading.kept_bytes(), progress.stored.clone());
         if self.must_wait(&increment.key) {
             let error = Error::new(Kind::Busy, format!("{} waits for an earlier capture", increment.key));
-            let warning = put_aside(&self.state, self.redaction.is_ok(), increment, progress, kept, error);
+            let warning = put_aside(&self.pending_path(), self.redaction.is_ok(), increment, progress, kept, error);
             return self.state.log(&format!("warning: {}", warning.unwrap_or_else(|unkept| unkept)));
         }
         let outcome = self.archive_increment(increment, progress).and_then(|record| {
@@ -172,7 +180,7 @@ impl<'r> Recorder<'r> {
         });
         if let Err(error) = outcome {
             let kept = if progress.stored == stored { kept } else { progress.stored.bytes };
-            let warning = put_aside(&self.state, self.redaction.is_ok(), increment, progress, kept, error);
+            let warning = put_aside(&self.pending_path(), self.redaction.is_ok(), increment, progress, kept, error);
             if warning.is_err() {
                 // The file of its commit must stay, or the words would go to the next one.
                 self.waiting.insert(increment.key.to_string());
@@ -210,7 +218,8 @@ impl<'r> Recorder<'r> {
         let since = SegmentEnd { segment: record.since.clone(), ..SegmentEnd::default() };
         let capture = Capture::new(&record.key(), commit_ids, stored.clone(), since);
         let capture = Capture { record: Some(Box::new(record)), ..capture };
-        let path = pending::keep(&self.state, &Pending::Capture(capture), b"")?;
+        let path = self.pending_path();
+        pending::write(&path, &Pending::Capture(capture), b"")?;
         self.warn(with_pending_hint(why, &path));
         Ok(())
     }

@@ -94,7 +94,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         }
         if options.dry_run {
             let (id, bytes) = (repo.abbreviate(commit_id), pretty::size(addition.transcript.len_bytes()?));
-            let line = format!("would record session {key} on {id}, {bytes}\n");
+            let line = format!("would record session {key} on {id} from a transcript of {bytes}\n");
             return cli::print(&line).map(|()| Outcome::Done);
         }
         let notes_ref = options.writing.notes_ref(&repo);

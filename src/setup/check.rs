@@ -102,7 +102,7 @@ fn check_with(repo: &Repository, check_agent: &dyn Fn(&dyn Agent) -> Vec<Finding
         }
     }
     if findings.len() == before && repo.worktree().is_some() {
-        findings.push(Finding::new("no agent is on this machine", None));
+        findings.push(Finding::note("no agent is on this machine"));
     }
     let is_copied = are_copied_by_git(repo);
     if are_known {

@@ -151,7 +151,10 @@ fn n_is_dry_run_in_every_command_that_changes_something() {
         "{\"type\":\"user\",\"sessionId\":\"s\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n",
     );
     let ran = scratch.shiftlog("add", ["-n", "--transcript=t.jsonl"]).ok();
-    assert_eq!(ran, format!("would record session claude/s on {}, 72 bytes\n", &scratch.id("HEAD")[..7]));
+    assert_eq!(
+        ran,
+        format!("would record session claude/s on {} from a transcript of 72 bytes\n", &scratch.id("HEAD")[..7])
+    );
     assert_eq!(scratch.git(["for-each-ref", "refs/notes", "refs/shiftlog"]).ok(), "");
 }
 
@@ -178,7 +181,7 @@ fn wrong_input_is_answered_with_what_helps() {
         ("verify", &["--ref=nosuch"], 1, "warning: there is no notes ref 'refs/notes/nosuch'"),
         ("remap", &["--ref=nosuch"], 0, "warning: there is no notes ref 'refs/notes/nosuch'"),
         ("resume", &["-n", "--ref=nosuch"], 1, "warning: there is no notes ref 'refs/notes/nosuch'"),
-        ("evidence", &["--ref=nosuch"], 0, "warning: there is no notes ref 'refs/notes/nosuch'"),
+        ("evidence", &["--ref=nosuch"], 1, "warning: there is no notes ref 'refs/notes/nosuch'"),
         ("log", &["--format=nosuch"], 128, "fatal: invalid --pretty format: nosuch"),
         ("sync", &["push", "origin", "x"], 129, "error: unexpected argument 'x'"),
         ("sync", &["nosuch"], 128, "fatal: no such remote 'nosuch'"),

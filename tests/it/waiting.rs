@@ -71,6 +71,38 @@ fn a_commit_waits_for_the_home_that_has_its_transcript() {
 }
 
 #[test]
+fn what_is_left_of_a_pending_commit_stays_before_those_that_came_later() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    scratch.git(["config", "shiftlog.hookTimeout", "0"]).ok();
+    let commits = ["one", "two"].map(|word| {
+        session.prompt(word);
+        session.edits("a.txt", word);
+        scratch.git(["add", "-A"]).ok();
+        scratch.git(["commit", "-q", "-m", word]);
+        scratch.id("HEAD")
+    });
+    scratch.git(["config", "--unset", "shiftlog.hookTimeout"]).ok();
+    assert_eq!(scratch.waiting(), 2);
+    // A hook tries the first, and has no time for the second.
+    let pending = scratch.state().join("pending");
+    let mut files: Vec<_> = fs::read_dir(&pending).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let away = scratch.root().join("away");
+    fs::rename(&files[1], &away).unwrap();
+    fs::create_dir_all(scratch.top.join(".git/refs/shiftlog")).unwrap();
+    let lock = scratch.top.join(".git/refs/shiftlog/sessions.lock");
+    fs::write(&lock, "").unwrap();
+    session.hook("Stop");
+    assert_eq!((scratch.waiting(), files[0].exists()), (1, false), "{}", scratch.log());
+    fs::rename(&away, &files[1]).unwrap();
+    fs::remove_file(&lock).unwrap();
+    scratch.shiftlog("log", [""; 0]).ok();
+    assert_eq!(scratch.raw(&commits[0], &[]) + &scratch.raw(&commits[1], &[]), session.text());
+    assert_eq!(commits.map(|commit| scratch.record(&commit)["prompt"].clone()), ["one", "two"]);
+}
+
+#[test]
 fn a_commit_whose_transcript_was_deleted_says_so() {
     let scratch = Scratch::set_up();
     let session = scratch.session("s1");
