@@ -229,7 +229,7 @@ fn after_tool(
         let is_of_call =
             is_last || noted.is_none() || noted.map(|(length, _)| length) == last_noted.map(|(length, _)| length);
         let place = PlaceInCall { is_last, is_of_call, made, undone: &undone_ids };
-        recorder.place = commit.pending.as_ref().map(|(path, _)| path.clone());
+        recorder.begin(commit.pending.as_ref().map(|(path, _)| path.clone()));
         let recorded = record_commit_of_call(recorder, sessions, position, &call, &commit, place);
         recorder.place = None;
         recorded?;

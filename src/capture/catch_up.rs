@@ -143,9 +143,9 @@ fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
                 continue;
             }
         };
+        recorder.begin(Some(path.clone()));
         let must_wait = pending.sessions().iter().any(|session| recorder.waiting.contains(session));
         let is_late = Instant::now() >= recorder.deadline;
-        recorder.place = Some(path.clone());
         let outcome = match &pending {
             _ if must_wait || is_late => {
                 Err(Error::new(Kind::Busy, format!("there was no time to store '{}'", path.display())))
@@ -166,7 +166,6 @@ fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
                 }
             },
         };
-        recorder.place = None;
         match outcome {
             Ok(is_stored) => {
                 std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
@@ -186,6 +185,7 @@ fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
             Err(error) => recorder.warn(Error::other(format!("cannot store '{}'", path.display())).because(error)),
         }
     }
+    recorder.begin(None);
     unfinished
 }
 

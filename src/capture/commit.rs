@@ -181,7 +181,7 @@ fn record_live_sessions(recorder: &mut Recorder<'_>, commit_id: ObjectId, kind: 
             recorder.state.log(&format!("warning: {}: {error}", live.key()));
         }
     }
-    recorder.place = Some(path.clone());
+    recorder.begin(Some(path.clone()));
     let outcome = record_commit(recorder, &new_commit, &mut sessions);
     recorder.place = None;
     // Abandoned sessions are usually closed when another session starts, but agents without hooks never report a start.

@@ -58,6 +58,8 @@ pub struct Recorder<'r> {
     /// The sessions (`agent/session`) with a pending file that did not fit into the time: their later words must wait
     /// behind it.
     pub(super) waiting: BTreeSet<String>,
+    /// The sessions (`agent/session`) of which something was put aside while the present commit or pending file was stored.
+    pub(super) newly_aside: BTreeSet<String>,
     /// The pending file that is being stored: what is left of it keeps its place before later ones.
     pub(super) place: Option<PathBuf>,
     /// The records of increments that it has written, or kept for the next command, each with its commit.
@@ -98,6 +100,7 @@ impl<'r> Recorder<'r> {
             purged,
             is_blocked: false,
             waiting: BTreeSet::new(),
+            newly_aside: BTreeSet::new(),
             place: None,
             written: Vec::new(),
             lock,
@@ -153,7 +156,14 @@ impl<'r> Recorder<'r> {
 
     /// Says whether the words of a session must wait behind earlier ones that are in a pending file.
     pub(super) fn must_wait(&self, key: &SessionKey) -> bool {
-        self.is_blocked || self.waiting.contains(&key.to_string())
+        let name = key.to_string();
+        self.is_blocked || self.waiting.contains(&name) || self.newly_aside.contains(&name)
+    }
+
+    /// Begins with a commit or a pending file: what was put aside before comes before its words.
+    pub(super) fn begin(&mut self, place: Option<PathBuf>) {
+        self.waiting.append(&mut self.newly_aside);
+        self.place = place;
     }
 
     /// Returns the path for a new pending file.
@@ -181,10 +191,11 @@ impl<'r> Recorder<'r> {
         if let Err(error) = outcome {
             let kept = if progress.stored == stored { kept } else { progress.stored.bytes };
             let warning = put_aside(&self.pending_path(), self.redaction.is_ok(), increment, progress, kept, error);
-            if warning.is_err() {
+            match &warning {
+                Ok(_) => self.newly_aside.insert(increment.key.to_string()),
                 // The file of its commit must stay, or the words would go to the next one.
-                self.waiting.insert(increment.key.to_string());
-            }
+                Err(_) => self.waiting.insert(increment.key.to_string()),
+            };
             self.warn(warning.unwrap_or_else(|unkept| unkept));
         }
     }

@@ -28,6 +28,21 @@ pub struct ReflogEntry {
     pub message: BString,
 }
 
+/// What stands behind the action of a step of a rebase, whatever that is called.
+const STEPS: &[&[u8]] = &[
+    b" (start)",
+    b" (pick)",
+    b" (reword)",
+    b" (edit)",
+    b" (squash)",
+    b" (fixup)",
+    b" (continue)",
+    b" (merge)",
+    b" (reset)",
+    b" (finish)",
+    b" (abort)",
+];
+
 /// How the message of a move by `git reset` begins.
 const RESET: &[u8] = b"reset: ";
 
@@ -167,18 +182,21 @@ impl ReflogEntry {
     /// can name any action. The steps of a rebase have their own names behind it.
     pub fn is_unknown(&self) -> bool {
         let is_known = self.is_new_work() || self.is_merge() || self.is_old_work() || self.is_of_rebase();
-        !is_known && !self.action().ends_with(b")")
+        !is_known && !STEPS.iter().any(|step| self.action().ends_with(step))
     }
 
     /// Says whether `git commit` seems to have made a commit with this entry, by whatever name: the entry ends with the first
     /// line of the message, the commit follows that of HEAD before, and it is as old as its change. The change of a pick or an
     /// amended commit is older, unless somebody has set its time.
     pub fn has_made(&self, commit: &Commit) -> bool {
-        // Git folds white space there.
-        let folded = |text: &[u8]| text.fields().collect::<Vec<_>>().join(&b' ');
+        // Git folds white space there, and leaves the encoding of the message.
+        let folded = |text: &[u8]| {
+            let ascii: Vec<u8> = text.iter().copied().filter(u8::is_ascii).collect();
+            ascii.fields().collect::<Vec<_>>().join(&b' ')
+        };
         let told = folded(&self.message);
         let first_line = folded(commit.message.lines().next().unwrap_or_default());
-        let is_revert = commit.message.contains_str("This reverts commit ");
+        let is_revert = commit.message.lines().any(|line| line.starts_with(b"This reverts commit "));
         let is_next = match commit.parent_ids.as_slice() {
             [] => self.old_id.is_null(),
             [parent_id] => *parent_id == self.old_id,

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use bstr::BString;
 
-use super::{Budget, Editor, collect, each_entry, get_at};
+use super::{Budget, Editor, MAX_NOTE_BYTES, blobs_at, collect, each_entry, get_at};
 use crate::error::Result;
 use crate::git::{Merged, ObjectId, Repository};
 
@@ -97,8 +97,13 @@ pub fn rejoin(
         let root = tip.map_or(repo.empty_tree_id(), |tip| tip.tree_id);
         let mut editor = Editor::new(repo, root)?;
         for annotated_id in changed(repo, root, lost)? {
-            let Some(kept) = get_at(repo, lost, annotated_id)? else { continue };
-            let ours = get_at(repo, root, annotated_id)?;
+            // A note that is lost itself must not keep the others from being joined.
+            let readable = |tree_id| match get_at(repo, tree_id, annotated_id) {
+                Err(_) if is_lost(repo, tree_id, annotated_id) => Ok(None),
+                note => note,
+            };
+            let Some(kept) = readable(lost)? else { continue };
+            let ours = readable(root)?;
             let note = join(ours.as_deref(), &kept);
             if !note.is_empty() && ours.as_deref() != Some(&note[..]) {
                 editor.replace(annotated_id, &note)?;
@@ -106,6 +111,12 @@ pub fn rejoin(
         }
         editor.write()
     })
+}
+
+/// Says whether the note of an object is lost: see [`Repository::is_lost`].
+fn is_lost(repo: &Repository, tree_id: ObjectId, annotated_id: ObjectId) -> bool {
+    blobs_at(repo, tree_id, annotated_id)
+        .is_ok_and(|blob_ids| blob_ids.into_iter().any(|blob_id| repo.is_lost(blob_id, MAX_NOTE_BYTES)))
 }
 
 /// Returns the objects whose notes differ between two notes trees, sorted. Does not read subtrees that are equal.

@@ -291,8 +291,11 @@ impl Repair<'_> {
         self.damaged_files(now.iter().map(|entry| entry.note_blob_id).chain(earlier))?;
         let is_all = self.ask_remotes(Holds::Notes);
         let (now, earlier) = lost()?;
+        // The history may still have the whole of a note that somebody has cut.
+        let is_cut = |id: &ObjectId| now.iter().all(|entry| entry.annotated_id != *id);
         // What the ref had before somebody replaced it must be joined first.
-        if !is_all || repo.lost_tree(notes_ref)?.is_some() || now.is_empty() && earlier.is_empty() {
+        let must_wait = !is_all || bad.iter().any(is_cut) || repo.lost_tree(notes_ref)?.is_some();
+        if must_wait || now.is_empty() && earlier.is_empty() {
             return Ok(());
         }
         for entry in &now {

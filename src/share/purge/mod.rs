@@ -84,7 +84,7 @@ pub struct Removal<'t> {
     pub copies: BTreeMap<SessionKey, SessionKey>,
     /// The sessions with matches that are not recorded yet: what records them next has these. Only a preview looks for them.
     pub unrecorded: BTreeSet<SessionKey>,
-    /// Segments that are damaged, so that nobody knows whether they have words that are to go.
+    /// Segments that are damaged, so that nobody knows whether they, or those before them, have words that are to go.
     pub unreadable: Vec<ObjectId>,
     /// The marks of others, by their maker: `removed by <name> on <date>`.
     pub received: BTreeMap<String, Received>,
@@ -261,17 +261,14 @@ impl Removal<'_> {
                 // Anyone can write a record that names the segments of another session.
                 let (links, problem) = archive.only(&record.key()).chain(through, since);
                 let is_broken = problem.as_ref().is_some_and(|problem| problem.kind() == Kind::Missing);
-                // A damaged segment of the record goes unread, by its id.
+                // Nobody knows what comes before a damaged segment: it may be of an earlier commit.
                 let next = links.last().and_then(|link| link.header.parent.as_deref());
-                let is_damaged = |id: &ObjectId| {
-                    let is_its_own = stored.contains(id) && Some(*id) != since;
-                    is_its_own && archive.read(*id).is_err_and(|error| error.kind() == Kind::Corrupt)
-                };
-                let end = next.map_or(Some(through), parse).filter(|_| problem.is_some() && !is_broken);
-                if let Some(damaged) = end.filter(is_damaged) {
-                    let session = Some(record.key().file_name());
-                    self.marks.segments.insert(damaged, Replacement { session, ..Replacement::nothing() });
-                    self.sessions.insert(record.key());
+                let end = next.map_or(Some(through), parse).filter(|id| problem.is_some() && Some(*id) != since);
+                let is_damaged = |id: &ObjectId| archive.read(*id).is_err_and(|error| error.kind() == Kind::Corrupt);
+                let is_its_own = |id: &ObjectId| archive.segments_of(&record.key()).is_ok_and(|own| own.contains(id));
+                if let Some(damaged) = end.filter(|id| is_damaged(id) && is_its_own(id)) {
+                    self.unreadable.push(damaged);
+                    continue;
                 }
                 wanted.extend(links.iter().map(|link| link.segment_id).filter(|id| Some(*id) != since));
                 self.absent += usize::from(self.mark_absent(&stored, through, record) || is_broken);
@@ -349,6 +346,8 @@ impl Removal<'_> {
         let barred = barred.filter(|(path, id)| self.marks.bars_path(path, *id)).map(|(_, id)| id);
         let barred: HashSet<ObjectId> = barred.collect();
         self.unreadable.retain(|id| !barred.contains(id));
+        self.unreadable.sort_unstable();
+        self.unreadable.dedup();
         Ok(())
     }
 }

@@ -200,8 +200,22 @@ fn a_ref_that_somebody_replaced_is_joined_before_a_note_is_taken_out() {
     let note = scratch.git(["notes", "--ref=shiftlog", "list", &commits[0]]).ok();
     empty(&scratch.top, note.trim());
     repair(&scratch);
-    let kept = scratch.git(["ls-tree", "-r", "--name-only", KEPT[0]]).ok();
-    assert!(commits.iter().all(|commit| kept.replace('/', "").contains(commit.as_str())), "{kept}");
+    for (commit, word) in commits.iter().zip(["one", "two", "three"]) {
+        assert_eq!(scratch.record(commit)["prompt"], word);
+    }
+    assert_eq!(repair(&scratch).stdout, "");
+}
+
+#[test]
+fn the_history_stays_while_it_has_the_whole_of_a_note_that_was_cut() {
+    let (scratch, commits, _) = recorded(&["one", "two", "three"]);
+    let whole = scratch.git(["notes", "--ref=shiftlog", "show", &commits[2]]).ok();
+    scratch.git(["notes", "--ref=shiftlog", "add", "-f", "-m", &whole[..150], &commits[2]]).ok();
+    let note = scratch.git(["notes", "--ref=shiftlog", "list", &commits[0]]).ok();
+    empty(&scratch.top, note.trim());
+    let before = scratch.id(NOTES);
+    assert_eq!(repair(&scratch).code, 1);
+    assert_eq!(scratch.id(NOTES), before);
 }
 
 #[test]
@@ -230,8 +244,24 @@ fn a_purge_names_the_segment_that_it_cannot_read() {
     purge(&scratch, &[&commits[1]]);
     assert_eq!((scratch.records(&commits[0]).len(), scratch.records(&commits[1]).len(), names_first()), (1, 0, true));
     let ran = purge(&scratch, &[&commits[0]]);
+    assert!(ran.code == 1 && ran.stderr.contains(&named), "{ran:?}");
+    assert_eq!((scratch.records(&commits[0]).len(), names_first()), (1, true));
+    let ran = purge(&scratch, &["--session=s1", "--all"]);
     assert!(ran.code == 0 && !ran.stderr.contains("is damaged"), "{ran:?}");
     assert_eq!((scratch.records(&commits[0]).len(), names_first()), (0, false));
+}
+
+#[test]
+fn a_record_that_names_a_damaged_segment_of_another_session_marks_nothing() {
+    let (scratch, commits, _) = recorded(&["one"]);
+    let note = scratch.git(["notes", "--ref=shiftlog", "show", &commits[0]]).ok();
+    let other = scratch.commit("y", "1\n", "other");
+    let forged = note.replace("\"session\":\"s1\"", "\"session\":\"s9\"");
+    scratch.git(["notes", "--ref=shiftlog", "add", "-f", "-m", &forged, &other]).ok();
+    let before = files(&scratch, ARCHIVE);
+    empty(&scratch.top, &before[0].1);
+    purge(&scratch, &[&other]);
+    assert_eq!((scratch.records(&commits[0]).len(), files(&scratch, ARCHIVE)), (1, before));
 }
 
 #[test]

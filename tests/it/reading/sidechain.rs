@@ -26,6 +26,8 @@ fn a_sub_agent_within_the_transcript_is_folded_in_documents_too() {
         assert!(document.contains(folded) && document.contains(" (-v)*\n"), "{document}");
         assert!(!document.contains("> Look") && !document.contains("Nothing there."), "{document}");
     }
+    let exported = scratch.shiftlog("export", ["--markdown"]).ok();
+    assert!(exported.contains("<details><summary>sub-agent: ") && exported.contains("Nothing there."), "{exported}");
     let document = show(&scratch, &["--format=markdown", "-v"]);
     let passage = document.split("<details><summary>sub-agent: 1 message, 1 tool call, ").nth(1).unwrap();
     let (passage, rest) = passage.split_once("\n</details>\n").unwrap();
