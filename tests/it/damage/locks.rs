@@ -101,3 +101,40 @@ fn what_a_killed_hook_was_writing_is_no_session() {
     scratch.session("s2");
     assert!(!unfinished.exists(), "swept when a session starts");
 }
+
+#[test]
+fn words_that_a_lock_kept_back_come_before_later_ones_when_it_goes_meanwhile() {
+    // The lock goes while the hook runs: before it has tried the words of the first commit, or between the two.
+    for wait in [0, 120, 160, 180, 200, 220, 260, 400] {
+        let scratch = Scratch::set_up();
+        let session = scratch.session("s1");
+        session.prompt("zero");
+        session.edits("a.txt", "zero");
+        session.commits("zero");
+        scratch.git(["config", "shiftlog.hookTimeout", "0"]).ok();
+        let commit = |word: &str| {
+            session.prompt(word);
+            session.edits("a.txt", word);
+            scratch.git(["add", "-A"]).ok();
+            scratch.git(["commit", "-q", "-m", word]);
+            scratch.id("HEAD")
+        };
+        let first = commit("one");
+        let lock = scratch.top.join(".git").join(format!("{ARCHIVE}.lock"));
+        session.record("user", &json!({ "role": "user", "content": "two" }));
+        scratch.git(["config", "--unset", "shiftlog.hookTimeout"]).ok();
+        scratch.write("a.txt", "two");
+        scratch.git(["add", "-A"]).ok();
+        fs::write(&lock, "").unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(std::time::Duration::from_millis(wait));
+                fs::remove_file(&lock).unwrap();
+            });
+            scratch.git(["commit", "-q", "-m", "two"]);
+        });
+        scratch.shiftlog("log", [""; 0]).ok();
+        let prompts = [first.as_str(), "HEAD"].map(|commit| scratch.record(commit)["prompt"].clone());
+        assert_eq!(prompts, ["one", "two"], "after {wait} ms");
+    }
+}
