@@ -59,9 +59,18 @@ fn separates(c: char) -> bool {
 /// Returns text without its unsafe characters, but for line ends, tabs, and joiners in their place. A sequence that tells a
 /// terminal to change colours or to move the cursor goes as a whole.
 fn without_unsafe(text: &str) -> String {
+    without_unsafe_until(text, &[]).0
+}
+
+/// Does the same, and returns where in the safe text each of the places `until` is, which are sorted.
+fn without_unsafe_until(text: &str, until: &[usize]) -> (String, Vec<usize>) {
     let mut safe = String::with_capacity(text.len());
+    let mut places = Vec::with_capacity(until.len());
     let mut rest = text.chars();
-    while let Some(c) = rest.next() {
+    loop {
+        let read = text.len() - rest.as_str().len();
+        places.extend(until[places.len()..].iter().take_while(|place| **place <= read).map(|_| safe.len()));
+        let Some(c) = rest.next() else { return (safe, places) };
         match c {
             '\u{1b}' if rest.as_str().starts_with('[') => {
                 let sequence = control_length(&rest.as_str()[1..]).map_or(0, |length| length + 1);
@@ -84,7 +93,6 @@ fn without_unsafe(text: &str) -> String {
             rest = behind.chars();
         }
     }
-    safe
 }
 
 /// Returns the length in bytes of the tags that make a flag of the black flag before them; 0 if there are none of these.
@@ -159,6 +167,14 @@ pub fn line(text: &str) -> String {
         return text.to_owned();
     }
     without_unsafe(&text.replace(['\n', '\t', '\r'], " "))
+}
+
+/// Returns text as [`line()`] does, in pieces: the text up to the first of the places `until`, from there to the next, and
+/// so on. A joiner at the end of a piece stays if the text around it needs it.
+pub fn line_in_pieces(text: &str, until: &[usize]) -> Vec<String> {
+    let (safe, places) = without_unsafe_until(&text.replace(['\n', '\t', '\r'], " "), until);
+    let starts = std::iter::once(0).chain(places.iter().copied());
+    starts.zip(&places).map(|(start, end)| safe[start..*end].to_owned()).collect()
 }
 
 /// Returns text as [`line()`] does, at most 60 characters of it, for a message.
@@ -329,6 +345,18 @@ mod tests {
         ] {
             assert_eq!(text(hostile), safe, "{hostile:?}");
         }
+    }
+
+    #[test]
+    fn a_joiner_between_two_pieces_stays() {
+        let word = "می\u{200c}خواهم";
+        let place = word.find('خ').expect("it is there");
+        assert_eq!(line_in_pieces(word, &[place, word.len()]), ["می\u{200c}", "خواهم"]);
+        assert_eq!(line_in_pieces(word, &["می".len(), word.len()]), ["می", "\u{200c}خواهم"]);
+        let family = "a👩\u{200d}👩\u{200d}👧";
+        let child = family.find('👧').expect("it is there");
+        assert_eq!(line_in_pieces(family, &[1, child, family.len()]).concat(), family);
+        assert_eq!(line_in_pieces("a\x1b[31mb\u{202e}c\n", &[1, 6, 7, 10, 12]), ["a", "", "b", "", "c "]);
     }
 
     #[test]

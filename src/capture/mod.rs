@@ -62,6 +62,7 @@ mod unseen;
 
 pub use self::catch_up::{Leave, hook_recorder, hook_timeout, recorder};
 pub use self::missed::{store_missed, store_missed_or_leave};
+pub use self::put_aside::NOTED_IN;
 pub use self::recorder::{Recorder, Report};
 pub use self::session_status::{HOW_TO_READ, PendingFile, SessionStatus, session_statuses, waiting, why_waiting};
 pub use self::sessions::is_checked_out;

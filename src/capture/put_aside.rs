@@ -93,7 +93,10 @@ pub(super) fn keep_unread(
     }
 }
 
+/// How the hint begins that names a pending file.
+pub const NOTED_IN: &str = "what waits is noted in '";
+
 /// Adds to an error the hint that names the pending file.
 pub(super) fn with_pending_hint(error: Error, path: &Path) -> Error {
-    error.hint(format!("what waits is noted in '{}'; the next git shiftlog command stores it", path.display()))
+    error.hint(format!("{NOTED_IN}{}'; the next git shiftlog command stores it", path.display()))
 }

@@ -58,7 +58,8 @@ pub struct Recorder<'r> {
     /// The sessions (`agent/session`) with a pending file that did not fit into the time: their later words must wait
     /// behind it.
     pub(super) waiting: BTreeSet<String>,
-    /// The sessions (`agent/session`) of which something was put aside while the present commit or pending file was stored.
+    /// The sessions (`agent/session`) of which something was put aside while the present commit or pending file was stored: words
+    /// for the next one must wait.
     pub(super) newly_aside: BTreeSet<String>,
     /// The pending file that is being stored: what is left of it keeps its place before later ones.
     pub(super) place: Option<PathBuf>,
@@ -156,8 +157,7 @@ impl<'r> Recorder<'r> {
 
     /// Says whether the words of a session must wait behind earlier ones that are in a pending file.
     pub(super) fn must_wait(&self, key: &SessionKey) -> bool {
-        let name = key.to_string();
-        self.is_blocked || self.waiting.contains(&name) || self.newly_aside.contains(&name)
+        self.is_blocked || self.waiting.contains(&key.to_string())
     }
 
     /// Begins with a commit or a pending file: what was put aside before comes before its words.

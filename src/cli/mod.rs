@@ -187,16 +187,29 @@ pub fn full_notes_ref(repo: &Repository, option: Option<&str>) -> String {
     notes::expand_ref(notes_ref(repo, option).as_deref().unwrap_or(notes::DEFAULT_REF))
 }
 
+/// How many files with something that waits are named.
+const MAX_FILES: usize = 3;
+
 /// Warns of what a recorder could not do.
 pub fn tell(repo: &Repository, report: &crate::capture::Report) {
     // Several captures can wait for one thing.
     let (mut warned, mut hinted) = (BTreeSet::new(), BTreeSet::new());
+    // A session can have a hundred sub-agents, and each a file.
+    let mut files = 0;
     for error in &report.warnings {
         if warned.insert(error.to_string()) {
             message::warning(&error.to_string());
         }
         let reason = std::error::Error::source(error).and_then(|reason| reason.downcast_ref::<Error>());
         let hints = error.hints().iter().chain(reason.into_iter().flat_map(Error::hints));
-        hints.filter(|text| hinted.insert(text.as_str())).for_each(|text| message::hint(repo, text));
+        for text in hints.filter(|text| hinted.insert(text.as_str())) {
+            files += usize::from(text.starts_with(crate::capture::NOTED_IN));
+            if !text.starts_with(crate::capture::NOTED_IN) || files <= MAX_FILES {
+                message::hint(repo, text);
+            }
+        }
+    }
+    if files > MAX_FILES {
+        message::hint(repo, &format!("so it is in {} more files", files - MAX_FILES));
     }
 }

@@ -229,7 +229,10 @@ fn read_by(agent: &dyn Agent, transcript: &[u8]) -> (usize, bool) {
             [message.time.is_some(), message.model.is_some(), message.usage.is_some(), message.answer_id.is_some()];
         message.parts.len() + facts.into_iter().filter(|is_known| *is_known).count()
     };
-    let count: usize = agent.parse(transcript).iter().map(found).sum();
+    let messages = agent.parse(transcript);
+    // Lines of any log may have a time.
+    let has_words = messages.iter().any(|message| !message.parts.is_empty());
+    let count = if has_words { messages.iter().map(found).sum() } else { 0 };
     (count, count > 0 && agent.session_id(transcript).is_some())
 }
 

@@ -308,6 +308,26 @@ pub fn unshown(call: &ToolCall, act: &Act<'_>) -> Vec<String> {
     Vec::new()
 }
 
+/// Returns the members of a call's input, as lines, that are words and that the line of the call does not show. Options, such
+/// as numbers and names, are none.
+pub fn further_words(call: &ToolCall, act: &Act<'_>) -> Vec<String> {
+    let shown: &[&str] = match act {
+        Act::Task(..) => &["subject"],
+        Act::Other(about, path) => &[about, path.unwrap_or_default()],
+        _ => return Vec::new(),
+    };
+    let mut rest = call.input.clone();
+    let Some(members) = rest.as_object_mut() else { return Vec::new() };
+    let is_shown = |name: &str, text: &str| match act {
+        Act::Task(..) => shown.contains(&name),
+        _ => shown.contains(&text),
+    };
+    members.retain(|name, value| {
+        value.as_str().is_some_and(|text| text.trim().contains(char::is_whitespace) && !is_shown(name, text))
+    });
+    input_lines(&rest)
+}
+
 /// Returns the members of an input as lines, each under its name.
 pub fn input_lines(input: &Value) -> Vec<String> {
     let Some(members) = input.as_object() else {
@@ -362,6 +382,17 @@ mod tests {
         assert_eq!(unshown("x", json!({ "plan": "p", "owner": "me" })), "owner: me");
         assert_eq!(unshown("todo", json!({ "todos": [{ "content": "a", "status": "done" }], "note": "n" })), "note: n");
         assert_eq!(unshown("Bash", json!({ "url": "u", "b": 1 })), "", "the whole input of another call is shown");
+        let further = |name: &str, input: Value| {
+            let call = call(name, input);
+            super::further_words(&call, &Act::of(&call)).join("; ")
+        };
+        let query = json!({ "database": "prod", "sql": "DELETE FROM users", "limit": 1 });
+        assert_eq!(further("mcp__postgres__query", query), "sql: DELETE FROM users");
+        assert_eq!(
+            further("TaskCreate", json!({ "subject": "a b", "description": "all of it" })),
+            "description: all of it"
+        );
+        assert_eq!(further("Grep", json!({ "pattern": "fn a", "path": "src", "output_mode": "content" })), "");
     }
 
     #[test]

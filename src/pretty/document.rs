@@ -203,7 +203,9 @@ impl<'a> Document<'a> {
             let space = if what.is_empty() { "" } else { " " };
             writeln!(out, "\n- **{}**{space}{what}", prose(&call.name))
         };
-        match Act::of(call) {
+        let act = Act::of(call);
+        let further = if self.depth.has_inputs { Vec::new() } else { call::further_words(call, &act) };
+        match act {
             Act::Command(command) if command.trim().contains('\n') => {
                 titled(out, "")?;
                 write_fenced(out, "sh", &outside::text(command.trim_end()))?;
@@ -257,6 +259,13 @@ impl<'a> Document<'a> {
         }
         if self.depth.has_inputs {
             write_fenced(out, "", &call::input_lines(&call.input).join("\n"))?;
+        }
+        match self.depth.tool_output {
+            Amount::Full if !further.is_empty() => write_fenced(out, "", &further.join("\n"))?,
+            Amount::Short if !further.is_empty() => {
+                writeln!(out, "\n*{}*", self.depth.cut(further.len(), "more line"))?;
+            }
+            _ => {}
         }
         Ok(())
     }

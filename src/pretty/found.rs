@@ -122,17 +122,18 @@ fn pieces(text: &str, spans: &[Range<usize>], max_chars: usize) -> Vec<(String, 
     if window.start > 0 {
         pieces.push(("…".to_owned(), false));
     }
-    let mut from = window.start;
+    let (mut from, mut until) = (window.start, Vec::new());
     for span in spans {
         let (start, end) = (span.start.max(from), span.end.min(window.end));
         if start >= end {
             continue;
         }
-        pieces.push((outside::line(&text[from..start]), false));
-        pieces.push((outside::line(&text[start..end]), true));
+        until.extend([start - window.start, end - window.start]);
         from = end;
     }
-    pieces.push((outside::line(&text[from..window.end]), false));
+    until.push(window.len());
+    let lines = outside::line_in_pieces(&text[window.clone()], &until);
+    pieces.extend(lines.into_iter().enumerate().map(|(number, piece)| (piece, number % 2 == 1)));
     if window.end < text.len() {
         pieces.push(("…".to_owned(), false));
     }

@@ -225,6 +225,15 @@ impl<'a> Printer<'a> {
         let mut lines = self.call_lines(call, &act, result);
         if self.depth.has_inputs {
             lines.extend(call::input_lines(&call.input).iter().map(|line| format!("    {line}")));
+        } else {
+            let words = call::further_words(call, &act);
+            match self.depth.tool_output {
+                Amount::Full => lines.extend(words.iter().map(|line| format!("    {line}"))),
+                Amount::Short if !words.is_empty() => {
+                    lines.push(self.cut(&self.depth.cut(words.len(), "more line")));
+                }
+                _ => {}
+            }
         }
         let Some(result) = result else { return self.block(&lines) };
         let mut answer = self.result(Some(&act), result);

@@ -8,6 +8,7 @@ pub mod fsck;
 mod lost;
 mod nowhere;
 mod origin;
+mod problem;
 mod rebuild;
 mod recount;
 pub mod repair;

@@ -70,6 +70,7 @@ const NO_SESSIONS: &[(&str, &str, &str)] = &[
         "history.jsonl",
         r#"{"display":"make it","pastedContents":{},"timestamp":1760000000000,"project":"/p","sessionId":"3f6b1c9e"}"#,
     ),
+    ("claude", "audit.jsonl", r#"{"timestamp":"2026-11-30T08:00:01.000Z","type":"user","message":"login bob"}"#),
     ("claude", "settings.json", r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"true"}]}]}}"#),
     (
         "claude",
