@@ -231,8 +231,8 @@ fn read_by(agent: &dyn Agent, transcript: &[u8]) -> (usize, bool) {
     };
     let messages = agent.parse(transcript);
     // Lines of any log may have a time.
-    let has_words = messages.iter().any(|message| !message.parts.is_empty());
-    let count = if has_words { messages.iter().map(found).sum() } else { 0 };
+    let is_more = |message: &Message| found(message) > usize::from(message.time.is_some());
+    let count = if messages.iter().any(is_more) { messages.iter().map(found).sum() } else { 0 };
     (count, count > 0 && agent.session_id(transcript).is_some())
 }
 

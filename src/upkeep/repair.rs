@@ -327,7 +327,8 @@ impl Repair<'_> {
             self.done.extend(remotes.iter().map(|remote| format!("would fetch again what {remote} has")));
             return remotes.is_empty();
         }
-        let plan = sync::Exchange { pull: Level::All, push: Level::None, is_dry_run: false };
+        let pull = if holds == Holds::Sessions { Level::All } else { Level::Notes };
+        let plan = sync::Exchange { pull, push: Level::None, is_dry_run: false };
         let syncer = Syncer::new(self.repo, self.notes_ref, Asking::Allowed);
         let mut is_all = true;
         for remote in remotes {
