@@ -1,7 +1,7 @@
 //! The archive: all segments of all sessions, reachable from one ref.
 //!
-//! Read [`Archive::transcript`], [`Archive::beginning`] and [`Archive::add`]. Paths in the archive's tree keep segments reachable and sessions
-//! listable (`tree`); segments are read by blob id (`contents`, `reader`).
+//! Read [`Archive::transcript`], [`Archive::beginning`] and [`Archive::add`]. Paths in the archive's tree keep segments
+//! reachable and sessions listable (`tree`); segments are read by blob id (`contents`, `reader`).
 
 mod contents;
 mod reader;

@@ -93,7 +93,9 @@ fn within<'r>(mut recorder: Recorder<'r>, pending_share: Duration, leave: Leave<
     }
     recorder.deadline = deadline.min(Instant::now() + pending_share);
     // Notes are carried after the captures are stored, because a capture may add to the note of an old commit.
-    match store_pending(&mut recorder, leave).and_then(|()| rewritten::carry_pending(&mut recorder)) {
+    let stored = store_pending(&mut recorder, leave);
+    recorder.begin(None);
+    match stored.and_then(|()| rewritten::carry_pending(&mut recorder)) {
         Ok(()) => {}
         // Only the sessions in `waiting` are held up.
         Err(error) if !recorder.waiting.is_empty() => recorder.warn(error),
@@ -185,7 +187,6 @@ fn store_pending(recorder: &mut Recorder<'_>, leave: Leave<'_>) -> Result<()> {
             Err(error) => recorder.warn(Error::other(format!("cannot store '{}'", path.display())).because(error)),
         }
     }
-    recorder.begin(None);
     unfinished
 }
 

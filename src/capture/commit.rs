@@ -319,9 +319,9 @@ fn warn_of_left_out(recorder: &mut Recorder<'_>, live: &mut TrackedSession) {
     }
 }
 
-/// Reads the words of each session since it was last recorded, up to the moment of the commit, after the records of earlier
-/// commits got the results that came late: one entry for each session,
-/// `None` if there are no new words or the transcript cannot be read now. Also returns [`Kind::Busy`] if a session must
+/// Completes the records of earlier commits with results that came late, then reads the words of each session since it was
+/// last recorded, up to the moment of the commit: one entry for each session, `None` if there are no new words or the
+/// transcript cannot be read now. Also returns [`Kind::Busy`] if a session must
 /// wait: for time, or for a transcript that cannot be read at the moment, as long as the session's state is kept.
 fn unrecorded_increments<'r>(
     recorder: &mut Recorder<'r>,

@@ -28,7 +28,7 @@ pub struct ReflogEntry {
     pub message: BString,
 }
 
-/// What stands behind the action of a step of a rebase, whatever that is called.
+/// The suffixes that Git adds to the action in the reflog entries of a rebase.
 const STEPS: &[&[u8]] = &[
     b" (start)",
     b" (pick)",

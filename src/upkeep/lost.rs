@@ -7,7 +7,7 @@ use crate::git::{ObjectId, Order, Range, Repository};
 use crate::notes;
 use crate::record::{Headers, Note, Reader, Record};
 
-/// What a notes ref lost.
+/// The records and notes that a notes ref has lost.
 #[derive(Default)]
 pub struct Lost {
     /// The records that it lost in a race and does not have now, alone or within another record, by commit.
@@ -16,7 +16,7 @@ pub struct Lost {
     pub earlier_blob_ids: BTreeSet<ObjectId>,
 }
 
-/// Returns what a notes ref lost. Of commits with a note that cannot be read nothing is known.
+/// Finds the records and notes that a notes ref has lost. A commit with a note that cannot be read is left out.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What a check can find wrong, and what it says of the rest.
+//! The result of a check: problems by kind, and counts.
 
 use crate::git::ObjectId;
 use crate::transcript::SessionKey;

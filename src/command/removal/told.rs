@@ -1,4 +1,4 @@
-//! What is said about a removal: what goes, what is left, and what still has the words.
+//! Printing a removal: the plan, the objects that could not be removed, and where the words still are.
 
 use std::collections::BTreeSet;
 
