@@ -173,14 +173,16 @@ fn moment(value: &Value<'_>) -> Option<(i64, u32)> {
 }
 
 /// Returns the attachment in a block without text, with its name and size as far as the block has them. The content is
-/// base64 in `data` or an address with it, in the block itself or in its `source`.
+/// base64 in `data` or an address with it, in the block itself or in its `source`. An address elsewhere stands for a name that
+/// is missing.
 pub fn attachment(kind: &str, block: &Value<'_>) -> Attachment {
     let source = field(block, "source").filter(|source| source.is_object()).unwrap_or(block);
     let find = |keys: &[&str]| keys.iter().find_map(|key| text(block, key).or_else(|| text(source, key)));
     let content = find(&["data", "url"]);
     let size_bytes = content.and_then(content_bytes);
     let name = find(&["filename", "title", "name", "media_type", "mediaType", "mimeType", "mime"]);
-    let name = name.filter(|name| *name != kind).map(str::to_owned);
+    let elsewhere = || content.filter(|content| !content.starts_with("data:") && content.contains("://"));
+    let name = name.filter(|name| *name != kind).or_else(elsewhere).map(str::to_owned);
     Attachment { kind: kind.to_owned(), name, size_bytes, picture: content.and_then(Picture::of) }
 }
 
@@ -215,6 +217,8 @@ mod tests {
         assert_eq!(read(claude), named("image/png", Some(5)));
         assert_eq!(read(r#"{"filename":"a.png","url":"data:image/png;base64,aGVsbG8h"}"#), named("a.png", Some(6)));
         assert_eq!(read(r#"{"filename":"a.png","url":"https://example.com/a.png"}"#), named("a.png", None));
+        let address = "https://example.com/a.png";
+        assert_eq!(read(&format!(r#"{{"source":{{"type":"url","url":"{address}"}}}}"#)), named(address, None));
         assert_eq!(read("{}"), Some("image".into()));
         assert_eq!(Some(image("/home/dev/a.png")), named("a.png", None));
         assert_eq!(image("data:image/png;base64,aGVsbG8=").size_bytes, Some(5));

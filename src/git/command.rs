@@ -96,6 +96,13 @@ impl Git {
         self
     }
 
+    /// Runs the command in this directory, on the repository that Git finds from there.
+    #[must_use]
+    pub fn directory(mut self, directory: &Path) -> Self {
+        self.directory = Some(directory.to_owned());
+        self
+    }
+
     /// Feeds `input` to the command's standard input, which is otherwise empty.
     #[must_use]
     pub fn input(mut self, input: Vec<u8>) -> Self {

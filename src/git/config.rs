@@ -1,16 +1,11 @@
 //! Git's configuration: reading through gix, writing through `git config`, and the values of `git -c`.
 
-use std::path::{Path, PathBuf};
-
 use gix::actor::Signature;
 use gix::bstr::{BString, ByteSlice as _};
 
 use super::private::Lock;
 use super::{Output, Repository, git, private};
 use crate::error::{Error, Kind, Result};
-
-/// How many settings of `GIT_CONFIG_COUNT` are read.
-const MAX_PAIRS: usize = 1000;
 
 /// The committer of our commits. Resolved once: gix scans the time zone database on each write.
 pub(super) struct Identity {
@@ -197,37 +192,6 @@ pub(super) fn overrides_from_environment() -> Vec<BString> {
     std::env::var("GIT_CONFIG_PARAMETERS").map(|text| parse_parameters(&text)).unwrap_or_default()
 }
 
-/// Says whether `safe.directory` in the environment allows to open a repository of another user: Git honours that, gix does
-/// not. `places` are the directories by which the repository may be named.
-pub(super) fn is_safe_by_environment(places: &[PathBuf]) -> bool {
-    let variable = |name: String| std::env::var(name).ok();
-    let count = variable("GIT_CONFIG_COUNT".into()).and_then(|count| count.parse().ok()).unwrap_or(0).min(MAX_PAIRS);
-    let pairs = (0..count).filter_map(|number: usize| {
-        Some((variable(format!("GIT_CONFIG_KEY_{number}"))?, variable(format!("GIT_CONFIG_VALUE_{number}"))?))
-    });
-    let passed_on = overrides_from_environment().into_iter().filter_map(|setting| {
-        let (key, value) = setting.to_str().ok()?.split_once('=')?;
-        Some((key.to_owned(), value.to_owned()))
-    });
-    let of_directory = pairs.chain(passed_on).filter(|(key, _)| key.eq_ignore_ascii_case("safe.directory"));
-    is_safe(of_directory.map(|(_, value)| value), places)
-}
-
-/// Says whether values of `safe.directory` allow one of these places. An empty value cancels those before it.
-fn is_safe(values: impl Iterator<Item = String>, places: &[PathBuf]) -> bool {
-    values.fold(false, |is_safe, value| match value.as_str() {
-        "" => false,
-        "*" => true,
-        value => {
-            let fits = |place: &PathBuf| match value.strip_suffix("/*") {
-                Some(above) => place.starts_with(above) && place != Path::new(above),
-                None => place == Path::new(value),
-            };
-            is_safe || places.iter().any(fits)
-        }
-    })
-}
-
 /// Parses the value of `GIT_CONFIG_PARAMETERS`: `'key'='value'` since Git 2.31, `'key=value'` before.
 fn parse_parameters(text: &str) -> Vec<BString> {
     let mut found = Vec::new();
@@ -249,21 +213,7 @@ fn parse_parameters(text: &str) -> Vec<BString> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
-    use super::{is_safe, parse_parameters};
-
-    #[test]
-    fn a_directory_is_safe_by_its_name_or_one_above_it_until_that_is_taken_back() {
-        let is_safe =
-            |values: &[&str]| is_safe(values.iter().map(|value| (*value).to_owned()), &[PathBuf::from("/a/b")]);
-        for values in [&["*"][..], &["/a/b"], &["/a/*"], &["/*"], &["", "/a/b"], &["*", "/x"]] {
-            assert!(is_safe(values), "{values:?}");
-        }
-        for values in [&[][..], &["/a"], &["/a/b/c"], &["/a/b/*"], &["*", ""], &["/ab/*"], &["b"]] {
-            assert!(!is_safe(values), "{values:?}");
-        }
-    }
+    use super::parse_parameters;
 
     #[test]
     fn both_spellings_of_git_config_parameters_are_read() {

@@ -52,6 +52,7 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bstr::ByteSlice as _;
 use rustix::fs::Mode;
 
 pub use gix::ObjectId;
@@ -115,7 +116,8 @@ impl Repository {
             let upwards = gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() };
             gix::ThreadSafeRepository::discover_with_environment_overrides_opts(directory, upwards, trust)
         };
-        let inner = discover(true).or_else(|error| if is_allowed(directory) { discover(false) } else { Err(error) });
+        let inner =
+            discover(true).or_else(|error| if is_used_by_git(directory) { discover(false) } else { Err(error) });
         Self::of(inner.map_err(|error| open_error(directory, error))?)
     }
 
@@ -129,7 +131,7 @@ impl Repository {
             let options = trusting(options().open_path_as_is(true), must_be_ours);
             gix::ThreadSafeRepository::open_opts(git_dir, options)
         };
-        let opened = open(true).or_else(|error| if is_allowed(git_dir) { open(false) } else { Err(error) });
+        let opened = open(true).or_else(|error| if is_used_by_git(git_dir) { open(false) } else { Err(error) });
         Self::of(opened.map_err(|error| open_error(git_dir, error))?)
     }
 
@@ -137,6 +139,11 @@ impl Repository {
         let mut inner = inner.to_thread_local();
         // Git ignores GIT_NAMESPACE for what is read locally; gix applies it to HEAD.
         inner.clear_namespace();
+        // Git reads history without its working tree; only what needs files fails.
+        if inner.workdir().is_some_and(|worktree| !worktree.is_dir()) {
+            let failed = |error: gix::Error| Error::other("cannot open the repository").because(error);
+            inner.set_workdir(None::<PathBuf>).map_err(failed)?;
+        }
         // A walk reads each commit, and what is printed of it is read again.
         inner.object_cache_size_if_unset(16 * 1024 * 1024);
         inner.objects.enable_object_memory();
@@ -196,6 +203,19 @@ impl Repository {
         self.inner.workdir()
     }
 
+    /// Returns the git directory of another repository that keeps its files in this working tree, if there is one: in a copy,
+    /// `core.worktree` can name the original's.
+    pub fn other_owner_of_worktree(&self) -> Option<PathBuf> {
+        let of_worktree = self.worktree()?.join(".git");
+        let is_ours = |git_dir: &Path| git_dir.canonicalize().ok() == self.git_dir().canonicalize().ok();
+        if is_ours(&of_worktree) || !of_worktree.exists() {
+            return None;
+        }
+        let named = command::git(["rev-parse".as_ref(), "--resolve-git-dir".as_ref(), of_worktree.as_os_str()]);
+        let other = of_worktree.parent()?.join(named.capture().ok()?.trim_end().to_path().ok()?);
+        (!is_ours(&other)).then_some(other)
+    }
+
     /// Returns the null id of this repository's hash.
     pub fn null_id(&self) -> ObjectId {
         ObjectId::null(self.inner.object_hash())
@@ -245,11 +265,10 @@ impl Repository {
     }
 }
 
-/// Says whether `safe.directory` in the environment allows to open the repository of `directory`, whoever owns it.
-fn is_allowed(directory: &Path) -> bool {
-    let Some(location) = locate(directory) else { return false };
-    let places = location.worktree.into_iter().chain([location.git_dir]);
-    config::is_safe_by_environment(&places.filter_map(|place| place.canonicalize().ok()).collect::<Vec<_>>())
+/// Says whether Git uses the repository of `directory` although gix refuses it: gix reads no `safe.directory` of the
+/// environment, and takes a working tree that is not there for somebody else's.
+fn is_used_by_git(directory: &Path) -> bool {
+    locate(directory).is_some() && command::git(["rev-parse", "--git-dir"]).directory(directory).capture().is_ok()
 }
 
 /// Returns options that fail for the repository of another user, or that read its configuration as that of one's own.

@@ -78,6 +78,7 @@ pub struct Wanted {
 /// If an agent or a client is unknown, or our own state cannot be read. A file that cannot be edited is one of
 /// [`Plan::failures`], and keeps nothing else from being set up.
 pub fn install(repo: &Repository, wanted: &Wanted) -> Result<Plan> {
+    check_worktree(repo)?;
     let mut plan = Plan::new(repo, false, wanted.is_for_all)?;
     let program = program()?;
     // What is done is written down as JSON, which has no way to spell any bytes.
@@ -125,6 +126,7 @@ pub fn install(repo: &Repository, wanted: &Wanted) -> Result<Plan> {
 ///
 /// As [`install`].
 pub fn remove(repo: &Repository, is_for_all: bool) -> Result<Plan> {
+    check_worktree(repo)?;
     let mut plan = Plan::new(repo, true, is_for_all)?;
     let is_gone = |path: &Path| {
         let id = path.to_str().and_then(|name| Some(name.strip_prefix("worktree ")?.split_once(':')?.0));
@@ -167,6 +169,14 @@ pub fn remove(repo: &Repository, is_for_all: bool) -> Result<Plan> {
     plan.take_back_config(found);
     sharing::remark_on_rest(repo, &mut plan, is_unknown);
     Ok(plan)
+}
+
+/// Fails if the files of the working tree are those of another repository.
+fn check_worktree(repo: &Repository) -> Result<()> {
+    let Some((owner, worktree)) = repo.other_owner_of_worktree().zip(repo.worktree()) else { return Ok(()) };
+    let message = format!("'{}' is the working tree of another repository, '{}'", worktree.display(), owner.display());
+    let names = if std::env::var_os("GIT_WORK_TREE").is_some() { "GIT_WORK_TREE" } else { "core.worktree" };
+    Err(Error::other(message).hint(format!("{names} names it, perhaps since this repository is a copy")))
 }
 
 /// Returns the values in the repository's own config that `init` writes. Whether it did, nobody knows any more.

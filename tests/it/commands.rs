@@ -446,3 +446,17 @@ fn a_repository_of_somebody_else_opens_as_the_environment_allows() {
         }
     }
 }
+
+#[test]
+fn a_repository_without_its_working_tree_is_read_as_git_reads_it() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("something");
+    session.edits("a.txt", "a\n");
+    session.commits("one");
+    let nowhere = scratch.root().join("nowhere");
+    scratch.git(["config", "core.worktree", nowhere.to_str().unwrap()]).ok();
+    let ran = scratch.shiftlog("log", ["--format=%s"]).ok();
+    assert_eq!(ran, scratch.git(["log", "-1", "--format=%s"]).ok());
+    assert!(scratch.shiftlog("show", ["HEAD"]).ok().contains("> something"));
+}

@@ -76,6 +76,27 @@ fn deinit_in_a_copy_restores_the_copy_and_leaves_the_original() {
 }
 
 #[test]
+fn a_copy_whose_configuration_names_the_working_tree_of_the_original_leaves_it_alone() {
+    let scratch = Scratch::new();
+    scratch.git(["config", "core.worktree", scratch.top.to_str().unwrap()]).ok();
+    scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
+    let (copy, set_up) = (copy(&scratch, "copy"), tree(&scratch.top));
+    let copied = tree(&copy);
+    for command in ["deinit", "init"] {
+        let ran = scratch.shiftlog_in(&copy, command, ["-q"]);
+        let message = format!("'{}' is the working tree of another repository", scratch.top.display());
+        assert!(ran.code == 128 && ran.stderr.contains(&message) && ran.stderr.contains("core.worktree"), "{ran:?}");
+    }
+    assert_eq!(tree(&scratch.top), set_up, "the original is as it was");
+    assert_eq!(tree(&copy), copied, "so is the copy");
+    scratch.run_in(&copy, "git", ["config", "--unset", "core.worktree"]).ok();
+    scratch.shiftlog_in(&copy, "deinit", ["-q"]).ok();
+    assert!(!copy.join(".git/hooks/post-commit").exists(), "and is restored when it names its own");
+    scratch.shiftlog("deinit", ["-q"]).ok();
+    assert!(!scratch.top.join(".claude").exists());
+}
+
+#[test]
 fn what_an_earlier_version_wrote_down_in_the_original_is_not_followed_from_a_copy() {
     let scratch = Scratch::set_up();
     let set_up = tree(&scratch.top);
