@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use super::State;
 use super::fork::{COMMAND_TIMEOUT, repeated_purged};
+use super::increment::Increment;
 use super::new_words::{increment_since, record_sub_agents};
 use super::progress::Progress;
 use super::reading::{Extent, Reading, SessionContext, Source, open_file};
@@ -129,47 +130,74 @@ fn begins_with_what_is_stored(repo: &Repository, state: &State, addition: &Addit
     Ok(Reading::of_source(context, &progress, transcript)?.has_all_that_is_stored())
 }
 
+/// Says whether [`add`] would record something, as far as that can be known without storing it: of sub-agents, only whether
+/// there are any.
+///
+/// # Errors
+///
+/// As [`add`].
+pub fn has_unrecorded(repo: &Repository, notes_ref: &str, addition: &Addition) -> Result<bool> {
+    let recorder = &mut Recorder::without_lock(repo, notes_ref, None);
+    recorder.deadline = Instant::now() + COMMAND_TIMEOUT;
+    let (agent, live) = (agent::named(&addition.key.agent)?, recorder.state.session(&addition.key));
+    let words = (addition.transcript.clone(), addition.since);
+    let (increment, _) = unrecorded_in(recorder, &addition.key, words, live.as_ref())?;
+    let has_sub_agents = || addition.file.as_deref().is_some_and(|file| !agent.sub_agents(file).is_empty());
+    Ok(increment.is_some() || has_sub_agents())
+}
+
 /// Attaches a transcript to a commit by hand, and those of the session's sub-agents. Does not ask [`refuse_purged`].
 ///
 /// # Errors
 ///
 /// If the agent is unknown, the transcript has no complete line, or it cannot be stored.
 pub fn add(recorder: &mut Recorder<'_>, commit_id: ObjectId, addition: Addition) -> Result<bool> {
-    let agent = agent::named(&addition.key.agent)?;
-    let key = addition.key.clone();
-    let live = recorder.state.session(&key);
-    let mut progress = live.as_ref().map(|live| live.progress.clone()).unwrap_or_default();
-    recorder.recover_progress(&addition.key, &mut progress);
-    // Only a live session can have a line that is still being written.
-    let transcript = addition.transcript.open(live.is_none())?;
-    let reading = Reading::of_source(recorder.context(agent, &addition.key), &progress, transcript)?;
-    let since = match addition.since {
-        Some(since) => {
-            let since = SegmentEnd::of(&recorder.archive, since)?;
-            let newest = progress.stored.segment.as_deref().and_then(|hex| recorder.repo.parse_id(hex));
-            newest.map_or(since.clone(), |newest| since.left_in(&recorder.archive, &addition.key, newest))
-        }
-        None => progress.recorded.clone(),
-    };
-    if reading.end() == 0 {
-        return Err(Error::new(Kind::Missing, "the transcript is empty"));
-    }
+    let live = recorder.state.session(&addition.key);
+    let words = (addition.transcript, addition.since);
+    let (increment, mut progress) = unrecorded_in(recorder, &addition.key, words, live.as_ref())?;
     let before = recorder.report.recorded.len();
-    if let Some(mut increment) = increment_since(recorder, addition.key, reading, since)? {
+    if let Some(mut increment) = increment {
         increment.commit_ids.push(commit_id);
         recorder.try_record(&mut increment, &mut progress)?;
     }
     let is_known = live.is_some();
     let mut live = live.unwrap_or_else(|| TrackedSession {
         is_over: true,
-        ..new_live(&key, addition.file.clone().unwrap_or_default())
+        ..new_live(&addition.key, addition.file.clone().unwrap_or_default())
     });
     live.progress = progress;
-    if addition.file.is_some_and(|file| file == live.transcript) {
+    if addition.file.as_ref().is_some_and(|file| *file == live.transcript) {
         record_sub_agents(recorder, Some(commit_id), &mut live)?;
     }
     if is_known {
         recorder.state.save(&live)?;
     }
     Ok(recorder.report.recorded.len() > before)
+}
+
+/// Returns what a transcript has that is not recorded, from a segment on if one is named, and how far its session is stored.
+fn unrecorded_in<'r>(
+    recorder: &mut Recorder<'r>,
+    key: &SessionKey,
+    (transcript, since): (Words, Option<ObjectId>),
+    live: Option<&TrackedSession>,
+) -> Result<(Option<Increment<'r>>, Progress)> {
+    let agent = agent::named(&key.agent)?;
+    let mut progress = live.map(|live| live.progress.clone()).unwrap_or_default();
+    recorder.recover_progress(key, &mut progress);
+    // Only a live session can have a line that is still being written.
+    let transcript = transcript.open(live.is_none())?;
+    let reading = Reading::of_source(recorder.context(agent, key), &progress, transcript)?;
+    let since = match since {
+        Some(since) => {
+            let since = SegmentEnd::of(&recorder.archive, since)?;
+            let newest = progress.stored.segment.as_deref().and_then(|hex| recorder.repo.parse_id(hex));
+            newest.map_or(since.clone(), |newest| since.left_in(&recorder.archive, key, newest))
+        }
+        None => progress.recorded.clone(),
+    };
+    if reading.end() == 0 {
+        return Err(Error::new(Kind::Missing, "the transcript is empty"));
+    }
+    Ok((increment_since(recorder, key.clone(), reading, since)?, progress))
 }

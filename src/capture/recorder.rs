@@ -85,6 +85,11 @@ impl<'r> Recorder<'r> {
             Ok(lock) => (Some(lock), state.interrupted_purge()),
             Err(error) => (None, Some(error)),
         };
+        Recorder { deadline, lock, ..Self::without_lock(repo, notes_ref, hindrance) }
+    }
+
+    /// Makes a recorder that has no lock, to see what is recorded. Writes nothing.
+    pub(super) fn without_lock(repo: &'r Repository, notes_ref: &str, hindrance: Option<Error>) -> Self {
         // Without the purge marks, purged words could be stored again.
         let (purged, hindrance) = match Tombstones::read(repo) {
             Ok(purged) => (purged, hindrance),
@@ -93,9 +98,9 @@ impl<'r> Recorder<'r> {
         Recorder {
             repo,
             archive: Archive::new(repo),
-            state,
+            state: State::new(&repo.common_dir()),
             notes_ref: notes_ref.to_owned(),
-            deadline,
+            deadline: Instant::now(),
             report: Report::default(),
             redaction: Rc::new(redaction::redactor(repo)),
             purged,
@@ -104,7 +109,7 @@ impl<'r> Recorder<'r> {
             newly_aside: BTreeSet::new(),
             place: None,
             written: Vec::new(),
-            lock,
+            lock: None,
             hindrance,
         }
     }

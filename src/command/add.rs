@@ -92,12 +92,23 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         if !options.force {
             by_hand::refuse_purged(&repo, &addition)?;
         }
+        let notes_ref = options.writing.notes_ref(&repo);
+        let nothing = || -> Result<Outcome> {
+            let purged = match purged.concern(&repo, &key, &[])? {
+                true => " or was removed by 'git shiftlog purge'",
+                false => "",
+            };
+            cli::warning(&format!("session {key} has nothing that is not recorded yet{purged}"));
+            Ok(Outcome::No)
+        };
         if options.dry_run {
+            if !by_hand::has_unrecorded(&repo, &notes_ref, &addition)? {
+                return nothing();
+            }
             let (id, bytes) = (repo.abbreviate(commit_id), pretty::size(addition.transcript.len_bytes()?));
             let line = format!("would record session {key} on {id} from a transcript of {bytes}\n");
             return cli::print(&line).map(|()| Outcome::Done);
         }
-        let notes_ref = options.writing.notes_ref(&repo);
         let mut recorder = capture::recorder(&repo, &notes_ref);
         if !options.force {
             // No purge comes in between any more.
@@ -106,10 +117,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         let has_recorded = by_hand::add(&mut recorder, commit_id, addition)?;
         cli::tell(&repo, &recorder.finish());
         if !has_recorded {
-            let is_concerned = purged.concern(&repo, &key, &[])?;
-            let purged = if is_concerned { " or was removed by 'git shiftlog purge'" } else { "" };
-            cli::warning(&format!("session {key} has nothing that is not recorded yet{purged}"));
-            return Ok(Outcome::No);
+            return nothing();
         }
         if !options.writing.is_quiet() {
             cli::print(&format!("recorded session {key} on {}\n", repo.abbreviate(commit_id)))?;
@@ -244,6 +252,10 @@ fn session_of_file(agent: &dyn Agent, file: Option<&Path>, transcript: &[u8]) ->
 }
 
 fn session_id(options: &Options, named: Option<&str>) -> Result<String> {
+    if let Some(id) = options.session.as_deref().filter(|id| id.starts_with('.')) {
+        let error = Error::new(Kind::Usage, format!("'{id}' cannot be the id of a session: it begins with a dot"));
+        return Err(error.hint("what is before a dot is the session that a sub-agent belongs to"));
+    }
     let stem = || Some(options.transcript.as_ref()?.file_stem()?.to_str()?.to_owned()).filter(|stem| stem != "-");
     options.session.clone().or_else(|| named.map(str::to_owned)).or_else(stem).ok_or_else(|| {
         Error::new(Kind::Usage, "the transcript does not tell its session").hint("name it with --session=<id>")

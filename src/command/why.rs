@@ -97,6 +97,7 @@ impl Options {
                 commit,
                 commit_name: &commit_name,
                 is_whole: self.full,
+                more: Some("--full"),
                 is_without_thinking: self.no_thinking,
                 redactor: Some(&redactor),
             };

@@ -25,14 +25,22 @@ pub struct Depth {
     pub tool_output: Amount,
     /// Whether the whole input of each tool call is shown.
     pub has_inputs: bool,
+    /// Whether a document has only a mark for what a sub-agent says within the transcript of its session.
+    pub folds_sub_agents: bool,
     /// The option that shows what is cut, if the reader can give it.
     pub more: Option<&'static str>,
 }
 
 impl Depth {
     /// The words, and the tool calls in short; for readers without options.
-    pub const BRIEF: Depth =
-        Depth { thinking: Amount::None, has_tools: true, tool_output: Amount::Short, has_inputs: false, more: None };
+    pub const BRIEF: Depth = Depth {
+        thinking: Amount::None,
+        has_tools: true,
+        tool_output: Amount::Short,
+        has_inputs: false,
+        folds_sub_agents: false,
+        more: None,
+    };
 
     /// Says whether tool calls and their answers are shown whole.
     pub fn is_whole(&self) -> bool {
@@ -46,8 +54,12 @@ impl Depth {
 
     /// Returns the mark of a cut: how much is left out, and the option that shows it.
     pub fn cut(&self, number: usize, noun: &str) -> String {
-        let option = self.more.map(|option| format!(" ({option})")).unwrap_or_default();
-        format!("… {}{option}", count(number as u64, noun))
+        format!("… {}{}", count(number as u64, noun), self.how_to_see())
+    }
+
+    /// Returns the option that shows what is left out, in parentheses, to stand behind the mark.
+    pub fn how_to_see(&self) -> String {
+        self.more.map(|option| format!(" ({option})")).unwrap_or_default()
     }
 
     /// Returns at most `first` lines from the beginning and `last` from the end, with a mark for the cut, unless

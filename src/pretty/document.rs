@@ -149,10 +149,9 @@ impl<'a> Document<'a> {
         for run in messages.chunk_by(|one, next| one.is_sidechain == next.is_sidechain) {
             let is_passage = run[0].is_sidechain && !is_sub_agent;
             let said = SubAgent::said(run);
-            // Where no option shows it, it stands whole.
-            if let Some(option) = self.depth.more.filter(|_| is_passage && !self.depth.is_whole()) {
+            if is_passage && self.depth.folds_sub_agents {
                 if !said.is_empty() {
-                    writeln!(out, "\n*sub-agent: {said} ({option})*")?;
+                    writeln!(out, "\n*sub-agent: {said}{}*", self.depth.how_to_see())?;
                 }
                 continue;
             }

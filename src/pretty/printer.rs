@@ -115,8 +115,7 @@ impl<'a> Printer<'a> {
         if said.is_empty() {
             return Ok(());
         }
-        let option = self.depth.more.map(|option| format!(" ({option})")).unwrap_or_default();
-        self.block(&[self.dim(&format!("  | sub-agent: {said}{option}"))])
+        self.block(&[self.dim(&format!("  | sub-agent: {said}{}", self.depth.how_to_see()))])
     }
 
     /// Prints a sub-agent's messages within those of its session.

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use bstr::ByteSlice as _;
 use serde_json::{Map, Value, json};
 
+use super::depth::{Amount, Depth};
 use super::{Style, count, diff, json};
 use crate::compare::LineDiff;
 use crate::git::{Commit, date};
@@ -40,6 +41,8 @@ pub struct WhyView<'a> {
     pub commit_name: &'a str,
     /// Whether nothing is left out.
     pub is_whole: bool,
+    /// The option that shows what is left out, if the reader can give it.
+    pub more: Option<&'static str>,
     /// Whether the agent's thinking is left out.
     pub is_without_thinking: bool,
     /// Removes secrets that another tool has stored.
@@ -54,9 +57,28 @@ impl WhyView<'_> {
 
     /// Returns one line as it is shown; a long one is cut unless nothing is left out.
     fn line(&self, line: &str) -> String {
-        let end = line.char_indices().nth(MAX_LINE_CHARS).map(|(end, _)| end).filter(|_| !self.is_whole);
-        let mark = if end.is_some() { "…" } else { "" };
-        format!("{}{mark}", outside::line(&line[..end.unwrap_or(line.len())]))
+        let amount = if self.is_whole { Amount::Full } else { Amount::Short };
+        outside::line(&self.depth().line(line, amount, MAX_LINE_CHARS))
+    }
+
+    /// Returns the mark of a cut.
+    fn cut(&self, number: usize, noun: &str) -> String {
+        self.depth().cut(number, noun)
+    }
+
+    fn depth(&self) -> Depth {
+        Depth { more: self.more, ..Depth::BRIEF }
+    }
+
+    /// Returns the lines of a text, or the first of them and how many follow.
+    fn lines_of(&self, text: &str) -> Vec<String> {
+        let mut lines: Vec<String> = text.trim_end().lines().map(str::to_owned).collect();
+        if !self.is_whole && lines.len() > MAX_WORDS_LINES {
+            let left_out = lines.len() - MAX_WORDS_LINES;
+            lines.truncate(MAX_WORDS_LINES);
+            lines.push(self.cut(left_out, "more line"));
+        }
+        lines
     }
 }
 
@@ -137,11 +159,11 @@ pub fn write_why(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: 
         rows_of(change, lines, view).iter().try_for_each(|row| writeln!(out, "{}", row.shown(block, view, style)))?;
     }
     if changes.len() > shown {
-        writeln!(out, "\n[{} more]", count((changes.len() - shown) as u64, "edit"))?;
+        writeln!(out, "\n{}", view.cut(changes.len() - shown, "more edit"))?;
     }
     if let Some(command) = found.call().and_then(|call| call.command.as_deref()).filter(|_| changes.is_empty()) {
         writeln!(out)?;
-        let shown = lines_of(&view.clean(command), view.is_whole);
+        let shown = view.lines_of(&view.clean(command));
         shown.iter().try_for_each(|line| writeln!(out, "    {}", view.line(line)))?;
     }
     if let Some(command) = more_command(block, view.commit_name) {
@@ -167,7 +189,7 @@ fn write_words(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: &S
     let Some(call) = block.found.call() else { return Ok(()) };
     let prompt = |out: &mut dyn Write, text: &str| {
         writeln!(out)?;
-        for (at, line) in lines_of(&view.clean(text), view.is_whole).iter().enumerate() {
+        for (at, line) in view.lines_of(&view.clean(text)).iter().enumerate() {
             let mark = if at == 0 { '>' } else { '|' };
             writeln!(out, "{}", style.paint(&style.user, &format!("{mark} {}", view.line(line))))?;
         }
@@ -194,23 +216,12 @@ fn write_words(out: &mut dyn Write, block: &Block, view: &WhyView<'_>, style: &S
         // The last words are the nearest to the edit.
         let left_out = lines.len() - MAX_WORDS_LINES;
         lines.drain(..left_out);
-        lines.insert(0, format!("  [{} before]", count(left_out as u64, "line")));
+        lines.insert(0, format!("  {}", view.cut(left_out, "more line")));
     }
     if !lines.is_empty() {
         writeln!(out)?;
     }
     lines.iter().try_for_each(|line| writeln!(out, "{line}"))
-}
-
-/// Returns the lines of a text, or the first of them and how many follow.
-fn lines_of(text: &str, is_whole: bool) -> Vec<String> {
-    let mut lines: Vec<String> = text.trim_end().lines().map(str::to_owned).collect();
-    if !is_whole && lines.len() > MAX_WORDS_LINES {
-        let left_out = lines.len() - MAX_WORDS_LINES;
-        lines.truncate(MAX_WORDS_LINES);
-        lines.push(format!("[{} more]", count(left_out as u64, "line")));
-    }
-    lines
 }
 
 /// A line of an edit.
@@ -222,6 +233,11 @@ struct Row {
 }
 
 impl Row {
+    /// Returns the mark for lines that are left out.
+    fn cut(number: usize, view: &WhyView<'_>) -> Self {
+        Row { sign: ' ', text: view.cut(number, "more line"), number: None }
+    }
+
     fn shown(&self, block: &Block, view: &WhyView<'_>, style: &Style) -> String {
         let columns = block.lines.last().map_or(1, |line| line.number.to_string().len());
         let number = self.number.map(|number| number.to_string()).unwrap_or_default();
@@ -256,9 +272,19 @@ fn rows_of(change: &Change, lines: &[&BlockLine], view: &WhyView<'_>) -> Vec<Row
     let marked: Vec<usize> = (0..rows.len()).filter(|at| rows[*at].number.is_some()).collect();
     let is_near = |at: usize| marked.iter().any(|marked| marked.abs_diff(at) <= CONTEXT);
     let is_shown = |at: usize| if marked.is_empty() { at < MAX_EDIT_LINES } else { is_near(at) };
-    let mut kept = (0..rows.len()).map(is_shown).collect::<Vec<_>>().into_iter();
-    rows.retain(|_| kept.next().unwrap_or(true));
-    rows
+    let is_shown: Vec<bool> = (0..rows.len()).map(is_shown).collect();
+    let (mut shown, mut left_out) = (Vec::new(), 0);
+    for (row, is_shown) in rows.into_iter().zip(is_shown) {
+        if !is_shown {
+            left_out += 1;
+            continue;
+        }
+        shown.extend((left_out > 0).then(|| Row::cut(left_out, view)));
+        shown.push(row);
+        left_out = 0;
+    }
+    shown.extend((left_out > 0).then(|| Row::cut(left_out, view)));
+    shown
 }
 
 /// Returns a block as the object of `--json`.

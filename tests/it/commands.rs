@@ -379,15 +379,18 @@ fn a_transcript_is_added_by_hand_once() {
     let done = scratch.shiftlog("add", ["--transcript", path]).ok();
     assert_eq!(done, format!("recorded session claude/by-hand on {}\n", &scratch.id("HEAD")[..7]));
     let before = scratch.id("refs/notes/shiftlog");
-    let again = scratch.shiftlog("add", ["--transcript", path]);
-    assert_eq!(
-        (again.code, again.stderr.as_str()),
-        (1, "warning: session claude/by-hand has nothing that is not recorded yet\n")
-    );
+    for options in [&["--transcript", path][..], &["-n", "--transcript", path]] {
+        let again = scratch.shiftlog("add", options);
+        assert_eq!(
+            (again.code, again.stdout.as_str(), again.stderr.as_str()),
+            (1, "", "warning: session claude/by-hand has nothing that is not recorded yet\n")
+        );
+    }
     assert_eq!(scratch.id("refs/notes/shiftlog"), before, "recording twice changes nothing");
     let first = scratch.record("HEAD");
     scratch.commit("a.txt", "a\n", "next");
     fs::write(&file, line("one") + &line("two")).unwrap();
+    assert!(scratch.shiftlog("add", ["-n", "--transcript", path]).ok().starts_with("would record session"));
     scratch.shiftlog("add", ["-q", "--transcript", path]).ok();
     assert_eq!(scratch.raw("HEAD", &[]), line("two"), "it begins where the session was last recorded");
     assert_eq!(scratch.record("HEAD")["since"], first["through"]);

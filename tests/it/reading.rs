@@ -317,6 +317,10 @@ fn a_document_marks_its_cuts_and_keeps_commands_in_lines() {
     assert_eq!(turns, expected);
     let whole = show(&scratch, &["--format=markdown", "-v"]);
     assert!(whole.contains("line 30\n```\n") && !whole.contains('…'), "{whole}");
+    // An export has another option for that.
+    let export = |view: &str| scratch.shiftlog("export", ["--markdown", view, "HEAD"]).ok();
+    assert!(export("--view=normal").contains("*… 10 more lines (--view=full)*\n"), "{}", export("--view=normal"));
+    assert!(export("--view=full").contains("line 30\n```\n") && !export("--view=full").contains('…'));
 }
 
 #[test]

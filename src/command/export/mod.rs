@@ -164,7 +164,8 @@ impl Options {
             has_tools: !self.no_tools && !is_focused,
             tool_output: amount,
             has_inputs: false,
-            more: None,
+            folds_sub_agents: false,
+            more: (amount == Amount::Short).then_some("--view=full"),
         }
     }
 }

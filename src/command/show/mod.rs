@@ -119,11 +119,13 @@ impl Options {
     fn depth(&self) -> Depth {
         let amount = if self.verbose > 0 { pretty::Amount::Full } else { pretty::Amount::Short };
         let of = |option: Option<Amount>| option.map_or(amount, Into::into);
+        let tool_output = of(self.tool_output);
         Depth {
             thinking: if self.no_thinking { pretty::Amount::None } else { of(self.thinking) },
             has_tools: !self.no_tools,
-            tool_output: of(self.tool_output),
+            tool_output,
             has_inputs: self.verbose > 1,
+            folds_sub_agents: tool_output != pretty::Amount::Full,
             more: Some("-v"),
         }
     }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::{Shared, Syncer};
 use crate::capture::{Lock, State};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::git::{ObjectId, Push, Repository, fault_point, private};
 use crate::hex;
 
@@ -53,6 +53,13 @@ impl Syncer<'_> {
         foreseen.end(has_arrived)?;
         Ok(Outcome { pushed, after: after? })
     }
+}
+
+/// Returns why a push failed. Git's line names the first ref that the remote did not take, which is not the only one.
+pub(super) fn reason_of(error: &Error) -> String {
+    let told = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+    let of_ref = told.split_once(" -> ").and_then(|(_, rest)| rest.split_once(" (")?.1.strip_suffix(')'));
+    of_ref.map_or_else(|| told.clone(), str::to_owned)
 }
 
 /// Returns what a ref names, whether or not it can be read.

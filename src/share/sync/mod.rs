@@ -233,8 +233,7 @@ impl<'r> Syncer<'r> {
                     synced.refused.push(error.hint("'git shiftlog fsck --repair' repairs what can be repaired"));
                     refused.push(push.ref_name.clone());
                 } else if let Err(error) = &outcome.pushed {
-                    let reason =
-                        std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+                    let reason = foreseen::reason_of(error);
                     let error = Error::other(format!("'{remote}' does not take '{}'", push.ref_name)).because(reason);
                     let keep_apart = "git config shiftlog.sessionsRemote <remote>    # keeps transcripts elsewhere";
                     let is_archive = push.ref_name == archive::REF;

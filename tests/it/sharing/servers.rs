@@ -27,6 +27,18 @@ fn a_server_that_refuses_our_archive_still_gets_the_notes() {
 }
 
 #[test]
+fn a_server_that_refuses_both_says_so_of_each() {
+    let team = Team::new();
+    let a = team.clone_of("a", &[]);
+    team.says(&a, "HEAD", "words");
+    team.refuse("case \"$1\" in refs/heads/*) false;; esac");
+    let told = team.shiftlog(&a, "sync", &[]).stderr;
+    for name in ["refs/notes/shiftlog", "refs/shiftlog/sessions"] {
+        assert!(told.contains(&format!("error: 'origin' does not take '{name}': hook declined\n")), "{told}");
+    }
+}
+
+#[test]
 fn a_remote_that_cannot_be_reached_is_one_line_and_loses_nothing() {
     let team = Team::new();
     let a = team.clone_of("a", &[]);
