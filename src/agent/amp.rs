@@ -211,7 +211,7 @@ fn message(record: &Value<'_>, span: std::ops::Range<usize>) -> Option<Message> 
         message.answer_id = field(record, "messageId").and_then(Value::as_u64).map(|id| format!("@{id}"));
         message.usage = usage.map(tokens);
         if at(record, &["state", "type"]).and_then(|kind| kind.as_str()) == Some("cancelled") {
-            message.parts.push(Part::Notice("interrupted by the user".into()));
+            message.parts.push(Part::Notice(super::INTERRUPTED.into()));
         }
     }
     (!message.parts.is_empty() || message.usage.is_some()).then_some(message)

@@ -176,8 +176,11 @@ pub enum Wording {
     InPieces,
 }
 
+/// The notice for an interruption by the user.
+pub const INTERRUPTED: &str = "interrupted by the user";
+
 /// The notices whose words come from our parsers. Transcripts do not contain these words.
-pub const OWN_NOTICES: &[&str] = &["conversation compacted", "interrupted by the user", "taken back"];
+pub const OWN_NOTICES: &[&str] = &["conversation compacted", INTERRUPTED, "taken back"];
 
 /// Names of tags whose contents a parser joins to one text, with a space between them. A pattern with a space can match
 /// that text, but not the bytes of the line. A search for such a pattern therefore also parses lines with one of these

@@ -78,7 +78,30 @@ impl Line {
             Some(percent) => format!("{percent:3}% ({done}/{total})"),
             None => done.to_string(),
         };
+        let count = count + &rate(*done, self.begun.elapsed());
         // Progress that cannot be written is no failure.
         let _ = write!(std::io::stderr(), "{title}: {count}{end}");
+    }
+}
+
+/// Returns how many things a second were done, to stand behind their number; nothing in the first second.
+fn rate(done: usize, elapsed: Duration) -> String {
+    let rate = done as f64 / elapsed.as_secs_f64();
+    match elapsed.as_secs() {
+        0 => String::new(),
+        _ if rate < 10.0 => format!(", {rate:.1}/s"),
+        _ => format!(", {rate:.0}/s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_told_from_the_first_second_on() {
+        assert_eq!(rate(900, Duration::from_millis(999)), "");
+        assert_eq!(rate(900, Duration::from_millis(1500)), ", 600/s");
+        assert_eq!(rate(3, Duration::from_secs(10)), ", 0.3/s");
     }
 }

@@ -79,7 +79,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             named = session_of_file(agent, file.as_deref(), &agent.read(path)?);
         }
         let key = SessionKey::new(agent.name(), session_id(&options, named.as_deref())?);
-        if let Some(parent) = key.parent_id().filter(|_| options.session.is_some() && options.transcript.is_some()) {
+        if let Some(parent) = key
+            .parent_id()
+            .filter(|parent| !parent.is_empty() && options.session.is_some() && options.transcript.is_some())
+        {
             cli::warning(&format!("session {key} counts as a sub-agent of session {parent}: its id has a dot in it"));
         }
         let purged = Tombstones::read(&repo)?;
@@ -252,10 +255,6 @@ fn session_of_file(agent: &dyn Agent, file: Option<&Path>, transcript: &[u8]) ->
 }
 
 fn session_id(options: &Options, named: Option<&str>) -> Result<String> {
-    if let Some(id) = options.session.as_deref().filter(|id| id.starts_with('.')) {
-        let error = Error::new(Kind::Usage, format!("'{id}' cannot be the id of a session: it begins with a dot"));
-        return Err(error.hint("what is before a dot is the session that a sub-agent belongs to"));
-    }
     let stem = || Some(options.transcript.as_ref()?.file_stem()?.to_str()?.to_owned()).filter(|stem| stem != "-");
     options.session.clone().or_else(|| named.map(str::to_owned)).or_else(stem).ok_or_else(|| {
         Error::new(Kind::Usage, "the transcript does not tell its session").hint("name it with --session=<id>")

@@ -139,6 +139,7 @@ fn hand_over(repo: &Repository, commit_id: ObjectId, chosen: &mut Chosen, to: &d
         continues: None,
         told_before: None,
         tasks: None,
+        top: None,
     };
     pretty::write_document(&mut document, &view, Depth::BRIEF).map_err(Error::output)?;
     Restore::hand_over(repo, commit_id, chosen, to, document)

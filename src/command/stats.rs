@@ -286,11 +286,15 @@ impl Options {
         let too_large = Unread { missing: 0, ..added.unread };
         too_large.warnings("commit", "the rest counts as not recorded").iter().for_each(|text| cli::warning(text));
         let mut lines = added.lines;
+        let mut written = stats::written(reader, query, &commits, &lines)?;
         lines.retain(|lines| self.is_wanted(lines.session.as_ref()));
+        written.retain(|written| self.is_wanted(Some(&written.session)));
         if let Some(depth) = self.depth {
-            lines.iter_mut().for_each(|lines| stats::shorten(&mut lines.path, depth.get()));
+            let paths = lines.iter_mut().map(|lines| &mut lines.path);
+            let paths = paths.chain(written.iter_mut().map(|written| &mut written.path));
+            paths.for_each(|path| stats::shorten(path, depth.get()));
         }
-        let mut counted = stats::counted_lines(repo, &commits, &lines, &self.by)?;
+        let mut counted = stats::counted_lines(repo, &commits, &lines, &written, &self.by)?;
         self.clean(repo, counted.groups.iter_mut().map(|(values, _)| values))?;
         if counted.total.added == 0 {
             return cli::or_no(Err::<Outcome, Error>(Error::new(Kind::Missing, "no commit adds lines")));

@@ -32,6 +32,7 @@ pub fn write_call_table(
     let total = counted.total;
     let failed = format!("{} of them failed ({})", total.failed, share(total.failed, total.calls));
     let mut facts = vec![count(total.calls, "call"), failed];
+    facts.extend((counted.interrupted > 0).then(|| count(counted.interrupted, "interruption")));
     facts.extend((counted.abandoned > 0).then(|| format!("{} taken back", count(counted.abandoned, "prompt"))));
     write!(out, "{}{end}", listed(0, &facts, room))?;
     let mut head: Vec<String> = keys.iter().map(|key| key.name().to_owned()).collect();
@@ -61,7 +62,8 @@ pub fn write_call_objects(out: &mut dyn Write, counted: &CountedCalls, keys: &[K
         write!(out, "{}{end}", outside::json(&Value::Object(object)))?;
     }
     let head = [("version".to_owned(), json!(1)), ("total".to_owned(), json!(true))];
-    let abandoned = [("takenBack".to_owned(), counted.abandoned.into())];
+    let abandoned = [("takenBack", counted.abandoned), ("interrupted", counted.interrupted)];
+    let abandoned = abandoned.map(|(name, number)| (name.to_owned(), number.into()));
     let object: Map<String, Value> = head.into_iter().chain(object_of(&counted.total)).chain(abandoned).collect();
     write!(out, "{}{end}", outside::json(&Value::Object(object)))
 }

@@ -38,7 +38,7 @@ pub fn write_document(out: &mut dyn Write, view: &View<'_>, depth: Depth) -> io:
     if let Some(prompt) = summary.shown_prompt().filter(|_| !has_words) {
         writeln!(out, "\n> {}", inert(&outside::line(&prompt)))?;
     }
-    let mut document = Document::new(depth, view.conversation, view.sub_agents);
+    let mut document = Document::new(depth, view.conversation, view.sub_agents, view.top);
     document.tasks = view.known_tasks();
     for (head, messages) in view.turns_with_heads(&date::Format::default()) {
         if !head.is_empty() {
@@ -112,6 +112,8 @@ struct Document<'a> {
     depth: Depth,
     /// Where paths are shown from.
     place: Directories,
+    /// The top of the reader's working tree.
+    top: Option<&'a str>,
     sub_agents: &'a [SubAgent],
     /// The calls that have been written, by their ids.
     calls: HashMap<&'a str, &'a ToolCall>,
@@ -121,12 +123,12 @@ struct Document<'a> {
 impl<'a> Document<'a> {
     fn empty(depth: Depth) -> Self {
         let (place, tasks) = (Directories::default(), Tasks::default());
-        Document { depth, place, sub_agents: &[], calls: HashMap::new(), tasks }
+        Document { depth, place, top: None, sub_agents: &[], calls: HashMap::new(), tasks }
     }
 
-    fn new(depth: Depth, of: &Conversation, sub_agents: &'a [SubAgent]) -> Self {
-        let place = Directories::new(agent::directory(&of.bytes).as_deref(), None);
-        Document { place, sub_agents, tasks: Tasks::of(&of.messages), ..Document::empty(depth) }
+    fn new(depth: Depth, of: &Conversation, sub_agents: &'a [SubAgent], top: Option<&'a str>) -> Self {
+        let place = Directories::new(agent::directory(&of.bytes).as_deref(), top);
+        Document { place, top, sub_agents, tasks: Tasks::of(&of.messages), ..Document::empty(depth) }
     }
 
     /// Writes a sub-agent as a passage that the reader opens, or as a line that says how much it said.
@@ -138,7 +140,7 @@ impl<'a> Document<'a> {
         }
         let Some(conversation) = &of.conversation else { return writeln!(out, "\n*{}*", prose(&name)) };
         writeln!(out, "\n<details><summary>{}</summary>", prose(&name))?;
-        let mut document = Document::new(self.depth, conversation, &[]);
+        let mut document = Document::new(self.depth, conversation, &[], self.top);
         document.write_messages(out, &conversation.messages, true)?;
         writeln!(out, "\n</details>")
     }
@@ -212,12 +214,12 @@ impl<'a> Document<'a> {
             Act::Command(command) => titled(out, &code(command.trim()))?,
             Act::Edits(edits) => {
                 for file in edits.chunk_by(|one, next| one.path == next.path) {
-                    titled(out, &code(self.place.path(&file[0].path)))?;
+                    titled(out, &code(&self.place.path(&file[0].path)))?;
                     let lines: Vec<String> = file.iter().flat_map(super::diff::lines).collect();
                     write_fenced(out, "diff", &lines.join("\n"))?;
                 }
             }
-            Act::Reading(path) => titled(out, &code(self.place.path(path)))?,
+            Act::Reading(path) => titled(out, &code(&self.place.path(path)))?,
             Act::Plan(plan) => {
                 titled(out, "")?;
                 writeln!(out, "\n{}", inert(&outside::text(plan.trim_end())))?;
@@ -251,7 +253,8 @@ impl<'a> Document<'a> {
             }
             Act::Other(about, path) => {
                 let about = self.place.text(&about);
-                let about = [about.as_ref(), path.map(|path| self.place.path(path)).unwrap_or_default()];
+                let path = path.map(|path| self.place.path(path)).unwrap_or_default();
+                let about = [about.as_ref(), path.as_ref()];
                 let words: Vec<String> = about.iter().filter(|word| !word.is_empty()).map(|word| code(word)).collect();
                 titled(out, &words.join(" "))?;
             }

@@ -84,7 +84,18 @@ pub fn write_conversation(out: &mut dyn Write, view: &View<'_>, depth: Depth, st
 fn write_sub_agent(out: &mut dyn Write, commit: &Commit, of: &SubAgent, depth: Depth, style: &Style) -> io::Result<()> {
     if let Some(conversation) = &of.conversation {
         let (turns, about, origin, continues, told_before, tasks) = (None, None, None, None, None, None);
-        let view = View { commit, conversation, sub_agents: &[], turns, about, origin, continues, told_before, tasks };
+        let view = View {
+            commit,
+            conversation,
+            sub_agents: &[],
+            turns,
+            about,
+            origin,
+            continues,
+            told_before,
+            tasks,
+            top: None,
+        };
         return write_conversation(out, &view, depth, style);
     }
     let name = format!("sub-agent {} {}", outside::line(&of.summary.key.agent), outside::line(&of.summary.key.id));

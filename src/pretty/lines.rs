@@ -12,7 +12,7 @@ use crate::outside;
 use crate::stats::{CountedLines, Key, LineSum};
 
 /// The columns that are left out on a narrow terminal, in this order.
-const LEFT_OUT: [&str; 7] = ["moved", "shell", "commits", "left", "share", "other", "added"];
+const LEFT_OUT: [&str; 8] = ["moved", "shell", "commits", "written", "left", "share", "other", "added"];
 
 /// Writes a table for people. `names` has the shown values of each group, `room` is the width of the terminal.
 ///
@@ -33,10 +33,11 @@ pub fn write_line_table(
         format!("{} added", count(total.added, "line")),
         format!("{} of them recorded ({})", total.recorded, share(total.recorded, total.added)),
     ];
+    facts.extend((total.written > 0).then(|| format!("{} written by calls", total.written)));
     facts.extend(total.left.map(|left| format!("{left} still there ({})", share(left, total.added))));
     write!(out, "{}{end}", listed(0, &facts, room))?;
     let mut head: Vec<String> = keys.iter().map(|key| key.name().to_owned()).collect();
-    head.extend(["commits", "added", "recorded", "moved", "shell", "other"].map(str::to_owned));
+    head.extend(["commits", "written", "added", "recorded", "moved", "shell", "other"].map(str::to_owned));
     if total.left.is_some() {
         head.extend(["left".to_owned(), "share".to_owned()]);
     }
@@ -57,7 +58,7 @@ pub fn write_line_table(
 }
 
 fn cells(sum: &LineSum) -> Vec<String> {
-    let numbers = [sum.commits, sum.added, sum.recorded, sum.moved, sum.shell, unrecorded(sum)];
+    let numbers = [sum.commits, sum.written, sum.added, sum.recorded, sum.moved, sum.shell, unrecorded(sum)];
     let mut cells: Vec<String> = numbers.iter().map(u64::to_string).collect();
     cells.extend(sum.left.into_iter().flat_map(|left| [left.to_string(), share(left, sum.added)]));
     cells
@@ -101,6 +102,7 @@ fn object_of(sum: &LineSum) -> Map<String, Value> {
     ];
     object.extend(numbers.map(|(name, number)| (name.to_owned(), number.into())));
     object.extend(sum.left.map(|left| ("left".to_owned(), left.into())));
+    object.insert("written".to_owned(), sum.written.into());
     object
 }
 
@@ -113,11 +115,12 @@ pub fn write_line_values(out: &mut dyn Write, counted: &CountedLines, keys: &[Ke
     let mut head: Vec<&str> = keys.iter().map(|key| key.name()).collect();
     head.extend(["commits", "added", "recorded", "moved", "shell", "other"]);
     head.extend(counted.total.left.map(|_| "left"));
+    head.push("written");
     write!(out, "{}{end}", head.join(","))?;
     for (values, sum) in &counted.groups {
         let mut row: Vec<String> = values.iter().map(|value| quoted(&outside::line(value))).collect();
         let numbers = [sum.commits, sum.added, sum.recorded, sum.moved, sum.shell, unrecorded(sum)];
-        row.extend(numbers.iter().chain(&sum.left).map(u64::to_string));
+        row.extend(numbers.iter().chain(&sum.left).chain([&sum.written]).map(u64::to_string));
         write!(out, "{}{end}", row.join(","))?;
     }
     Ok(())

@@ -5,40 +5,83 @@ use std::borrow::Cow;
 /// The directories from which paths are shown.
 #[derive(Clone, Debug, Default)]
 pub struct Directories {
-    directories: Vec<String>,
+    /// The directories, and what stands for each in front of a path below it.
+    directories: Vec<(String, String)>,
 }
 
 impl Directories {
-    /// Returns the directory that a session ran in, and the top of the reader's working tree.
+    /// Returns the directory that a session ran in, and the top of the reader's working tree. What is below the top and not
+    /// below the session's directory is shown from that, too: `../other.rs`.
     pub fn new(directory: Option<&str>, top: Option<&str>) -> Self {
-        let plain = |directory: &str| directory.trim_end_matches(['/', '\\']).to_owned();
-        let directories = [directory, top].into_iter().flatten().map(plain);
-        Directories { directories: directories.filter(|directory| !directory.is_empty()).collect() }
+        let plain = |directory: Option<&str>| {
+            directory
+                .map(|directory| directory.trim_end_matches(SEPARATORS).to_owned())
+                .filter(|plain| !plain.is_empty())
+        };
+        let (directory, top) = (plain(directory), plain(top));
+        let mut directories: Vec<(String, String)> = Vec::new();
+        directories.extend(directory.clone().map(|directory| (directory, String::new())));
+        match (&directory, &top) {
+            (Some(directory), Some(top)) if below(directory, top).is_none() => {
+                let mut place = directory.as_str();
+                let mut upwards = String::new();
+                while below(top, place).is_some_and(|rest| rest != ".") {
+                    place = parent(place);
+                    upwards += "../";
+                    directories.push((place.to_owned(), upwards.clone()));
+                }
+            }
+            (None, Some(top)) => directories.push((top.clone(), String::new())),
+            _ => {}
+        }
+        Directories { directories }
     }
 
     /// Returns a path from one of the directories, if it is below it.
-    pub fn path<'p>(&self, path: &'p str) -> &'p str {
-        self.directories.iter().find_map(|directory| below(directory, path)).unwrap_or(path)
+    pub fn path<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        let shown = self.directories.iter().find_map(|(directory, upwards)| {
+            let rest = below(directory, path)?;
+            Some(match (upwards.as_str(), rest) {
+                ("", rest) => Cow::Borrowed(rest),
+                (upwards, ".") => Cow::Owned(upwards.trim_end_matches('/').to_owned()),
+                (upwards, rest) => Cow::Owned(format!("{upwards}{rest}")),
+            })
+        });
+        shown.unwrap_or(Cow::Borrowed(path))
     }
 
     /// Returns text with the paths in it as [`Directories::path`] has them. A directory that stands alone stays as it is.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.directories.iter().fold(Cow::Borrowed(text), |text, directory| match without(&text, directory) {
-            Some(shorter) => Cow::Owned(shorter),
-            None => text,
-        })
+        let mut text = Cow::Borrowed(text);
+        let mut inner = None;
+        for (directory, upwards) in &self.directories {
+            if let Some(shorter) = without(&text, directory, upwards, inner) {
+                text = Cow::Owned(shorter);
+            }
+            inner = Some(directory.as_str());
+        }
+        text
     }
+}
+
+/// What stands between the names of a path.
+const SEPARATORS: [char; 2] = ['/', '\\'];
+
+/// Returns the directory that a directory is in.
+fn parent(directory: &str) -> &str {
+    directory.rfind(SEPARATORS).map_or("", |at| &directory[..at])
 }
 
 fn below<'p>(directory: &str, path: &'p str) -> Option<&'p str> {
     match path.strip_prefix(directory)? {
         "" | "/" | "\\" => Some("."),
-        rest => rest.strip_prefix(['/', '\\']),
+        rest => rest.strip_prefix(SEPARATORS),
     }
 }
 
-/// Returns text without a directory in front of paths below it; `None` if there are none.
-fn without(text: &str, directory: &str) -> Option<String> {
+/// Returns text with something else than a directory in front of paths below it; `None` if there are none. The directory
+/// `inner` stays where it stands alone.
+fn without(text: &str, directory: &str, instead: &str, inner: Option<&str>) -> Option<String> {
     let (mut shorter, mut end) = (String::new(), 0);
     for (at, _) in text.match_indices(directory) {
         let mut rest = text[at + directory.len()..].chars();
@@ -46,8 +89,13 @@ fn without(text: &str, directory: &str) -> Option<String> {
         let begins = !text[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || "/\\._-~+@%".contains(c));
         let goes_on = matches!(rest.next(), Some('/' | '\\'))
             && rest.next().is_some_and(|c| !c.is_whitespace() && !"/\\\"'`:;,)]}>|".contains(c));
-        if begins && goes_on {
+        let is_inner = || {
+            let rest = inner.and_then(|inner| text[at..].strip_prefix(inner));
+            rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || "._-".contains(c)))
+        };
+        if begins && goes_on && !is_inner() {
             shorter.push_str(&text[end..at]);
+            shorter.push_str(instead);
             end = at + directory.len() + 1;
         }
     }
@@ -60,10 +108,31 @@ mod tests {
 
     #[test]
     fn a_path_is_shown_from_the_directory_that_it_is_below() {
-        let place = Directories::new(Some("/home/dev/app/"), Some("/srv"));
-        let shown = |path| place.path(path);
-        assert_eq!((shown("/home/dev/app/a.rs"), shown("/home/dev/app"), shown("/srv/b/c")), ("a.rs", ".", "b/c"));
-        assert_eq!((shown("/home/dev/apple"), shown("a.rs"), shown("/")), ("/home/dev/apple", "a.rs", "/"));
+        let shown = |directory, top| move |path| Directories::new(directory, top).path(path).into_owned();
+        let below_top = shown(Some("/home/dev/app/src/net/"), Some("/home/dev/app"));
+        for (path, expected) in [
+            ("/home/dev/app/src/net/a.rs", "a.rs"),
+            ("/home/dev/app/src/net", "."),
+            ("/home/dev/app/src/a.rs", "../a.rs"),
+            ("/home/dev/app/src/network/a.rs", "../network/a.rs"),
+            ("/home/dev/app/a.rs", "../../a.rs"),
+            ("/home/dev/app", "../.."),
+            ("/home/dev/apple", "/home/dev/apple"),
+            ("/home/dev/a.rs", "/home/dev/a.rs"),
+            ("a.rs", "a.rs"),
+            ("/", "/"),
+        ] {
+            assert_eq!(below_top(path), expected);
+        }
+        let above_top = shown(Some("/home/dev"), Some("/home/dev/app"));
+        assert_eq!((above_top("/home/dev/app/a.rs"), above_top("/home/dev/b")), ("app/a.rs".into(), "b".into()));
+        // Of a session that ran elsewhere, only what is below its own directory could be mistaken for another file.
+        let elsewhere = shown(Some("/srv"), Some("/home/dev/app"));
+        assert_eq!(
+            (elsewhere("/srv/a.rs"), elsewhere("/home/dev/app/a.rs")),
+            ("a.rs".into(), "/home/dev/app/a.rs".into())
+        );
+        assert_eq!(shown(None, Some("/home/dev/app"))("/home/dev/app/a.rs"), "a.rs");
         assert_eq!(Directories::new(Some("C:\\app"), None).path("C:\\app\\src\\a.rs"), "src\\a.rs");
         assert_eq!(Directories::new(Some("/"), None).path("/etc"), "/etc");
         assert_eq!(Directories::default().path("/etc"), "/etc");
@@ -71,24 +140,24 @@ mod tests {
 
     #[test]
     fn only_whole_paths_below_a_directory_are_shortened_in_a_text() {
-        let place = Directories::new(Some("/home/dev/app"), Some("/srv"));
+        let place = Directories::new(Some("/srv/app"), Some("/srv"));
         for (text, expected) in [
-            ("/home/dev/app/src/a.rs:3: fn a()\n/home/dev/app/b", "src/a.rs:3: fn a()\nb"),
-            (" --> /home/dev/app/src/a.rs:3", " --> src/a.rs:3"),
-            ("'/home/dev/app/a' (\"/srv/b c\")", "'a' (\"b c\")"),
-            ("error:/home/dev/app/a", "error:a"),
+            ("/srv/app/src/a.rs:3: fn a()\n/srv/app/b", "src/a.rs:3: fn a()\nb"),
+            (" --> /srv/app/src/a.rs:3", " --> src/a.rs:3"),
+            ("'/srv/app/a' (\"/srv/b c\")", "'a' (\"../b c\")"),
+            ("error:/srv/app/a", "error:a"),
         ] {
             assert_eq!(place.text(text), expected);
         }
         for other in [
-            "/home/dev/app",
-            "/home/dev/app/\n",
-            "\"/home/dev/app/\"",
-            "/home/dev/apple/a",
-            "/mnt/home/dev/app/a",
-            "file:///home/dev/app/a",
+            "/srv/app",
+            "/srv/app/\n",
+            "\"/srv/app/\"",
+            "/srvapple/a",
+            "/mnt/srv/app/a",
+            "file:///srv/app/a",
             "~/srv/a ./srv/b x-/srv/c",
-            "/home/dev/app//a",
+            "/srv//a",
         ] {
             assert_eq!(place.text(other), other);
         }

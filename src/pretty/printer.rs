@@ -262,14 +262,14 @@ impl<'a> Printer<'a> {
             Act::Edits(edits) => {
                 let mut lines = Vec::new();
                 for file in edits.chunk_by(|one, next| one.path == next.path) {
-                    lines.extend(self.titled(&name, self.place.path(&file[0].path)));
+                    lines.extend(self.titled(&name, &self.place.path(&file[0].path)));
                     let changed = file.iter().flat_map(diff::lines).collect();
                     let painted = |line: &str| format!("    {}", diff::painted(line, self.style));
                     lines.extend(self.short(changed, EDIT_LINES, 0).map(painted, |mark| self.cut(mark)));
                 }
                 lines
             }
-            Act::Reading(path) => self.titled(&name, self.place.path(path)),
+            Act::Reading(path) => self.titled(&name, &self.place.path(path)),
             Act::Plan(plan) => {
                 let plan = outside::text(plan.trim_end());
                 let mut lines = self.titled(&name, "");

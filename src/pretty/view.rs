@@ -33,6 +33,8 @@ pub struct View<'a> {
     pub told_before: Option<&'a (String, Changes)>,
     /// The tasks that the session made before; `None` if none is changed here.
     pub tasks: Option<&'a Tasks>,
+    /// The top of the reader's working tree, for a document; below it, paths are shown from the session's directory.
+    pub top: Option<&'a str>,
 }
 
 impl<'a> View<'a> {

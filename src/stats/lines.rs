@@ -1,13 +1,15 @@
 //! Putting added lines into groups: who wrote them, and how many are still there.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 
 use super::Key;
 use super::branch::branches_of;
 use super::key::Origin;
 use crate::error::Result;
 use crate::git::{Commit, Repository};
-use crate::transcript::{ModelUsage, SessionKey};
+use crate::record::{Query, Reader};
+use crate::transcript::{EditedPath, ModelUsage, SessionKey};
 
 /// What is known of where lines come from.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -39,6 +41,19 @@ pub struct Lines {
     pub left: Option<u64>,
 }
 
+/// Lines that recorded calls of a session wrote into a file, whether or not the commit has them.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// The index of the commit.
+    pub commit: usize,
+    /// The path of the file.
+    pub path: String,
+    /// The session, and its model.
+    pub session: (SessionKey, Option<String>),
+    /// How many.
+    pub count: u64,
+}
+
 /// The sums of a group of lines.
 #[derive(Clone, Debug, Default)]
 pub struct LineSum {
@@ -54,6 +69,8 @@ pub struct LineSum {
     pub shell: u64,
     /// Lines that are still there; `None` if they were not counted.
     pub left: Option<u64>,
+    /// Lines that recorded calls wrote into these files, as the records count them, whether or not a commit has them.
+    pub written: u64,
     seen: HashSet<usize>,
 }
 
@@ -85,30 +102,72 @@ impl LineSum {
     }
 }
 
+/// Returns what the records of commits say was written into the files to which the commits add `lines`.
+///
+/// # Errors
+///
+/// If history, a commit or a note cannot be read.
+pub fn written(reader: &Reader<'_>, query: &Query, commits: &[Commit], lines: &[Lines]) -> Result<Vec<Written>> {
+    let index: HashMap<_, _> = commits.iter().enumerate().map(|(at, commit)| (commit.commit_id, at)).collect();
+    let files: HashSet<(usize, &str)> = lines.iter().map(|lines| (lines.commit, lines.path.as_str())).collect();
+    let mut written = Vec::new();
+    reader.each(query, |listed| {
+        let Some(commit) = index.get(&listed.commit.commit_id).copied() else { return Ok(ControlFlow::Continue(())) };
+        for summary in listed.summaries.iter().filter(|summary| !summary.is_removed) {
+            let session = (summary.key.clone(), summary.model.clone());
+            let is_counted = |edited: &&EditedPath| files.contains(&(commit, edited.path.as_str()));
+            written.extend(summary.edits.iter().filter(is_counted).map(|edited| Written {
+                commit,
+                path: edited.path.clone(),
+                session: session.clone(),
+                count: edited.added,
+            }));
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(written)
+}
+
 /// Puts lines into groups.
 ///
 /// # Errors
 ///
 /// If history cannot be read.
-pub fn counted_lines(repo: &Repository, commits: &[Commit], lines: &[Lines], keys: &[Key]) -> Result<CountedLines> {
+pub fn counted_lines(
+    repo: &Repository,
+    commits: &[Commit],
+    lines: &[Lines],
+    written: &[Written],
+    keys: &[Key],
+) -> Result<CountedLines> {
     let ids: Vec<_> = commits.iter().map(|commit| commit.commit_id).collect();
     let branches = if keys.contains(&Key::Branch) { branches_of(repo, &ids)? } else { HashMap::new() };
     let mut counted = CountedLines { commits: commits.len() as u64, ..CountedLines::default() };
     let mut index: HashMap<Vec<String>, usize> = HashMap::new();
+    let mut group_of =
+        |counted: &mut CountedLines, commit: usize, session: Option<&(SessionKey, Option<String>)>, path| {
+            let commit = &commits[commit];
+            let branch = branches.get(&commit.commit_id).map_or("(none)", String::as_str);
+            let usage = session.map(|(_, model)| ModelUsage { model: model.clone(), ..ModelUsage::default() });
+            let origin = Origin { commit: Some(commit), branch, time: "" };
+            let value = |key: &Key| key.value(&origin, session.map(|(key, _)| key), usage.as_ref(), path);
+            let values: Vec<String> = keys.iter().map(value).collect();
+            *index.entry(values.clone()).or_insert_with(|| {
+                counted.groups.push((values, LineSum::default()));
+                counted.groups.len() - 1
+            })
+        };
     for lines in lines {
-        let commit = &commits[lines.commit];
-        let branch = branches.get(&commit.commit_id).map_or("(none)", String::as_str);
-        let session = lines.session.as_ref();
-        let usage = session.map(|(_, model)| ModelUsage { model: model.clone(), ..ModelUsage::default() });
-        let origin = Origin { commit: Some(commit), branch, time: "" };
-        let value = |key: &Key| key.value(&origin, session.map(|(key, _)| key), usage.as_ref(), &lines.path);
-        let values: Vec<String> = keys.iter().map(value).collect();
-        let at = *index.entry(values.clone()).or_insert_with(|| {
-            counted.groups.push((values, LineSum::default()));
-            counted.groups.len() - 1
-        });
+        let at = group_of(&mut counted, lines.commit, lines.session.as_ref(), &lines.path);
         counted.groups[at].1.add(lines);
         counted.total.add(lines);
+    }
+    for written in written {
+        let at = group_of(&mut counted, written.commit, Some(&written.session), &written.path);
+        for sum in [&mut counted.groups[at].1, &mut counted.total] {
+            // Anyone can write any number into a note.
+            sum.written = sum.written.saturating_add(written.count);
+        }
     }
     match keys.first() {
         // Groups were made in the order of commits.

@@ -23,7 +23,7 @@ pub use self::collect::{Collected, collect, shorten};
 pub use self::count::{Counted, Group, Sum, counted};
 pub use self::entry::{Answer, Entry, Used};
 pub use self::key::{Key, clean_values};
-pub use self::lines::{CountedLines, LineSum, Lines, Source, counted_lines};
+pub use self::lines::{CountedLines, LineSum, Lines, Source, Written, counted_lines, written};
 pub use self::once::{Distinct, Uncounted, distinct};
 pub use self::price::{Cost, Fetched, Prices, cost_of, fetch as fetch_prices};
 pub use self::row::Row;

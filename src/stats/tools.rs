@@ -41,6 +41,8 @@ pub struct CountedCalls {
     pub total: CallSum,
     /// Prompts that were taken back, with what was answered to them.
     pub abandoned: u64,
+    /// How often the user interrupted the agent.
+    pub interrupted: u64,
     /// How many records have words that could not be read.
     pub unread: Unread,
 }
@@ -61,8 +63,8 @@ struct RecordCalls<'f> {
 }
 
 impl Counting for RecordCalls<'_> {
-    /// The calls and their results in order, and how many prompts were taken back.
-    type Count = (Vec<CallOrResult>, u64);
+    /// The calls and their results in order, how many prompts were taken back, and how many interruptions there were.
+    type Count = (Vec<CallOrResult>, [u64; 2]);
 
     fn add(&mut self, lines: &[u8]) {
         self.alone = self.alone.take().or_else(|| alone(self.large, self.lines.len() + lines.len()));
@@ -72,11 +74,13 @@ impl Counting for RecordCalls<'_> {
     fn end(self, _: &Reader<'_>) -> Self::Count {
         let agent = agent::find(&self.summary.key.agent);
         let messages = agent.map(|agent| agent.parse(&self.lines)).unwrap_or_default();
-        let (mut steps, mut abandoned) = (Vec::new(), 0);
+        let (mut steps, mut abandoned, mut interrupted) = (Vec::new(), 0, 0);
         let mut model = self.summary.model.clone();
         for message in messages {
             model = message.model.clone().or(model);
             abandoned += u64::from(message.is_abandoned && message.is_prompt());
+            let is_interruption = |part: &&Part| matches!(part, Part::Notice(text) if text == agent::INTERRUPTED);
+            interrupted += message.parts.iter().filter(is_interruption).count() as u64;
             steps.extend(message.parts.into_iter().filter_map(|part| match part {
                 Part::ToolCall(call) => Some(CallOrResult::Call {
                     model: model.clone(),
@@ -90,7 +94,7 @@ impl Counting for RecordCalls<'_> {
                 _ => None,
             }));
         }
-        (steps, abandoned)
+        (steps, [abandoned, interrupted])
     }
 }
 
@@ -115,11 +119,12 @@ pub fn counted_calls(
     let begin = |index: usize| {
         Some(RecordCalls { summary: &found.entries[index].summary, lines: Vec::new(), large: &large, alone: None })
     };
-    counted.unread = each_record(reader, found, begin, |entry, (steps, abandoned)| {
+    counted.unread = each_record(reader, found, begin, |entry, (steps, [abandoned, interrupted])| {
         let key = &found.entries[entry].summary.key;
         let mut own: HashMap<(Option<String>, String), usize> = HashMap::new();
         let mut latest = None;
         counted.abandoned += abandoned;
+        counted.interrupted += interrupted;
         for step in steps {
             match step {
                 CallOrResult::Call { model, tool, call_id, answer_id } => {

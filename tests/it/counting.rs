@@ -92,6 +92,26 @@ fn a_record_tells_the_tokens_of_each_model() {
 }
 
 #[test]
+fn wide_names_stand_in_their_columns() {
+    let mut scratch = Scratch::set_up();
+    for (number, name) in ["山田太郎", "Bob", "김철수"].into_iter().enumerate() {
+        scratch.env.insert("GIT_AUTHOR_NAME".into(), name.into());
+        work(&scratch, &format!("n{number}"));
+    }
+    let table = scratch.shiftlog("stats", ["--by=author"]).ok();
+    let rows: Vec<&str> = table.lines().skip(1).take(5).collect();
+    let place = |row: &str, end: &str| {
+        let before = &row[..row.find(end).unwrap() + end.len()];
+        before.chars().map(|c| if c.is_ascii() { 1 } else { 2 }).sum::<usize>()
+    };
+    let heads = place(rows[0], "commits");
+    for row in &rows[1..4] {
+        // Each has one commit.
+        assert_eq!(place(row, " 1"), heads, "{table}");
+    }
+}
+
+#[test]
 fn what_was_used_is_told_by_agent_and_model() {
     let scratch = Scratch::set_up();
     work(&scratch, "one");
@@ -104,8 +124,9 @@ claude  claude-opus-4-8        2      0   2.0k     200       40.0k     8.0k     
 claude  claude-test-1          2      2     40      20           0        0        unknown
 total                          2      2   2.0k     220       40.0k     8.0k  at least 0.11
 no price known for claude-test-1
-list prices of 2026-11-22, in US dollars, not what a subscription costs
+list prices of <day>, in US dollars, not what a subscription costs
 ";
+    let expected = expected.replace("<day>", shiftlog::stats::Prices::listed().date());
     assert_eq!(scratch.shiftlog("stats", [""; 0]).ok(), expected);
     let chart = scratch.shiftlog("stats", ["--chart", "--by=day"]).ok();
     assert_eq!(chart, format!("2026-01-02  at least 0.11  {}\n", "=".repeat(53)));
@@ -362,7 +383,7 @@ fn a_long_answer_is_priced_exactly_with_its_words() {
     assert_eq!(cost(&[]), ("0.40".to_owned(), true));
     assert_eq!(cost(&["--words"]), ("0.65".to_owned(), false));
     let shown = scratch.shiftlog("stats", ["--by=agent"]).ok();
-    assert!(shown.ends_with("list prices of 2026-11-22 and your own, in US dollars, not what a subscription costs\n"));
+    assert!(shown.ends_with(" and your own, in US dollars, not what a subscription costs\n"), "{shown}");
     std::fs::write(&prices, "long-1\t-\tone\t1\n").unwrap();
     let ran = scratch.shiftlog("stats", [""; 0]);
     let told = format!("error: cannot use '{}': line 1 is no price\n", prices.display());

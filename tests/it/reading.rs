@@ -3,6 +3,7 @@
 mod asked;
 mod encodings;
 mod many_records;
+mod places;
 mod sidechain;
 mod tasks;
 mod without_words;

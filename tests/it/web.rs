@@ -2,6 +2,7 @@
 
 mod attacked;
 mod dead_ends;
+mod ended;
 mod let_in;
 mod observed;
 mod secrets;
@@ -443,11 +444,6 @@ fn a_server_ends_when_it_is_told_and_takes_no_port_of_another() {
     let both = format!("Cookie: {}; {}", second.cookie, first.cookie);
     assert_eq!([&first, &second].map(|served| served.ask("GET /", &[&both]).status), [200, 200]);
     assert_eq!(second.ask("GET /", &[&format!("Cookie: {}", first.cookie)]).status, 403);
-    // A shell's background jobs ignore SIGINT and SIGHUP, and so would the server of a test that runs in one.
-    let mut served = Served::start(&scratch, &[]);
-    scratch.run_in(&scratch.top, "kill", ["-TERM", &served.child.id().to_string()]).ok();
-    assert!(!served.child.wait().unwrap().success());
-    assert!(TcpStream::connect(("127.0.0.1", served.port)).is_err());
     let idle = scratch.shiftlog("web", ["--idle=0"]);
     assert_eq!(idle.code, 0, "{idle:?}");
     assert!(idle.stdout.starts_with("http://127.0.0.1:"), "{idle:?}");

@@ -178,7 +178,7 @@ fn what_a_session_claims_is_not_taken_for_what_it_did() {
     fs::write(&transcript, text).unwrap();
     scratch.commit("real.txt", "one_of_the_base()\ntyped_by_somebody()\nanother_line()\n", "typed");
     let said = format!("--transcript={}", transcript.display());
-    scratch.shiftlog("add", ["-q", "--session=x/../../x\u{1b}[31m", "--agent=claude", &said]).ok();
+    scratch.shiftlog("add", ["-q", "--session=../../x\u{1b}[31m", "--agent=claude", &said]).ok();
     let ran = scratch.shiftlog("blame", ["--format=%(evidence)", "real.txt"]);
     let lines: Vec<&str> = ran.stdout.lines().collect();
     assert_eq!(lines, ["none", "text", "path"], "no replay: {ran:?}");

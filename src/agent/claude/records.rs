@@ -8,7 +8,7 @@ use serde_json_borrow::Value;
 use super::typed;
 use crate::agent::branches::{self, Node};
 use crate::agent::json::{self, field, flag, string};
-use crate::agent::{prompt, tool};
+use crate::agent::{INTERRUPTED, prompt, tool};
 use crate::transcript::{Attachment, Message, Part, REMARK_MARK, Role, Tokens, ToolCall, ToolResult};
 
 /// How many records are read to find the session that a transcript is a copy of.
@@ -168,7 +168,7 @@ fn read_user(record: &Value<'_>, inner: &Value<'_>, message: &mut Message) {
     if flag(record, "isCompactSummary") {
         message.parts = vec![Part::Notice(message.text())];
     } else if is_interruption {
-        message.parts = vec![Part::Notice("interrupted by the user".into())];
+        message.parts = vec![Part::Notice(INTERRUPTED.into())];
     } else {
         message.role = Role::User;
         let is_meta = flag(record, "isMeta");

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json_borrow::Value;
 
 use super::super::json::{self, at, field, list, number, string, text};
-use super::super::{Parser, tool};
+use super::super::{INTERRUPTED, Parser, tool};
 use super::calls;
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
 
@@ -145,7 +145,7 @@ impl Rollout {
                 message.answer_id = total.map(|[input, cached, output]| format!("@{input}/{cached}/{output}"));
                 self.total = total.or(self.total);
             }
-            "turn_aborted" => message.parts.push(Part::Notice("interrupted by the user".into())),
+            "turn_aborted" => message.parts.push(Part::Notice(INTERRUPTED.into())),
             "thread_rolled_back" => message.parts.push(Part::Notice("taken back".into())),
             "context_compacted" => message.parts.push(Part::Notice("conversation compacted".into())),
             // The patch itself may be in a shell's command, where nobody finds it.

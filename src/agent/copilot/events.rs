@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde_json_borrow::Value;
 
 use crate::agent::json::{self, at, field, list, string, text};
-use crate::agent::{Parser, tool};
+use crate::agent::{INTERRUPTED, Parser, tool};
 use crate::transcript::{Message, Part, Role, Tokens, ToolResult};
 
 /// The sources of prompts that a person typed.
@@ -122,7 +122,7 @@ impl Events {
                 message.parts.push(Part::ToolResult(ToolResult::new(call_id, text, is_error)));
             }
             "session.compaction_complete" => message.parts.push(notice("conversation compacted")),
-            "abort" => message.parts.push(notice("interrupted by the user")),
+            "abort" => message.parts.push(notice(INTERRUPTED)),
             "session.error" => message.parts.extend(string(data, "message").map(Part::Notice)),
             "session.usage_record" => {
                 if let Some(usage) = field(data, "usage") {

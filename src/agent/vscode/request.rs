@@ -259,7 +259,7 @@ fn collect(node: &Value, words: &mut String, depth: u32) {
 }
 
 fn notices(request: &Value) -> Vec<Part> {
-    let cancelled = (request["isCanceled"] == true).then(|| "interrupted by the user".to_owned());
+    let cancelled = (request["isCanceled"] == true).then(|| crate::agent::INTERRUPTED.to_owned());
     let failed = request["result"]["errorDetails"]["message"].as_str().map(str::to_owned);
     cancelled.into_iter().chain(failed).map(Part::Notice).collect()
 }

@@ -309,6 +309,7 @@ impl Export<'_, '_> {
 
     fn write_document(&mut self, out: &mut dyn Write, sessions: &[usize]) -> Result<()> {
         let (plan, depth) = (self.plan, self.options.depth());
+        let top = self.shape.top.clone();
         let mut is_first = true;
         for session in sessions.iter().map(|at| &plan.sessions[*at]) {
             for made in session.reads() {
@@ -328,6 +329,7 @@ impl Export<'_, '_> {
                         continues: continues.as_ref(),
                         told_before: None,
                         tasks: None,
+                        top: top.as_deref(),
                     };
                     pretty::write_document(out, &view, depth).map_err(Error::output)?;
                 }

@@ -86,7 +86,8 @@ pub(super) fn print(
         let (conversation, turns) = (&conversation, options.turn.as_ref());
         let (about, continues, told_before) = (about.as_deref(), continues.as_ref(), told_before.as_ref());
         let (sub_agents, tasks) = (&sub_agents, tasks.as_ref());
-        let view = View { commit, conversation, sub_agents, turns, about, origin, continues, told_before, tasks };
+        let top = style.top.as_deref();
+        let view = View { commit, conversation, sub_agents, turns, about, origin, continues, told_before, tasks, top };
         if options.format == Some(Layout::Markdown) {
             return pretty::write_document(out, &view, depth);
         }

@@ -64,7 +64,7 @@ impl Calls {
         match Act::of(call) {
             Act::Command(command) => command.trim().to_owned(),
             Act::Edits(edits) => self.paths(edits.iter().map(|edit| edit.path.as_str())),
-            Act::Reading(path) => self.place.path(path).to_owned(),
+            Act::Reading(path) => self.place.path(path).into_owned(),
             Act::Plan(plan) => plan.trim_start_matches(['#', ' ']).to_owned(),
             Act::List(items) => {
                 let done = items.iter().filter(|item| item.state.mark() == "[x]").count();
@@ -82,7 +82,7 @@ impl Calls {
     }
 
     fn paths<'p>(&'p self, paths: impl Iterator<Item = &'p str>) -> String {
-        let mut shown: Vec<&str> = paths.map(|path| self.place.path(path)).collect();
+        let mut shown: Vec<_> = paths.map(|path| self.place.path(path)).collect();
         shown.dedup();
         shown.join(", ")
     }
@@ -106,7 +106,7 @@ impl Calls {
                 let has_many = diffs.iter().any(|(path, _)| *path != diffs[0].0);
                 html! {
                     @for (path, lines) in diffs.iter().filter(|(_, lines)| !lines.is_empty()) {
-                        @if has_many { p.path { (outside::line(self.place.path(path))) } }
+                        @if has_many { p.path { (outside::line(&self.place.path(path))) } }
                         (change::lines_html(lines))
                     }
                 }

@@ -45,8 +45,12 @@ fn copies_of_a_commit_change_no_total() {
     scratch.git(["fetch", "-q", clone.to_str().unwrap(), "refs/notes/shiftlog:refs/notes/theirs"]).ok();
     let note = scratch.git(["notes", "--ref=theirs", "show", "topic"]).ok();
     scratch.git(["notes", "--ref=theirs", "add", "-f", "-m", &format!("{note}{note}"), "topic"]).ok();
-    scratch.git(["notes", "--ref=shiftlog", "merge", "-q", "-s", "union", "theirs"]).ok();
-    assert_eq!(total(&scratch, &["--branches"]), once, "after a merge of notes");
+    let ours = scratch.id("refs/notes/shiftlog");
+    scratch.git(["notes", "--ref=theirs", "merge", "-q", "-s", "union", &ours]).ok();
+    scratch.git(["notes", "--ref=shiftlog", "merge", "-q", "-s", "union", "theirs~1"]).ok();
+    for name in ["--ref=shiftlog", "--ref=theirs"] {
+        assert_eq!(total(&scratch, &[name, "--branches"]), once, "after a merge of notes: {name}");
+    }
 }
 
 /// Makes two branches at `main` whose squashed commits overlap: `left` has the first two commits of `topic`, `right` the last two.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{total, usage, work};
+use super::{answers, total, usage, work};
 use crate::support::Scratch;
 
 #[test]
@@ -31,6 +31,62 @@ fn an_independent_recount_of_the_raw_usage_gives_the_same_cents() {
             assert!((cost - expected).abs() < 1e-9, "{name}: {cost}, but recounted {expected}");
         }
     }
+}
+
+#[test]
+fn every_model_of_the_fixtures_has_a_price_or_a_reason() {
+    // Names that are no model's of a maker's list: chosen by the agent, run by whoever pleases, or no longer listed.
+    let known =
+        ["Claude", "Gemini", "auto", "claude-3", "gpt-oss", "qwen3-coder", "gemini-3-pro", "gpt-4o-mini-test", "m-1"];
+    let prices = shiftlog::stats::Prices::listed();
+    let mut unpriced = std::collections::BTreeSet::new();
+    let mut count = 0;
+    for agent in shiftlog::agent::ALL {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/agents").join(agent.name());
+        for path in if folder.is_dir() { crate::fixtures::transcripts(&folder) } else { Vec::new() } {
+            let messages = agent.read(&path).map(|raw| agent.parse(&raw)).unwrap_or_default();
+            for model in messages.iter().filter_map(|message| message.model.as_deref()) {
+                count += 1;
+                if prices.find(model, None, "2026-11-30").is_none() && !known.iter().any(|known| model.contains(known))
+                {
+                    unpriced.insert(model.to_owned());
+                }
+            }
+        }
+    }
+    assert!(count > 50, "{count}");
+    assert!(unpriced.is_empty(), "{unpriced:?}");
+}
+
+#[test]
+fn an_answer_that_the_agent_made_up_itself_has_no_model_and_costs_nothing() {
+    let scratch = Scratch::set_up();
+    work(&scratch, "one");
+    let before = total(&scratch, &[]);
+    let session = scratch.session("errors");
+    session.prompt("make two");
+    answers(&session, "msg_error", "<synthetic>", &usage());
+    session.edits("two.txt", "words\n");
+    session.commits("add two");
+    let record = scratch.record("HEAD");
+    assert!(record.get("usage").is_none(), "one model is told by the record itself: {record}");
+    let after = total(&scratch, &[]);
+    for key in ["cost", "cacheRead", "cacheWrite"] {
+        assert_eq!(after[key], before[key], "{key}");
+    }
+}
+
+#[test]
+fn the_table_of_the_action_tells_what_a_commit_has_cost() {
+    let scratch = Scratch::set_up();
+    scratch.git(["init", "-q", "--bare", "../server.git"]).ok();
+    scratch.git(["remote", "add", "origin", "../server.git"]).ok();
+    work(&scratch, "one");
+    scratch.shiftlog("sync", ["push", "-q"]);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/actions/shiftlog/run.sh");
+    let summary = scratch.run_in(&scratch.top, "sh", [script.to_str().unwrap(), "summary", "origin", "HEAD~1.."]).ok();
+    let id = scratch.id("HEAD");
+    assert!(summary.contains(&format!("| {} | `claude` | 3 | at least 0.05 | `make one` |\n", &id[..7])), "{summary}");
 }
 
 // Records are made now, commits and answers in January: an import of old sessions took the prices of the day of the import.

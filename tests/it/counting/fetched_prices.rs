@@ -28,7 +28,8 @@ fn newer_prices_are_fetched_if_that_is_typed_and_hold_everywhere() {
     let scratch = Scratch::set_up();
     work(&scratch, "one");
     let before = total(&scratch, &["HEAD"]);
-    assert_eq!(before["prices"], "2026-11-22");
+    let listed = shiftlog::stats::Prices::listed();
+    assert_eq!(before["prices"], listed.date());
     let update = |args: &[&str]| scratch.shiftlog("prices", args);
 
     let unnamed = update(&["--update"]);
@@ -38,7 +39,8 @@ fn newer_prices_are_fetched_if_that_is_typed_and_hold_everywhere() {
     let named = format!("--update={}", newer.display());
     let dry = update(&[&named, "-n"]);
     assert_eq!(
-        dry.stdout, "Would take the prices of 2099-01-02, of 2 models; those before are of 2026-11-22.\n",
+        dry.stdout,
+        format!("Would take the prices of 2099-01-02, of 2 models; those before are of {}.\n", listed.date()),
         "{dry:?}"
     );
     assert_eq!(total(&scratch, &["HEAD"]), before, "nothing was kept");
@@ -46,7 +48,10 @@ fn newer_prices_are_fetched_if_that_is_typed_and_hold_everywhere() {
     scratch.git(["config", "shiftlog.pricesFrom", newer.to_str().unwrap()]).ok();
     assert_eq!(total(&scratch, &["HEAD"]), before, "a setting alone fetches nothing");
     let ran = update(&["--update"]);
-    assert_eq!(ran.ok(), "Took the prices of 2099-01-02, of 2 models; those before are of 2026-11-22.\n");
+    assert_eq!(
+        ran.ok(),
+        format!("Took the prices of 2099-01-02, of 2 models; those before are of {}.\n", listed.date())
+    );
     let after = total(&scratch, &["HEAD"]);
     assert_eq!(after["prices"], "2099-01-02");
     assert!(after["cost"] != before["cost"] && after["unpriced"].as_array().unwrap().is_empty(), "{after}");
@@ -63,7 +68,10 @@ fn what_is_older_or_no_table_is_not_taken() {
     let before = total(&scratch, &["HEAD"]);
     let older = source(&scratch, "older", &table("2001-01-02", "1"));
     let ran = scratch.shiftlog("prices", [format!("--update={}", older.display())]);
-    assert_eq!(ran.ok(), "The prices of 2026-11-22 are as new as those there.\n");
+    assert_eq!(
+        ran.ok(),
+        format!("The prices of {} are as new as those there.\n", shiftlog::stats::Prices::listed().date())
+    );
     for (name, text) in [
         ("undated", table("soon", "1")),
         ("empty", "# prices of 2099-01-02 in US dollars\n".to_owned()),

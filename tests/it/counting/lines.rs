@@ -31,22 +31,23 @@ fn the_lines_of_commits_are_told_by_who_wrote_them_and_whether_they_are_still_th
     let scratch = lines_of_many();
     let table = scratch.shiftlog("stats", ["--lines", "--survival", "--by=session", "HEAD~2.."]).ok();
     let expected = "\
-2 commits, 9 lines added, 5 of them recorded (56 %), 8 still there (89 %)
-session  commits  added  recorded  moved  shell  other  left  share
-s1             1      5         4      0      1      0     4   80 %
-(none)         1      2         0      0      0      2     2  100 %
-s2             1      2         1      1      0      0     2  100 %
-total          2      9         5      1      1      2     8   89 %
+2 commits, 9 lines added, 5 of them recorded (56 %), 8 written by calls, 8 still there (89 %)
+session  commits  written  added  recorded  moved  shell  other  left  share
+s1             1        4      5         4      0      1      0     4   80 %
+(none)         1        0      2         0      0      0      2     2  100 %
+s2             1        4      2         1      1      0      0     2  100 %
+total          2        8      9         5      1      1      2     8   89 %
 ";
     assert_eq!(table, expected);
     let csv = scratch.shiftlog("stats", ["--lines", "--csv", "--agent=claude", "HEAD~2.."]).ok();
-    let expected = "agent,model,commits,added,recorded,moved,shell,other\r\nclaude,claude-test-1,2,7,5,1,1,0\r\n";
+    let expected =
+        "agent,model,commits,added,recorded,moved,shell,other,written\r\nclaude,claude-test-1,2,7,5,1,1,0,8\r\n";
     assert_eq!(csv, expected);
     let whole = objects(&scratch, &["--lines", "--survival"]).pop().unwrap();
     for by in ["agent", "model", "author", "branch", "commit", "day", "week", "month", "session", "path"] {
         let mut groups = objects(&scratch, &["--lines", "--survival", &format!("--by={by}")]);
         assert_eq!(groups.pop().as_ref(), Some(&whole), "{by}");
-        for key in ["added", "recorded", "moved", "shell", "other", "left"] {
+        for key in ["written", "added", "recorded", "moved", "shell", "other", "left"] {
             let sum: u64 = groups.iter().map(|group| group[key].as_u64().unwrap()).sum();
             assert_eq!(Some(sum), whole[key].as_u64(), "{key} by {by}");
         }

@@ -1,5 +1,8 @@
 //! Prices of one's own: each row holds from its day, and a table can come through a pipe.
 
+use std::fs;
+use std::path::Path;
+
 use super::{total, work};
 use crate::support::Scratch;
 
@@ -41,4 +44,28 @@ fn a_table_comes_through_a_pipe() {
         let shell = format!("printf 'm\\t-\\t1\\t1\\n' | git shiftlog {command} --prices=/dev/stdin");
         scratch.run_in(&scratch.top, "sh", ["-c", &shell]).ok();
     }
+}
+
+#[test]
+fn a_list_with_a_price_that_is_likely_a_slip_makes_no_table() {
+    let scratch = Scratch::new();
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for path in [".ci/prices.py", "src/stats/prices.tsv"] {
+        scratch.write(path, &fs::read_to_string(top.join(path)).unwrap());
+    }
+    let table = || fs::read_to_string(scratch.top.join("src/stats/prices.tsv")).unwrap();
+    let before = table();
+    let make = |dollars: f64| {
+        let price = dollars / 1e6;
+        let entry = serde_json::json!({ "litellm_provider": "anthropic", "mode": "chat", "input_cost_per_token": price,
+            "output_cost_per_token": 25e-6 });
+        scratch.write("list.json", &serde_json::json!({ "claude-opus-4-8": entry }).to_string());
+        scratch.run_in(&scratch.top, "python3", [".ci/prices.py", "list.json", "2099-01-02"])
+    };
+    let refused = make(30.0);
+    assert!(refused.code != 0 && refused.stderr.contains("claude-opus-4-8: input goes from 5 to 30"), "{refused:?}");
+    assert_eq!(table(), before);
+    make(20.0).ok();
+    assert!(table().contains("\nclaude-opus-4-8\t2099-01-02\t20\t25\t"), "{}", table());
+    assert!(table().contains("\nclaude-opus-4-8\t-\t5\t25\t"), "the old price holds before that day");
 }

@@ -26,7 +26,7 @@ fn calls_are_counted_by_tool_with_those_that_failed() {
     session.commits("add b");
     let counted = objects(&scratch, &["--tools", "--by=agent"]);
     let group = |tool: &str, calls: u64, failed: u64| json!({ "version": 1, "by": { "agent": "claude", "tool": tool }, "calls": calls, "failed": failed });
-    let total = json!({ "version": 1, "total": true, "calls": 6, "failed": 1, "takenBack": 0 });
+    let total = json!({ "version": 1, "total": true, "calls": 6, "failed": 1, "takenBack": 0, "interrupted": 0 });
     assert_eq!(counted, [group("Bash", 3, 0), group("Write", 2, 0), group("Edit", 1, 1), total]);
     let table = scratch.shiftlog("stats", ["--tools", "--by=commit", "--csv"]).ok();
     let [newer, older] = [scratch.id("HEAD"), scratch.id("HEAD~1")];
@@ -50,6 +50,23 @@ fn calls_are_counted_by_tool_with_those_that_failed() {
     assert_eq!(scratch.shiftlog("stats", ["--tools", "--by=path"]).code, 129);
     let none = scratch.shiftlog("stats", ["--tools", "--model=another"]);
     assert_eq!((none.code, none.stderr.as_str()), (1, "error: no call of a tool recorded\n"));
+}
+
+#[test]
+fn interruptions_and_prompts_that_were_taken_back_are_counted() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("make it");
+    session.calls("x", "Bash", &json!({ "command": "make" }));
+    let interruption = json!([{ "type": "text", "text": "[Request interrupted by user for tool use]" }]);
+    let record = json!({ "type": "user", "sessionId": "s1", "message": { "role": "user", "content": interruption } });
+    session.append(format!("{record}\n{record}\n").as_bytes());
+    session.edits("a.txt", "a\n");
+    session.commits("add a");
+    let whole = objects(&scratch, &["--tools"]).pop().unwrap();
+    assert_eq!((&whole["interrupted"], &whole["takenBack"]), (&json!(2), &json!(0)));
+    let table = scratch.shiftlog("stats", ["--tools"]).ok();
+    assert!(table.starts_with("3 calls, 0 of them failed (0 %), 2 interruptions\n"), "{table}");
 }
 
 #[test]

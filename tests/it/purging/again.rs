@@ -30,7 +30,10 @@ fn the_transcript_of_a_sub_agent_is_attached_as_the_sub_agents() {
     let file = with_sub_agent(&scratch);
     scratch.commit("y", "1\n", "two");
     let copy = scratch.root().join("copy.jsonl");
-    fs::copy(&file, &copy).unwrap();
+    let message = serde_json::json!({ "role": "user", "content": "and more" });
+    let record = serde_json::json!({ "type": "user", "isSidechain": true, "message": message });
+    let more = format!("{}{record}\n", fs::read_to_string(&file).unwrap());
+    fs::write(&copy, &more).unwrap();
     assert_eq!(add(&scratch, &copy, &["--since=", "HEAD"]).code, 129);
     let ran = add(&scratch, &copy, &["-n"]).ok();
     assert!(ran.starts_with("would record session claude/s1.a1 on "), "{ran}");
@@ -38,7 +41,7 @@ fn the_transcript_of_a_sub_agent_is_attached_as_the_sub_agents() {
     let store = session.with_extension("").join("subagents");
     fs::create_dir_all(&store).unwrap();
     fs::write(&session, text(&["ask a helper"])).unwrap();
-    fs::copy(&file, store.join("agent-a1.jsonl")).unwrap();
+    fs::write(store.join("agent-a1.jsonl"), &more).unwrap();
     let ran = scratch.shiftlog("add", ["--session=s1.a1", "-n"]);
     assert!(ran.stdout.starts_with("would record session claude/s1.a1 on "), "{ran:?}");
     let ran = scratch.shiftlog("add", ["--session=s1.a2", "-n"]);
