@@ -1,6 +1,7 @@
 //! The JSON payload that an agent passes to its hooks on standard input. Agents spell keys differently, and some write JSON
 //! that is not strict; both are read.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -219,9 +220,9 @@ impl Payload {
         })
     }
 
-    /// Says whether the command that the tool ran runs `git commit`, not only names it.
-    pub fn runs_commit(&self) -> bool {
-        self.command().is_some_and(|command| !shell::commits_in(&command).is_empty())
+    /// Returns how many times the command that the tool ran runs `git commit`, and does not only name it.
+    pub fn commit_count(&self) -> usize {
+        self.command().map_or(0, |command| shell::commits_in(&command).len())
     }
 
     /// Says whether the command that the tool ran runs `git rebase --continue`.
@@ -246,9 +247,30 @@ impl Payload {
         self.response_has(|text| text.match_indices(id).any(|(at, _)| is_rest(&text[at + id.len()..])))
     }
 
+    /// Returns how many commands in what the tool answered say, as `git commit` does, that they made a commit or had nothing to
+    /// commit.
+    pub fn told_commits(&self) -> usize {
+        let count = Cell::new(0);
+        self.response_has(|text| {
+            count.set(count.get() + text.lines().filter(|line| tells_of_commit(line)).count());
+            false
+        });
+        count.get()
+    }
+
     fn response_has(&self, is_it: impl Fn(&str) -> bool) -> bool {
         all(|keys| keys.response).filter_map(|key| self.get(key)).any(|response| has_text(response, &is_it, 16))
     }
+}
+
+/// Says whether `git commit` prints such a line: `[main 4e1c2aa] subject`, or that there was nothing to commit.
+fn tells_of_commit(line: &str) -> bool {
+    const NOTHING: [&str; 3] = ["nothing to commit", "nothing added to commit", "no changes added to commit"];
+    let has_id = || {
+        let id = line.strip_prefix('[')?.split_once("] ")?.0.rsplit(' ').next()?;
+        Some(id.len() >= 7 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    };
+    NOTHING.iter().any(|nothing| line.starts_with(nothing)) || has_id() == Some(true)
 }
 
 /// Says whether a value has a text that is wanted.

@@ -45,6 +45,8 @@ pub(super) fn remember(
     let named =
         edited.iter().filter_map(|named| below(top, &directory.join(named))?.into_os_string().into_string().ok());
     let committed = |path: &str| repo.blob_at(commit_id, path.as_bytes().as_bstr()).ok().flatten();
+    // HEAD has moved to this commit last.
+    let moved = repo.git_dir().join("logs/HEAD").metadata().and_then(|log| log.modified()).ok();
     let (mut paths, mut bytes) = (Vec::new(), 0);
     for path in named {
         let Ok(file) = top.join(&path).symlink_metadata() else { continue };
@@ -52,9 +54,11 @@ pub(super) fn remember(
         if paths.len() == MAX_EDITS || bytes > MAX_BYTES {
             break;
         }
+        // What was changed after the commit was left out by nobody.
+        let is_later = file.modified().ok().zip(moved).is_some_and(|(modified, moved)| modified > moved);
         let is_same =
             || private::read_whole(&top.join(&path)).is_ok_and(|text| repo.blob_id(&text) == committed(&path));
-        if file.is_file() && !path.contains('\n') && !is_same() {
+        if file.is_file() && !is_later && !path.contains('\n') && !is_same() {
             paths.push(path);
         }
     }

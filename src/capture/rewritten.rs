@@ -3,8 +3,9 @@
 //! Read [`after_rewrite`], which gets the input of Git's `post-rewrite` hook. If the notes cannot be written, the pairs
 //! of commits are kept in a file beside the pending captures, and the next command carries the notes.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use bstr::ByteSlice as _;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,8 @@ use crate::transcript::SessionKey;
 const COPIED_BY_GIT: &str = "Notes added by 'git ";
 /// How many commits of the notes ref are read to find Git's own copy.
 const MAX_LOOKED_AT: usize = 64;
+/// After how many pairs the deadline is looked at.
+const PAIRS_BETWEEN_LOOKS: usize = 256;
 
 /// An old commit and the new one.
 type Pair = (ObjectId, ObjectId);
@@ -131,7 +134,8 @@ impl Rewrite {
         let later = self.pairs.iter().filter_map(|(old, new)| Some((*old, *replaced.get(new)?)));
         let mut added: Vec<Pair> = later.chain(replaced.iter().map(|(old, new)| (*old, *new))).collect();
         added.sort();
-        added.retain(|pair| pair.0 != pair.1 && !self.pairs.contains(pair));
+        let known: HashSet<Pair> = self.pairs.iter().copied().collect();
+        added.retain(|pair| pair.0 != pair.1 && !known.contains(pair));
         self.pairs.extend(added);
     }
 
@@ -390,8 +394,13 @@ fn notes_to_carry(
     undone: &BTreeMap<ObjectId, GitCopy>,
 ) -> Result<BTreeMap<ObjectId, Note>> {
     let mut carried: BTreeMap<ObjectId, Note> = undone.keys().map(|new| (*new, Note::default())).collect();
-    for (old, new) in &rewrite.pairs {
-        let is_only_one = rewrite.pairs.iter().filter(|(_, other)| other == new).count() == 1;
+    let mut sources: HashMap<ObjectId, usize> = HashMap::new();
+    rewrite.pairs.iter().for_each(|(_, new)| *sources.entry(*new).or_default() += 1);
+    for (number, (old, new)) in rewrite.pairs.iter().enumerate() {
+        if number % PAIRS_BETWEEN_LOOKS == 0 && Instant::now() >= recorder.deadline {
+            return Err(Error::new(Kind::Busy, "cannot carry notes: there was not enough time"));
+        }
+        let is_only_one = sources.get(new) == Some(&1);
         let note = match reader {
             Some(reader) => reader.note(*old)?.map(|note| rewrite.records_of(note)),
             None => match editor.get(*old) {

@@ -116,7 +116,7 @@ impl<'a> ToolCall<'a> {
     pub(super) fn has_made(&self, commit: &CallCommit) -> bool {
         let has_run_it = match commit.stop {
             None => return self.has_made_outside_of_rebase(commit),
-            Some(AtStop::Committed) => self.payload.runs_commit(),
+            Some(AtStop::Committed) => self.payload.commit_count() > 0,
             Some(AtStop::Continued) => self.payload.continues_rebase(),
         };
         // No hook of Git's tells who committed there, and a result that only names the commit may be that of `git log`.
@@ -129,7 +129,14 @@ impl<'a> ToolCall<'a> {
     pub(super) fn has_made_outside_of_rebase(&self, commit: &CallCommit) -> bool {
         commit.pending.is_some()
             || self.tells_of_making(commit.commit_id)
-            || (self.is_alone && self.payload.may_commit())
+            || (self.is_alone && self.payload.may_commit() && !self.tells_of_others(commit))
+    }
+
+    /// Says whether the result tells what became of each `git commit` of the call, and so that none of them made this commit:
+    /// another program did, whose hooks did not run or had to wait.
+    fn tells_of_others(&self, commit: &CallCommit) -> bool {
+        let told = self.payload.told_commits();
+        commit.kind != CommitKind::Merge && told > 0 && told >= self.payload.commit_count()
     }
 
     /// Says whether the call itself has undone a commit: HEAD of the same worktree no longer reaches it.

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::resume::place;
-use crate::support::{Scratch, Session};
+use crate::support::{Scratch, Session, feed};
 
 /// Returns the sessions that are recorded on a revision, sorted.
 fn sessions(scratch: &Scratch, revision: &str) -> Vec<String> {
@@ -378,4 +378,46 @@ fn a_commit_under_an_action_of_somebody_s_own_is_new_work() {
     session.answers("c1", "done");
     session.hook_for("PostToolUse", "c1");
     assert_eq!(scratch.record("HEAD")["prompt"], "go on");
+}
+
+/// Runs the hook after a shell command of a session, with what the command has printed.
+fn after_command(session: &Session<'_>, event: &str, command: &str, printed: &str) {
+    let payload = json!({ "session_id": session.id, "transcript_path": session.transcript, "cwd": session.dir,
+        "hook_event_name": event, "tool_name": "Bash", "tool_use_id": "c", "tool_input": { "command": command },
+        "tool_response": { "stdout": printed } });
+    let script = format!("git-shiftlog--hook claude {event}; exit $?");
+    let claude = session.scratch.root().join("bin/claude");
+    let ran = feed(session.scratch.command(claude, &session.dir).args(["-c", &script]), payload.to_string().as_bytes());
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran:?}");
+}
+
+#[test]
+fn a_call_that_tells_of_another_commit_or_of_none_has_not_made_the_one_that_no_hook_saw() {
+    for (command, printed) in [
+        ("git commit -m nothing || true", "On branch main\nnothing to commit, working tree clean\n"),
+        ("git commit -m more", "Changes not staged for commit:\n\nno changes added to commit (use \"git add\")\n"),
+        ("git add y; git commit -m y", ""),
+    ] {
+        let scratch = Scratch::set_up();
+        let session = scratch.session("s1");
+        session.prompt("make y");
+        session.edits("y.txt", "1\n");
+        // As an editor commits.
+        scratch.write("p.txt", "1\n");
+        scratch.git(["add", "p.txt"]).ok();
+        scratch.git(["-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", "a person's"]).ok();
+        let of_person = scratch.id("HEAD");
+        session.calls("c", "Bash", &json!({ "command": command }));
+        let printed = match printed {
+            "" => format!("[main {}] y\n 1 file changed\n", &session.runs_commit(&["-m", "y"])[..7]),
+            printed => printed.to_owned(),
+        };
+        session.answers("c", &printed);
+        after_command(&session, "PostToolUse", command, &printed);
+        session.hook("Stop");
+        assert_eq!(scratch.records(&of_person).len(), 0, "{command}: {}", scratch.log());
+        if command.ends_with('y') {
+            assert_eq!(sessions(&scratch, "HEAD"), ["s1"]);
+        }
+    }
 }

@@ -126,3 +126,22 @@ fn a_change_of_the_mode_or_a_removal_takes_no_edit() {
         assert_eq!(said(&scratch, "HEAD", &WORDS), ["FIRST"], "{autocrlf}: {}", scratch.log());
     }
 }
+
+#[test]
+fn what_somebody_changes_after_the_commit_was_not_left_out_of_it() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("FIRST");
+    session.edits("f.txt", "agent\n");
+    session.calls("c", "Bash", &json!({ "command": "git commit -qam f; make test" }));
+    session.runs_commit(&["-m", "f"]);
+    // While the tests run, a person goes on with the file.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    scratch.write("f.txt", "person\n");
+    session.answers("c", "ok");
+    session.hook_for("PostToolUse", "c");
+    session.hook("Stop");
+    assert_eq!(said(&scratch, "HEAD", &["FIRST"]), ["FIRST"]);
+    scratch.git(["commit", "-q", "-a", "-m", "a person's"]).ok();
+    assert_eq!(scratch.records("HEAD").len(), 0, "{}", scratch.log());
+}
