@@ -16,6 +16,10 @@ const VALUE_BYTES: usize = 4096;
 const BARE_BYTES: usize = 256;
 /// The largest distance between a name and its value, indentation included.
 const GAP_BYTES: usize = 80;
+/// How far in front of a name the command stands that sets it.
+const SET_BYTES: usize = 120;
+/// The longest attributes of an element.
+const ATTRIBUTES_BYTES: usize = 160;
 
 /// A name and the position of its value.
 struct Name {
@@ -34,6 +38,8 @@ struct Name {
 
 /// Says whether a value can follow the name whose word ends at `end`, in a text with escapes.
 pub fn is_plausible(text: &[u8], end: usize) -> bool {
+    // The sign behind a short name is part of the word.
+    let end = end - usize::from(end > 0 && is_sign(text[end - 1]));
     let rest = &text[end..];
     let name = rest.iter().take(NAME_BYTES).take_while(|byte| is_in(**byte, DOTTED)).count();
     let gap = &rest[name..];
@@ -47,10 +53,14 @@ pub fn is_plausible(text: &[u8], end: usize) -> bool {
             return true;
         }
     }
+    let start = end - text[..end].iter().rev().take(NAME_BYTES).take_while(|byte| is_in(**byte, DOTTED)).count();
+    if is_value_of_name(text, start) || attributes_end(text, start..end + name).is_some() {
+        return true;
+    }
     let way = gap.iter().take(GAP_BYTES).take_while(|byte| !is_in(**byte, ALNUM)).count();
     // A sign is between a name and its value; only after an option (`--token abc`) a space is enough.
     let is_assignment = gap[..way].iter().any(|byte| matches!(byte, b':' | b'=' | b',' | b'%' | b'>' | b'(' | b'\\'))
-        || (way > 0 && gap[0] == b' ' && is_option(text, end));
+        || (way > 0 && gap[0] == b' ' && (is_option(text, end) || is_set(text, start)));
     let value = &gap[way..];
     let is_graphic = |byte: &&u8| byte.is_ascii_graphic() && **byte != b'"';
     let length = value.iter().take(5).take_while(is_graphic).count();
@@ -64,13 +74,94 @@ fn is_option(text: &[u8], end: usize) -> bool {
     text[end - name..end].starts_with(b"-") && before.is_none_or(|byte| byte.is_ascii_whitespace() || *byte == b'"')
 }
 
+fn is_sign(byte: u8) -> bool {
+    matches!(byte, b'=' | b':')
+}
+
+/// Says whether a command sets the name that begins at `start` to the word behind it: `aws configure set NAME value`,
+/// `git config --global NAME value`, `setx NAME value`, `set -gx NAME value`.
+fn is_set(text: &[u8], start: usize) -> bool {
+    let line = &text[start.saturating_sub(SET_BYTES)..start];
+    let line = &line[line.rfind_byteset("\n|;").map_or(0, |at| at + 1)..];
+    // What stands in front of the name without a blank is part of it: `//registry.npmjs.org/:_authToken`.
+    let Some(before) = line.rfind_byteset(" \t").map(|at| line[..at].trim_ascii_end()) else { return false };
+    let last =
+        before.rsplit(|byte| matches!(byte, b' ' | b'\t' | b'"' | b'`' | b'\'' | b'$')).next().unwrap_or_default();
+    ["set", "setx", "setenv", "-x", "-gx", "-xg", "-Ux", "-Uxg", "--global", "--local", "--system"]
+        .iter()
+        .any(|word| last == word.as_bytes())
+        || before.ends_with(b"git config")
+}
+
+/// Returns where the value begins that is in an element with attributes: `<password encrypted="false">…`.
+fn attributes_end(text: &[u8], name: Range<usize>) -> Option<usize> {
+    if text.get(name.end) != Some(&b' ') || element_start(text, name.start).is_none() {
+        return None;
+    }
+    let rest = &text[name.end..text.len().min(name.end + ATTRIBUTES_BYTES)];
+    let end = rest.find_byteset("<>\n")?;
+    let is_open = rest[end] == b'>' && !rest[..end].ends_with(b"/") && rest[..end].contains(&b'=');
+    is_open.then_some(name.end + end + 1)
+}
+
+/// Returns where the element begins whose name, perhaps with that of a namespace in front, begins at `start`.
+fn element_start(text: &[u8], start: usize) -> Option<usize> {
+    let before = &text[start.saturating_sub(NAME_BYTES)..start];
+    let prefix = before.iter().rev().take_while(|byte| is_in(**byte, DOTTED) || **byte == b':').count();
+    (before.len() > prefix && before[before.len() - prefix - 1] == b'<').then(|| start - prefix - 1)
+}
+
+/// Says whether the name that begins at `start` is the value of a member `name`, as in `name: DB_PASSWORD`.
+fn is_value_of_name(text: &[u8], start: usize) -> bool {
+    member_before(text, start).is_some()
+}
+
+/// Returns where the member `name` or `key` begins whose value begins at `start`.
+fn member_before(text: &[u8], start: usize) -> Option<usize> {
+    let is_gap = |c: char| matches!(c, ' ' | '\t' | '"' | '\'');
+    let before = text[start.saturating_sub(24)..start].trim_end_with(is_gap);
+    let before = before.strip_suffix(b":").or_else(|| before.strip_suffix(b"="))?.trim_end_with(is_gap);
+    let word = ["name", "key"].into_iter().find(|word| {
+        let at = before.len().checked_sub(word.len());
+        at.is_some_and(|at| before[at..].eq_ignore_ascii_case(word.as_bytes()))
+    })?;
+    let end = text[..start].len() - (text[start.saturating_sub(24)..start].len() - before.len());
+    let at = end - word.len();
+    (at == 0 || !is_in(text[at - 1], DOTTED)).then_some(at)
+}
+
+/// Returns the value in front of its name: `value: …` and `name: DB_PASSWORD`, in any notation.
+fn value_before(text: &[u8], start: usize) -> Option<Range<usize>> {
+    let is_between = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r' | '"' | '\'' | ',' | '+' | '-' | '{');
+    let before = text[..member_before(text, start)?].trim_end_with(is_between);
+    let from = before.len().saturating_sub(BARE_BYTES + GAP_BYTES);
+    let at = from + before[from..].to_ascii_lowercase().rfind("value")? + "value".len();
+    let rest = &before[at..];
+    let gap = rest.iter().take_while(|byte| matches!(byte, b'"' | b'\'' | b' ' | b':' | b'=')).count();
+    let span = at + gap..before.len();
+    let value = &text[span.clone()];
+    let is_one = !value.is_empty() && value.iter().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'));
+    (is_one && rest[..gap].iter().any(|byte| is_sign(*byte))).then_some(span)
+}
+
 /// Finds the value of a name that contains `word`.
 pub fn find(text: &mut Text<'_>, word: Range<usize>, sure: Sure) -> Option<Range<usize>> {
+    // A short name counts only with its sign, and means a password less surely: `pass=3 fail=0`.
+    let (word, sure) = match text.at(word.end - 1) {
+        Some(sign) if is_sign(sign) => (word.start..word.end - 1, sure.min(Sure::Secret)),
+        _ => (word, sure),
+    };
     // One name can contain words of several rules.
     if text.named.as_ref().is_some_and(|(span, of)| *of >= sure && span.contains(&word.start) && word.end <= span.end) {
         return None;
     }
-    let name = name(text, word.clone())?;
+    let Some(name) = name(text, word.clone()) else {
+        let start = text.start(DOTTED, word.start).max(word.start.saturating_sub(NAME_BYTES));
+        let span = value_before(text.bytes, start)?;
+        text.work += BARE_BYTES;
+        let form = ValueForm { is_quoted: true, is_paired: true, ..ValueForm::default() };
+        return value::is_secret(&text.bytes[span.clone()], sure, form).then_some(span);
+    };
     if words::names_no_secret(&text.bytes[name.span.clone()]) {
         return None;
     }
@@ -83,6 +174,7 @@ pub fn find(text: &mut Text<'_>, word: Range<usize>, sure: Sure) -> Option<Range
     let span = value(text, &name, sure)?;
     let form = ValueForm {
         is_line: (form.is_line && ends_line(text, span.end)) || is_part_of_list(text, &name, span.end),
+        is_quoted: form.is_quoted || is_element(text, &name, span.end),
         ..form
     };
     let value = &text.bytes[span.clone()];
@@ -140,12 +232,17 @@ fn form(text: &Text<'_>, name: &Name) -> ValueForm {
 fn is_part_of_list(text: &Text<'_>, name: &Name, end: usize) -> bool {
     let before = text.bytes[..name.span.start].last();
     match before {
-        Some(b'<') => text.has(end, "</"),
+        Some(b'<' | b':') => is_element(text, name, end),
         Some(b';' | b'&' | b'?') => {
             name.is_tight && text.at(end).is_none_or(|byte| matches!(byte, b'&' | b';' | b'"' | b'\'' | b'\n' | b' '))
         }
         _ => false,
     }
+}
+
+/// Says whether name and value are an element of XML: its tags stand around the value as quotes do.
+fn is_element(text: &Text<'_>, name: &Name, end: usize) -> bool {
+    text.has(end, "</") && element_start(text.bytes, name.span.start).is_some()
 }
 
 fn ends_line(text: &Text<'_>, end: usize) -> bool {
@@ -174,13 +271,15 @@ fn name(text: &mut Text<'_>, word: Range<usize>) -> Option<Name> {
     if let Some(value) = paired(text, at) {
         // `"name": "X", "value": "…"`.
         (signs, is_paired) = (value, true);
+    } else if let Some(end) = attributes_end(bytes, span.clone()) {
+        signs = end;
     } else if signs == spaces {
         let is_call =
             !has_closers && text.at(at) == Some(b'(') && takes_value(&bytes[span.clone()], &bytes[..span.start]);
         if (has_closers && !is_optional && text.at(at) == Some(b',')) || is_call {
             is_listed = !is_call;
             signs = at + 1;
-        } else if spaces == at || has_closers || !is_option(bytes, span.end) {
+        } else if spaces == at || has_closers || !(is_option(bytes, span.end) || is_set(bytes, span.start)) {
             return None;
         }
     }
@@ -198,8 +297,8 @@ fn name(text: &mut Text<'_>, word: Range<usize>) -> Option<Name> {
             at += if text.has(at, scheme) { scheme.len() } else { 0 };
         }
     }
-    // As in `b"…"` or `@"…"`.
-    if matches!(text.at(at), Some(b'b' | b'r' | b'u' | b'f' | b'@' | b'L'))
+    // As in `b"…"`, `@"…"` or `$'…'`.
+    if matches!(text.at(at), Some(b'b' | b'r' | b'u' | b'f' | b'@' | b'L' | b'$'))
         && matches!(text.at(at + 1), Some(b'"' | b'\''))
     {
         at += 1;
@@ -304,6 +403,13 @@ fn value(text: &mut Text<'_>, name: &Name, sure: Sure) -> Option<Range<usize>> {
             .all(|byte| byte.is_ascii_graphic() && *byte != b'\\')
             .then_some(start..end)
             .filter(|_| end - start < VALUE_BYTES);
+    }
+    // An element ends where its closing tag begins, whatever signs are in it.
+    if text.at(start.wrapping_sub(1)) == Some(b'>') && element_start(text.bytes, name.span.start).is_some() {
+        let rest = &text.bytes[start..text.bytes.len().min(start + BARE_BYTES)];
+        if let Some(length) = rest.find("</").filter(|length| rest[..*length].iter().all(u8::is_ascii_graphic)) {
+            return (length > 0).then_some(start..start + length);
+        }
     }
     let end = text.end(VALUE, start);
     let is_query = name.span.start > 0 && matches!(text.bytes[name.span.start - 1], b'?' | b'&');

@@ -96,7 +96,8 @@ pub fn option(text: &mut Text<'_>, command: Range<usize>, flag: &str) -> Option<
     }
     let rest = &text.bytes[command.end..text.bytes.len().min(command.end + COMMAND_BYTES)];
     let rest = &rest[..rest.iter().position(|byte| matches!(byte, b'\n' | b'|' | b';')).unwrap_or(rest.len())];
-    let flag_at = rest.find_iter(flag).find(|at| *at > 0 && rest[at - 1] == b' ')?;
+    let is_behind_blank = |at: &usize| text.bytes[command.end + at - 1] == b' ';
+    let flag_at = rest.find_iter(flag).find(is_behind_blank)?;
     let end = command.end + flag_at + flag.len();
     let at = text.skip(end, 1, |byte| byte == b' ' || byte == b'=');
     // MySQL's `-p` with a space asks for the password.

@@ -13,6 +13,8 @@ const KEY_BYTES: usize = 16 * 1024;
 const PRIVATE_BYTES: usize = 4 * 1024;
 /// The shortest line of base64 in a key that is followed by another line.
 const LINE_BYTES: usize = 32;
+/// The longest line of a key whose beginning is not there.
+const MAX_LINE_BYTES: usize = 200;
 
 /// Returns a key from its first line to its last, and whether it may continue after the text. Its lines may be
 /// indented, numbered, quoted, or the strings of a list.
@@ -57,6 +59,40 @@ pub fn pem(text: &mut Text<'_>, word: Range<usize>) -> Option<(Range<usize>, boo
     // The key is cut off; the lines that look like a key are redacted.
     let end = lines_end(text, body, 0);
     (end - body >= 32).then_some((word.start..end, end == bytes.len()))
+}
+
+/// Returns the lines of a key in front of its last line, and that: a text can begin within a key, as where a tool reads the end
+/// of a file. `word` is the beginning of the last line.
+pub fn pem_end(text: &mut Text<'_>, word: Range<usize>) -> Option<Range<usize>> {
+    let bytes = text.bytes;
+    let label = &bytes[word.end..bytes.len().min(word.end + 64)];
+    let dashes = label.find("-----")?;
+    if !(label[..dashes].ends_with(b"PRIVATE KEY") || label[..dashes].ends_with(b"PRIVATE KEY BLOCK")) {
+        return None;
+    }
+    let is_between =
+        |byte: u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'\'' | b',' | b'|' | b'>') || byte >= 0x80;
+    let (mut start, mut at, mut digits) = (word.start, word.start, 0);
+    while at > 0 && word.start - at < KEY_BYTES {
+        let end = at - bytes[..at].iter().rev().take(40).take_while(|byte| is_between(**byte)).count();
+        let length = bytes[..end].iter().rev().take(MAX_LINE_BYTES + 1).take_while(|byte| !is_between(**byte)).count();
+        let line = &bytes[end - length..end];
+        let sign = usize::from(matches!(line.first(), Some(b'+' | b'-')));
+        let body = &line[sign..];
+        let is_number = body.len() <= 6 && body.iter().all(u8::is_ascii_digit);
+        let is_base64 = body.iter().all(|byte| is_in(*byte, B64) || *byte == b'=');
+        let is_long = body.len() >= 16 || (digits == 0 && body.len() >= 4);
+        if length == 0 || length > MAX_LINE_BYTES || !(is_number || is_base64 && is_long) {
+            break;
+        }
+        if !is_number {
+            digits += body.len();
+            start = end - body.len();
+        }
+        at = end - length;
+    }
+    text.work += word.start - at;
+    (digits >= LINE_BYTES).then_some(start..word.end + dashes + 5)
 }
 
 /// Returns a file encoded in base64, and whether it may continue after the text.

@@ -54,6 +54,8 @@ pub enum Shape {
     Jwt,
     /// A key from `-----BEGIN` to `-----END`.
     Pem,
+    /// The end of a key whose beginning is not there.
+    PemEnd,
     /// A file in base64, in one line or many.
     Encoded,
     /// `<private>` to `</private>`.
@@ -177,6 +179,10 @@ impl Shape {
                 is_bare = is_open && end - word.end <= 64;
                 spans.push(span);
                 (end, is_open)
+            }
+            Shape::PemEnd => {
+                spans.push(key::pem_end(text, word.clone())?);
+                (spans[0].end, false)
             }
             Shape::Encoded => {
                 let (span, is_open) = key::encoded(text, word.clone())?;

@@ -33,6 +33,8 @@ pub const RULES: &[Rule] = &[
     // Keys in files.
     rule("private-key", "RFC 7468", &["-----BEGIN "], Pem,
         "-----BEGIN RSA PRIVATE KEY-----\n{b64}\n{b64}\n-----END RSA PRIVATE KEY-----", "-----BEGIN CERTIFICATE-----\n{b64}\n-----END CERTIFICATE-----"),
+    rule("private-key", "RFC 7468", &["-----END "], PemEnd,
+        "[\"{b64}\", \"{b64}\", \"-----END RSA PRIVATE KEY-----\"]", "[\"{b64}\", \"-----END CERTIFICATE-----\"]"),
     // Keys and key files in base64; a certificate is not a secret.
     rule("private-key", "RFC 7468", &["LS0tLS1CRUdJTiBSU0Eg", "LS0tLS1CRUdJTiBEU0Eg", "LS0tLS1CRUdJTiBFQyB", "LS0tLS1CRUdJTiBPUEVOU1NI", "LS0tLS1CRUdJTiBQUklWQVRF", "LS0tLS1CRUdJTiBFTkNSWVBURU", "LS0tLS1CRUdJTiBQR1AgUFJJVkFURS"],
         Encoded, "LS0tLS1CRUdJTiBQUklWQVRF{b300}", "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0{b300}"),
@@ -338,10 +340,15 @@ pub const RULES: &[Rule] = &[
     rule("password", "sqlcmd(1)", &["sqlcmd", "bcp "], Option("-P"), "sqlcmd -S db -U sa -P Blau{a8}", "sqlcmd -S db -U sa"),
     rule("password", "mongosh(1)", &["mongosh", "mongo ", "mongodump", "mongorestore", "mongoexport"], Option("-p"), "mongosh -u app -p blau{a8}", "mongosh -u app"),
     rule("password", "ldapsearch(1)", &["ldapsearch", "ldapmodify", "ldapadd", "ldapwhoami"], Option("-w"), "ldapsearch -D cn=app -w blau{a8}", "ldapsearch -W -D cn=app"),
+    rule("password", "zip(1)", &["zip ", "unzip "], Option("-P"), "zip -r -P blau{a8} a.zip b", "zip -r a.zip b"),
+    rule("password", "7z(1)", &["7z a", "7z x", "7z e", "7z t", "7za a", "7za x"], Option("-p"), "7z x -pblau{a8} a.7z", "7z x a.7z"),
+    rule("password", "gh(1)", &["gh secret set", "gh variable set"], Option("--body"), "gh secret set API_TOKEN --body blau{a8}", "gh secret set API_TOKEN --body-file x"),
+    rule("password", "gh(1)", &["gh secret set"], Option("-b"), "gh secret set API_TOKEN -b \"blau{a8}\"", "gh secret set API_TOKEN < token"),
     rule("password", "openssl(1)", &["-passin pass:", "-passout pass:", "-pass pass:", "-passwd pass:"], Argument, "openssl rsa -passin pass:blau{a8}", "openssl rsa -passin pass:$PASS"),
     rule("password", "keytool(1)", &["-storepass ", "-keypass ", "-srcstorepass ", "-deststorepass ", "-destkeypass ", "--passphrase "], Argument, "keytool -storepass blau{a8}", "keytool -storepass changeit"),
     rule("password", "redis.conf", &["requirepass ", "masterauth ", "sentinel auth-pass "], Argument, "requirepass blau{a8}", "requirepass foobared-example"),
     rule("password", "pgpass", &[":5432:", ":5433:", ":6432:"], PgPass, "db.internal:5432:app:app:blau{a8}", "db.internal:5432:app:app:*"),
+    rule("password", "npm", &[":_authtoken=", ":_authtoken ", ":_password=", ":_password "], Argument, "//registry.example/:_authToken=blau{a8}", "//registry.example/:_authToken=${NPM_TOKEN}"),
     rule("docker-auth", "Docker", &["\"auth", "_auth=", "_auth =", "'auth'"], Encoded64, "\"auth\": \"YXBwOmJsYXVlc1Bmc3Rl\"", "\"auth\": \"{a16}\""),
     rule("kubernetes-secret", "Kubernetes", &["kind: secret", "\"kind\":\"secret\"", "\"kind\": \"secret\"", "kind: \"secret\"", "kind\\\":\\\"secret", "kind\\\": \\\"secret"], Manifest, "{{\"kind\":\"Secret\",\"data\":{{\"user\":\"YXBwdXNlcg==\",\"dsn\":\"{b40}\"}}", "kind: Secret\nmetadata:\n  name: app"),
     rule("session-cookie", "RFC 6265", &["cookie"], Cookies, "Cookie: theme=dark; sessionid={a32}", "Cookie: theme=dark"),
@@ -436,7 +443,7 @@ pub const RULES: &[Rule] = &[
 
     // Names and their values.
     rule("aws-secret-key", "AWS", &["secret_access_key", "secretaccesskey", "aws_secret", "secret-access-key"], Assigned(Sure::Secret), "aws_secret_access_key = {b40}", "aws_secret_access_key = ${{AWS_SECRET}}"),
-    rule("secret", "names of passwords", &["password", "passwd", "passphrase", "passcode", "passwort", "_pwd", "pwd=", "pwd:", "dbpass", "_pass", "-pass", "userpass", "pgpass", "smtppass", "mailpass", "pass=", "pass:", "\"pass\"", "\"pass\\", "db_pw", "dbpw"], Assigned(Sure::Password),
+    rule("secret", "names of passwords", &["password", "passwd", "passphrase", "passcode", "passwort", "_pwd", "pwd=", "pwd:", "dbpass", "_pass", "-pass", "userpass", "pgpass", "smtppass", "mailpass", "pass=", "pass:", "\"pass\"", "\"pass\\", "\"pwd\"", "\"pwd\\", "db_pw", "dbpw"], Assigned(Sure::Password),
         "DB_PASSWORD={a9}!{a6}", "password = get_password(user)"),
     rule("secret", "names of keys", &["secret", "apikey", "api_key", "api-key", "api.key", "access_key", "access-key", "accesskey", "auth_token", "authtoken", "auth-token", "authkey", "auth_key", "auth-key", "app_key", "app-key", "appkey", "application_key", "api_token", "apitoken", "api-token", "access.token", "id_token", "service_key", "servicekey", "service_role_key", "license_key", "licensekey", "deploy_token", "personal_token", "bearer_token", "admin_key", "admin_token", "integration_key", "routing_key", "subscription_key", "write_key", "server_key", "functions_key", "session_key", "shared_key", "account_key", "accountkey", "storage_key", "storagekey", "aes_key", "hmac_key", "cookie_key", "jwt_key", "service-key", "session-key", "master-key", "account-key", "storage-key", "license-key", "admin-key", "pepper",
         "access_token", "access-token", "accesstoken", "refresh_token", "refreshtoken", "refresh-token", "private_key", "privatekey", "private-key", "encryption_key", "encryptionkey", "encryption-key", "signing_key", "signingkey", "signing-key", "master_key", "masterkey", "bot_token", "bottoken", "credential", "\"jwt", "_pat="], Assigned(Sure::Secret),

@@ -15,7 +15,7 @@ pub enum Sure {
 }
 
 /// How a value is written in the text.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct ValueForm {
     /// In quotes.
     pub is_quoted: bool,
