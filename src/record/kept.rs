@@ -9,7 +9,7 @@ use super::Note;
 use super::tombstone::{self, Tombstones};
 use crate::archive::{self, Archive};
 use crate::error::Result;
-use crate::git::{KEPT_PREFIX, ObjectId, Repository};
+use crate::git::{ObjectId, Repository};
 use crate::notes;
 
 /// Restores the content of our refs after our last write, if it was lost since. Returns the refs that moved.
@@ -69,14 +69,20 @@ pub fn keep(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<()>
         .try_for_each(|name| repo.keep_ref(name, deadline))
 }
 
-/// Sets the second refs to the present trees of our refs, so that purged words are no longer reachable.
+/// Sets the second refs to the present trees of our refs, so that purged words are no longer reachable. Those of other notes
+/// refs of ours stay, too: they tell that these are ours.
 ///
 /// # Errors
 ///
 /// If a ref cannot be written.
 pub(crate) fn forget(repo: &Repository, notes_ref: &str, deadline: Instant) -> Result<()> {
-    for name in repo.ref_names(KEPT_PREFIX) {
-        repo.delete_ref(&name)?;
+    let others = repo.written_notes_refs();
+    for name in [tombstone::REF, archive::REF, notes_ref].into_iter().chain(others.iter().map(String::as_str)) {
+        // With the ref its reflog goes, which has the earlier trees. What is gone, or damaged, gets none.
+        repo.forget_kept(name)?;
+        if let Ok(Some(_)) = repo.tip(name) {
+            repo.keep_ref(name, deadline)?;
+        }
     }
-    keep(repo, notes_ref, deadline)
+    Ok(())
 }

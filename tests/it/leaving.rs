@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use serde_json::json;
+
 use crate::harm::tree;
 use crate::setup::uses_config_hooks;
 use crate::sharing::Team;
@@ -329,4 +331,26 @@ fn a_hook_of_which_not_all_of_ours_can_go_stays_as_it_is() {
         assert_eq!(fs::read_to_string(&hook).unwrap(), text);
         scratch.shiftlog("init", ["--agent=claude", "-q"]).ok();
     }
+}
+
+#[test]
+fn a_second_notes_ref_stays_known_as_ours_after_a_purge() {
+    let scratch = Scratch::set_up();
+    scratch.git(["init", "-q", "--bare", "../server.git"]).ok();
+    scratch.git(["remote", "add", "origin", "../server.git"]).ok();
+    for (session, name) in [("s1", "shiftlog"), ("s2", "mine")] {
+        let line = |text: &str| {
+            let message = json!({ "role": "user", "content": text });
+            format!("{}\n", json!({ "type": "user", "sessionId": session, "message": message }))
+        };
+        fs::write(scratch.root().join("said"), line("Ferdinand") + &line("and more")).unwrap();
+        scratch.shiftlog("add", ["-q", "--transcript=../said", &format!("--ref={name}")]).ok();
+    }
+    scratch.shiftlog("purge", ["-y", "--ref=mine", "--match=Ferdinand"]).ok();
+    for refspec in ["refs/notes/mine", "refs/notes/mine:refs/heads/x"] {
+        let pushed = scratch.git(["push", "origin", refspec]);
+        assert!(pushed.code != 0 && pushed.stderr.contains("takes conversations along"), "{refspec}: {pushed:?}");
+    }
+    scratch.shiftlog("deinit", ["--purge-refs", "-y", "-q"]).ok();
+    assert_eq!(scratch.git(["for-each-ref", "--format=%(refname)"]).ok(), "refs/heads/main\n");
 }
