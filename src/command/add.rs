@@ -208,7 +208,9 @@ fn require_messages(agent: &dyn Agent, file: &Path, transcript: &[u8]) -> Result
         };
         (read_by(other, whole_lines(&lines)), other)
     });
-    let best = others.max_by_key(|(found, _)| *found).filter(|(other, _)| *other > found);
+    // Of several that read it as well the first counts: what goes back to another agent stands behind that.
+    let others: Vec<_> = others.collect();
+    let best = others.into_iter().rev().max_by_key(|(found, _)| *found).filter(|(other, _)| *other > found);
     let name = if file == Path::new("-") { "standard input".to_owned() } else { format!("'{}'", file.display()) };
     Err(match best {
         None if found.0 > 0 => return Ok(()),

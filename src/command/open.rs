@@ -117,7 +117,8 @@ pub(super) fn warn_of_ambiguous(repo: &Repository, names: &mut Names<'_>, carrie
     cli::hint(repo, &format!("git notes --ref=shiftlog copy <commit> {to}"));
 }
 
-/// Returns the abbreviated ids of commits, with commas between them.
+/// Returns the abbreviated ids of commits, each once, with commas between them.
 pub(super) fn listed(names: &mut Names<'_>, ids: &[ObjectId]) -> String {
-    ids.iter().map(|id| names.shorten(*id)).collect::<Vec<_>>().join(", ")
+    let is_first = |(at, id): &(usize, &ObjectId)| !ids[..*at].contains(id);
+    ids.iter().enumerate().filter(is_first).map(|(_, id)| names.shorten(*id)).collect::<Vec<_>>().join(", ")
 }

@@ -130,6 +130,19 @@ fn a_file_of_an_agent_that_is_no_session_is_refused() {
     assert_eq!(scratch.git(["for-each-ref", "refs/notes", "refs/shiftlog"]).ok(), "");
 }
 
+#[test]
+fn of_two_agents_with_one_format_the_hint_names_the_one_that_has_it_first() {
+    let scratch = Scratch::new();
+    for (agent, file) in [
+        ("copilot", "copilot/session-state/301561f1-558a-43e9-a144-82d3ca12ab62/events.jsonl"),
+        ("opencode", "opencode/export-v1.json"),
+    ] {
+        let path = crate::fixtures::fixture(file);
+        let ran = scratch.shiftlog("add", ["-n".to_owned(), format!("--transcript={}", path.display())]);
+        assert!(ran.code == 128 && ran.stderr.contains(&format!("hint: --agent={agent} if ")), "{ran:?}");
+    }
+}
+
 /// Agents that write sessions in one format: both kinds of Copilot, and Kilo, which is made of OpenCode.
 const WRITE_THE_SAME: [[&str; 2]; 2] = [["copilot", "vscode"], ["opencode", "kilo"]];
 
