@@ -7,9 +7,12 @@ use super::stored_words::{StoredWords, each_line_with, place_in, prompt_marks, r
 use super::text::texts;
 use super::{LineAddress, PartKind, PlannedIncrement, Terms, Worker};
 use crate::agent::Wording;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::record::readable;
 use crate::transcript::Message;
+
+/// How many turns of an increment are looked at: each takes a kilobyte of memory, and no session has as many.
+const MAX_TURNS: usize = 50_000;
 
 /// A turn that has words of a search.
 #[derive(Clone, Debug)]
@@ -104,8 +107,13 @@ impl Worker<'_> {
         problem: &mut Option<Error>,
     ) -> Vec<TurnFound> {
         let stretches = self.stretches(words, terms, may_have);
+        if stretches.len() > MAX_TURNS {
+            let told =
+                format!("the transcript of {} has more than {MAX_TURNS} turns; the rest is not searched", session.key);
+            *problem = Some(Error::new(Kind::Corrupt, told));
+        }
         let mut turns = Vec::new();
-        for stretch in stretches.iter().filter(|stretch| terms.may_be_enough(&stretch.has)) {
+        for stretch in stretches.iter().take(MAX_TURNS).filter(|stretch| terms.may_be_enough(&stretch.has)) {
             let Some((first, lines)) = stretch.lines.first() else { continue };
             let place = place_in(&words.pieces[*first], lines.start);
             let mut tally = Tally::new(terms, stretch.number, place);
@@ -140,7 +148,7 @@ impl Worker<'_> {
         turns
     }
 
-    /// Divides a transcript, which may have some of the words, into turns.
+    /// Divides a transcript, which may have some of the words, into turns: at most one more than [`MAX_TURNS`].
     fn stretches(&mut self, words: &StoredWords, terms: &Terms, may_have: &[bool]) -> Vec<Stretch> {
         let fresh = |number| Stretch { number, lines: Vec::new(), has: vec![false; terms.count()] };
         let marks = prompt_marks(words.agent);
@@ -159,6 +167,9 @@ impl Worker<'_> {
             };
             each_line_with(marks.as_ref(), bytes, &mut |line: Range<usize>| {
                 let text = &bytes[line.clone()];
+                if stretches.len() > MAX_TURNS {
+                    return;
+                }
                 if words.agent.may_be_prompt(text) && readable(text, stored_bytes) == text.len() {
                     let prompts = words.agent.parse(text).iter().filter(|message| message.is_prompt()).count();
                     if prompts > 0 {

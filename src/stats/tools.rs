@@ -8,7 +8,7 @@ use super::reading::{Counting, alone, each_record};
 use super::{Collected, Key, Unread};
 use crate::agent;
 use crate::error::Result;
-use crate::record::{Reader, Summary};
+use crate::record::{Reader, Summary, readable};
 use crate::transcript::{ModelUsage, Part, SessionKey};
 
 /// The calls of a tool in the answers of one model of a record.
@@ -63,8 +63,9 @@ struct RecordCalls<'f> {
 }
 
 impl Counting for RecordCalls<'_> {
-    /// The calls and their results in order, how many prompts were taken back, and how many interruptions there were.
-    type Count = (Vec<CallOrResult>, [u64; 2]);
+    /// The calls and their results in order, how many prompts were taken back, how many interruptions there were, and whether the
+    /// record has more than is read.
+    type Count = (Vec<CallOrResult>, [u64; 2], bool);
 
     fn add(&mut self, lines: &[u8]) {
         self.alone = self.alone.take().or_else(|| alone(self.large, self.lines.len() + lines.len()));
@@ -73,7 +74,9 @@ impl Counting for RecordCalls<'_> {
 
     fn end(self, _: &Reader<'_>) -> Self::Count {
         let agent = agent::find(&self.summary.key.agent);
-        let messages = agent.map(|agent| agent.parse(&self.lines)).unwrap_or_default();
+        // Many small lines take many times their length; real transcripts compress to an eighth at least.
+        let length = readable(&self.lines, self.lines.len() as u64 / 8);
+        let messages = agent.map(|agent| agent.parse(&self.lines[..length])).unwrap_or_default();
         let (mut steps, mut abandoned, mut interrupted) = (Vec::new(), 0, 0);
         let mut model = self.summary.model.clone();
         for message in messages {
@@ -94,7 +97,7 @@ impl Counting for RecordCalls<'_> {
                 _ => None,
             }));
         }
-        (steps, [abandoned, interrupted])
+        (steps, [abandoned, interrupted], length < self.lines.len())
     }
 }
 
@@ -119,7 +122,9 @@ pub fn counted_calls(
     let begin = |index: usize| {
         Some(RecordCalls { summary: &found.entries[index].summary, lines: Vec::new(), large: &large, alone: None })
     };
-    counted.unread = each_record(reader, found, begin, |entry, (steps, [abandoned, interrupted])| {
+    let mut too_large = 0;
+    counted.unread = each_record(reader, found, begin, |entry, (steps, [abandoned, interrupted], is_cut)| {
+        too_large += usize::from(is_cut);
         let key = &found.entries[entry].summary.key;
         let mut own: HashMap<(Option<String>, String), usize> = HashMap::new();
         let mut latest = None;
@@ -148,6 +153,7 @@ pub fn counted_calls(
             }
         }
     })?;
+    counted.unread.too_large += too_large;
     let ids: Vec<_> = found.commits.iter().map(|commit| commit.commit_id).collect();
     let branches = if keys.contains(&Key::Branch) { branches_of(reader.repo(), &ids)? } else { HashMap::new() };
     all.sort_by_key(|calls| calls.entry);

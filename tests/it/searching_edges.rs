@@ -305,3 +305,16 @@ fn the_line_of_a_hit_fits_the_terminal() {
     // Scripts get more of it.
     assert!(scratch.shiftlog("search", ["needlework"]).ok().lines().any(|line| line.chars().count() > 250));
 }
+
+#[test]
+fn a_transcript_of_nothing_but_turns_is_searched_up_to_a_limit() {
+    let scratch = Scratch::new();
+    let texts: Vec<String> = (0..50_010).map(|number| format!("needle {number}")).collect();
+    prompts(&scratch, "many", &texts.iter().map(String::as_str).collect::<Vec<_>>());
+    let ran = scratch.shiftlog("search", ["needle"]);
+    assert!(ran.stdout.contains("needle"), "{ran:?}");
+    let told = "the transcript of claude/many has more than 50000 turns; the rest is not searched";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    let tools = scratch.shiftlog("stats", ["--tools"]);
+    assert!(tools.code == 1 && !tools.stderr.contains("too large"), "so many are read: {tools:?}");
+}
