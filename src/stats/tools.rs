@@ -74,8 +74,8 @@ impl Counting for RecordCalls<'_> {
 
     fn end(self, _: &Reader<'_>) -> Self::Count {
         let agent = agent::find(&self.summary.key.agent);
-        // Many small lines take many times their length; real transcripts compress to an eighth at least.
-        let length = readable(&self.lines, self.lines.len() as u64 / 8);
+        // Many small lines take many times their length. Real transcripts compress to an eighth, and have fewer values than that.
+        let length = readable(&self.lines, self.lines.len() as u64 / 12);
         let messages = agent.map(|agent| agent.parse(&self.lines[..length])).unwrap_or_default();
         let (mut steps, mut abandoned, mut interrupted) = (Vec::new(), 0, 0);
         let mut model = self.summary.model.clone();
