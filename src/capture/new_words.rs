@@ -41,8 +41,9 @@ pub(super) fn record_sub_agents(
 ) -> Result<()> {
     let agent = agent::named(&live.agent)?;
     for found in agent.sub_agents(&live.transcript) {
-        let key = SessionKey::new(&live.agent, &found.session_id);
-        let progress = live.sub_agents.entry(found.session_id).or_default();
+        let session_id = of_session(&live.session, &live.transcript, found.session_id);
+        let key = SessionKey::new(&live.agent, &session_id);
+        let progress = live.sub_agents.entry(session_id).or_default();
         let known = progress.left_out.as_ref();
         if known.is_some_and(|left_out| left_out.is_all(agent, &found.transcript)) {
             continue;
@@ -68,6 +69,16 @@ pub(super) fn record_sub_agents(
         }
     }
     Ok(())
+}
+
+/// Returns the id of a sub-agent, which begins with that of its session: where the session's file was copied under another name,
+/// the agent knows only that.
+fn of_session(session_id: &str, transcript: &Path, sub_agent_id: String) -> String {
+    let name = transcript.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    match sub_agent_id.strip_prefix(&name).and_then(|rest| rest.strip_prefix('.')) {
+        Some(own) if !name.is_empty() => format!("{session_id}.{own}"),
+        _ => sub_agent_id,
+    }
 }
 
 /// Reads what a session said since it was last recorded; `None` if nothing. The words that a fork repeats are archived first. In a file of lines, only the first

@@ -49,16 +49,12 @@ pub fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }
-    let (mut end, mut is_joined) = (0, false);
-    for (at, c) in text.char_indices() {
-        // What takes no column belongs to what is before it, and what follows a joiner to what is before that.
-        if c.width().unwrap_or(0) > 0 && !std::mem::replace(&mut is_joined, false) {
-            if width(&text[..at]) + 1 > columns {
-                break;
-            }
-            end = at;
+    let mut end = 0;
+    for (at, _) in text.char_indices().filter(|(at, c)| is_start(&text[..*at], *c)) {
+        if width(&text[..at]) + 1 > columns {
+            break;
         }
-        is_joined |= c == '\u{200d}';
+        end = at;
     }
     if columns == 0 { String::new() } else { format!("{}…", &text[..end]) }
 }
@@ -70,11 +66,19 @@ pub fn cut_within(text: &str, columns: usize) -> String {
     }
     let head = cut(text, columns / 2);
     let room = columns - width(&head);
-    // What takes no column, and what follows a joiner, stays with what is before it.
-    let is_start = |(at, c): &(usize, char)| c.width().unwrap_or(0) > 0 && !text[..*at].ends_with('\u{200d}');
     let fits = |(at, _): &(usize, char)| width(&text[*at..]) <= room;
-    let start = text.char_indices().rev().take_while(fits).filter(is_start).last().map_or(text.len(), |(at, _)| at);
+    let starts = text.char_indices().rev().take_while(fits).filter(|(at, c)| is_start(&text[..*at], *c));
+    let start = starts.last().map_or(text.len(), |(at, _)| at);
     format!("{head}{}", &text[start..])
+}
+
+/// Says whether a character begins something that is shown as one. What takes no column belongs to what is before it, what
+/// follows a joiner to what is before that, a colour of skin to its emoji, and the second letter of a flag to the first.
+fn is_start(before: &str, c: char) -> bool {
+    let is_of_flag = |c: &char| ('\u{1f1e6}'..='\u{1f1ff}').contains(c);
+    let is_second = is_of_flag(&c) && before.chars().rev().take_while(is_of_flag).count() % 2 == 1;
+    let is_color = ('\u{1f3fb}'..='\u{1f3ff}').contains(&c);
+    c.width().unwrap_or(0) > 0 && !is_second && !is_color && !before.ends_with('\u{200d}')
 }
 
 /// Returns a line as [`cut`] has it. Its colours take no column.
@@ -150,6 +154,13 @@ mod tests {
         let family = "👩\u{200d}👩\u{200d}👦";
         assert_eq!(cut(&format!("{family}{family}"), 8), format!("{family}…"), "a sequence stays whole");
         assert_eq!(cut(&format!("ab{family}"), 5), "ab…");
+        let flags = "🇮🇷🇩🇪🇯🇵";
+        assert_eq!((cut(flags, 5), cut(flags, 4)), ("🇮🇷🇩🇪…".to_owned(), "🇮🇷…".to_owned()));
+        assert_eq!(
+            (cut("👍🏽👍🏽", 5), cut("a👍🏽", 4)),
+            ("👍🏽…".to_owned(), "a…".to_owned()),
+            "a colour stays with its emoji"
+        );
         assert_eq!(cut_within("src/a/b/file.rs", 15), "src/a/b/file.rs");
         assert_eq!(cut_within("src/a/b/file.rs", 14), "src/a/…file.rs");
         assert_eq!(cut_within(&format!("{family}{family}ab"), 5), "…ab", "a sequence stays whole");

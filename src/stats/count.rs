@@ -14,7 +14,7 @@ use crate::git::date::Time;
 use crate::git::{Commit, ObjectId};
 use crate::record::{Query, Reader};
 use crate::redact::Redactor;
-use crate::transcript::{ModelUsage, SessionKey, Tokens};
+use crate::transcript::{ModelUsage, Tokens};
 
 /// The sums of a group.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +36,8 @@ pub struct Sum {
     /// The models that could not be priced.
     pub unpriced: BTreeSet<String>,
     last_commit: Option<usize>,
-    session_keys: HashSet<SessionKey>,
+    /// The numbers of the sessions that were counted.
+    seen: HashSet<usize>,
 }
 
 /// A group.
@@ -118,16 +119,23 @@ fn count(found: &Collected, keys: &[Key], prices: &Prices, branches: &HashMap<Ob
     let mut counted = Counted::default();
     let mut index: HashMap<Vec<String>, usize> = HashMap::new();
     let mut prices = RowFinder::new(prices);
+    // A sub-agent counts as its session.
+    let mut numbers: HashMap<(&str, &str), usize> = HashMap::new();
     for entry in &found.entries {
+        let key = &entry.summary.key;
+        let next = numbers.len();
+        let session = *numbers.entry((&key.agent, key.parent_id().unwrap_or(&key.id))).or_insert(next);
         let origin = found.origin(entry, branches);
         let shares = if keys.contains(&Key::Path) { Shares::of(&entry.summary.edits) } else { Shares::default() };
         let mut group = |usage: &ModelUsage, path: &str| {
             let value = |key: &Key| key.value(&origin, Some(&entry.summary.key), Some(usage), path);
             let values: Vec<String> = keys.iter().map(value).collect();
-            *index.entry(values.clone()).or_insert_with(|| {
-                counted.groups.push(Group { values, sum: Sum::default() });
-                counted.groups.len() - 1
-            })
+            if let Some(at) = index.get(&values) {
+                return *at;
+            }
+            index.insert(values.clone(), counted.groups.len());
+            counted.groups.push(Group { values, sum: Sum::default() });
+            counted.groups.len() - 1
         };
         let last = ModelUsage { model: entry.summary.model.clone(), ..ModelUsage::default() };
         // Of a model in two tiers, the record does not tell which one spoke last; that of a sub-agent may not tell it at all.
@@ -145,11 +153,11 @@ fn count(found: &Collected, keys: &[Key], prices: &Prices, branches: &HashMap<Ob
                 parts.push((group(usage, path), ModelUsage { tokens, ..usage.clone() }, cost));
             }
         }
-        counted.groups[main].sum.add_record(entry);
-        counted.total.add_record(entry);
+        counted.groups[main].sum.add_record(entry, session);
+        counted.total.add_record(entry, session);
         for (at, usage, cost) in parts {
-            counted.groups[at].sum.add_usage(entry, &usage, cost);
-            counted.total.add_usage(entry, &usage, cost);
+            counted.groups[at].sum.add_usage((entry, session), &usage, cost);
+            counted.total.add_usage((entry, session), &usage, cost);
         }
     }
     // The cost of tokens that are cut is at least this.
@@ -173,20 +181,17 @@ impl Counted {
 }
 
 impl Sum {
-    fn see(&mut self, entry: &Entry) {
+    /// Counts the commit and the session of a record, each once.
+    fn see(&mut self, entry: &Entry, session: usize) {
         if entry.commit.is_some_and(|commit| self.last_commit.replace(commit) != Some(commit)) {
             self.commits += 1;
         }
-        let key = &entry.summary.key;
-        let id = key.parent_id().unwrap_or(&key.id);
-        if self.session_keys.insert(SessionKey::new(&key.agent, id)) {
-            self.sessions += 1;
-        }
+        self.sessions += u64::from(self.seen.insert(session));
     }
 
     /// Adds what a record says apart from tokens. A sub-agent has no turns with people, and works while its session does.
-    fn add_record(&mut self, entry: &Entry) {
-        self.see(entry);
+    fn add_record(&mut self, entry: &Entry, session: usize) {
+        self.see(entry, session);
         let summary = &entry.summary;
         if summary.key.parent_id().is_none() {
             self.turns = self.turns.saturating_add(summary.turns);
@@ -195,13 +200,17 @@ impl Sum {
         }
     }
 
-    fn add_usage(&mut self, entry: &Entry, usage: &ModelUsage, cost: Cost) {
-        self.see(entry);
+    fn add_usage(&mut self, (entry, session): (&Entry, usize), usage: &ModelUsage, cost: Cost) {
+        self.see(entry, session);
         self.tokens = self.tokens.plus(usage.tokens);
         self.cost = Some(self.cost.unwrap_or_default().plus(cost));
         if cost.is_unknown() && !entry.is_lacking {
             let model = usage.model.as_deref().unwrap_or("unknown");
-            self.unpriced.insert(usage.tier.as_ref().map_or_else(|| model.into(), |tier| format!("{tier}/{model}")));
+            match &usage.tier {
+                Some(tier) => drop(self.unpriced.insert(format!("{tier}/{model}"))),
+                None if self.unpriced.contains(model) => {}
+                None => drop(self.unpriced.insert(model.to_owned())),
+            }
         }
     }
 

@@ -220,3 +220,23 @@ fn a_transcript_that_is_added_by_hand_is_not_read_into_memory() {
     // The last line has no end, and counts.
     assert_eq!(scratch.shiftlog("show", ["--raw", "--full"]).ok(), text + "\n");
 }
+
+#[test]
+fn sub_agents_of_a_transcript_that_was_copied_under_another_name_are_those_of_its_session() {
+    let scratch = Scratch::new();
+    let line = |text: &str| {
+        let message = json!({ "role": "user", "content": text });
+        format!("{}\n", json!({ "type": "user", "sessionId": "s1", "message": message }))
+    };
+    let folder = scratch.root().join("copy/subagents");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(scratch.root().join("copy.jsonl"), line("ask a helper")).unwrap();
+    fs::write(folder.join("agent-abc.jsonl"), line("look around")).unwrap();
+    scratch.shiftlog("add", ["-q", "--transcript=../copy.jsonl"]).ok();
+    let mut ids: Vec<String> =
+        scratch.records("HEAD").iter().map(|record| record["session"].as_str().unwrap().to_owned()).collect();
+    ids.sort();
+    assert_eq!(ids, ["s1", "s1.abc"]);
+    scratch.shiftlog("purge", ["--session=s1", "--all", "-y"]).ok();
+    assert_eq!(scratch.records("HEAD").len(), 0, "both are gone");
+}
