@@ -131,7 +131,9 @@ impl Repository {
             let options = trusting(options().open_path_as_is(true), must_be_ours);
             gix::ThreadSafeRepository::open_opts(git_dir, options)
         };
-        let opened = open(true).or_else(|error| if is_used_by_git(git_dir) { open(false) } else { Err(error) });
+        // Git asks nobody about the repository that GIT_DIR names.
+        let is_allowed = || std::env::var_os("GIT_DIR").is_none() && is_used_by_git(git_dir);
+        let opened = open(true).or_else(|error| if is_allowed() { open(false) } else { Err(error) });
         Self::of(opened.map_err(|error| open_error(git_dir, error))?)
     }
 

@@ -25,10 +25,13 @@ impl Directories {
             (Some(directory), Some(top)) if below(directory, top).is_none() => {
                 let mut place = directory.as_str();
                 let mut upwards = String::new();
-                while below(top, place).is_some_and(|rest| rest != ".") {
+                while directories.len() <= MAX_LEVELS && below(top, place).is_some_and(|rest| rest != ".") {
                     place = parent(place);
                     upwards += "../";
                     directories.push((place.to_owned(), upwards.clone()));
+                }
+                if directories.len() > MAX_LEVELS {
+                    directories.truncate(1);
                 }
             }
             (None, Some(top)) => directories.push((top.clone(), String::new())),
@@ -64,8 +67,10 @@ impl Directories {
     }
 }
 
-/// What stands between the names of a path.
+/// The separators of the names in a path.
 const SEPARATORS: [char; 2] = ['/', '\\'];
+/// How far below the top a session's directory may be for paths to be shown with `../`.
+const MAX_LEVELS: usize = 32;
 
 /// Returns the directory that a directory is in.
 fn parent(directory: &str) -> &str {

@@ -53,19 +53,18 @@ pub fn is_plausible(text: &[u8], end: usize) -> bool {
             return true;
         }
     }
-    let start = end - text[..end].iter().rev().take(NAME_BYTES).take_while(|byte| is_in(**byte, DOTTED)).count();
-    if is_value_of_name(text, start) || attributes_end(text, start..end + name).is_some() {
-        return true;
-    }
+    let start = || end - text[..end].iter().rev().take(NAME_BYTES).take_while(|byte| is_in(**byte, DOTTED)).count();
     let way = gap.iter().take(GAP_BYTES).take_while(|byte| !is_in(**byte, ALNUM)).count();
     // A sign is between a name and its value; only after an option (`--token abc`) a space is enough.
     let is_assignment = gap[..way].iter().any(|byte| matches!(byte, b':' | b'=' | b',' | b'%' | b'>' | b'(' | b'\\'))
-        || (way > 0 && gap[0] == b' ' && (is_option(text, end) || is_set(text, start)));
+        || (way > 0 && gap[0] == b' ' && (is_option(text, end) || is_set(text, start())));
     let value = &gap[way..];
     let is_graphic = |byte: &&u8| byte.is_ascii_graphic() && **byte != b'"';
     let length = value.iter().take(5).take_while(is_graphic).count();
     // After a short word the value can still follow, if the word is a type: `token: str = "…"`.
-    is_assignment && (length + way >= 6 || value[length..].starts_with(b" ="))
+    (is_assignment && (length + way >= 6 || value[length..].starts_with(b" =")))
+        || is_value_of_name(text, start())
+        || attributes_end(text, start()..end + name).is_some()
 }
 
 fn is_option(text: &[u8], end: usize) -> bool {
