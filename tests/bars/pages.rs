@@ -1,8 +1,7 @@
 //! What an export costs, beside `show --json` of the same session.
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::json;
@@ -12,54 +11,41 @@ use super::sample::{Bar, Pairs, Sample, report, time};
 use super::stage::{Stage, append, program};
 use super::words::transcript;
 
-/// How many turns a session of 10 MB has that is much talked in, and how many a typical one: of real sessions, 10 MB have
-/// some six hundred messages and calls, and a turn has 200 to 400 KB.
-const TURNS: [usize; 2] = [200, 50];
-
-/// Makes a repository whose commit has a session of 10 MB with this many turns.
-pub fn stage_of(turns: usize) -> Stage {
+/// Makes a repository whose commit has a session of 10 MB with a prompt for each 50 KB.
+pub fn stage() -> Stage {
     let stage = Stage::new();
     let path = stage.home().join("s1.jsonl");
     let mut seed = 23;
-    for turn in 0..turns {
+    for turn in 0..200 {
         let prompt =
             json!({ "type": "user", "message": { "role": "user", "content": format!("go on with part {turn}") } });
-        append(&path, &format!("{prompt}\n{}", transcript((10_000 << 10) / turns, &mut seed)));
+        append(&path, &format!("{prompt}\n{}", transcript(50 << 10, &mut seed)));
     }
     stage.event("SessionStart", &path, 1);
     stage.run(stage.hook(1));
     stage
 }
 
-/// Makes a repository whose commit has a session of 10 MB with a prompt for each 50 KB.
-pub fn stage() -> Stage {
-    stage_of(TURNS[0])
-}
-
-fn export(stage: &Stage, file: &Path, view: &str) -> Command {
-    let file = format!("--output={}", file.display());
-    stage.command(&program("git-shiftlog-export"), &["--html", "-f", &file, view, "HEAD"])
-}
-
-fn kilobytes(path: &Path) -> Sample {
-    Sample::one(fs::metadata(path).expect("it is there").len() as f64 / 1e3)
-}
-
-/// That session as a page, and prompts and last answers alone.
+/// That session as a page, and its prompts and last answers alone.
 pub fn pages() -> bool {
     let stage = stage();
-    let page = stage.home().join("page.html");
+    let (page, focused) = (stage.home().join("page.html"), stage.home().join("focused.html"));
+    let export = |file: &std::path::Path, view: &str| {
+        let file = format!("--output={}", file.display());
+        stage.command(&program("git-shiftlog-export"), &["--html", "-f", &file, view, "HEAD"])
+    };
     let json = || {
         let mut command = stage.command(&program("git-shiftlog-show"), &["--json", "HEAD"]);
         command.stdout(Stdio::null());
         command
     };
+    stage.run(export(&focused, "--view=focused"));
     let mut pairs = Pairs::default();
     for _ in 0..ROUNDS / 6 {
-        pairs.measure(|| time(export(&stage, &page, "--view=normal")), || time(json()));
+        pairs.measure(|| time(export(&page, "--view=normal")), || time(json()));
     }
     let is_quick = pairs.report("export --html of a 10 MB session", "show --json of it", Bar::Ratio(3.0));
-    let mut child = export(&stage, &page, "--view=normal").spawn().expect("it runs");
+    let mut child = export(&page, "--view=normal").spawn().expect("it runs");
     let mut peak_kib = 0_u64;
     while child.try_wait().expect("it ends").is_none() {
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
@@ -69,18 +55,20 @@ pub fn pages() -> bool {
     }
     let peak = Sample::one(peak_kib as f64 / 1024.0);
     let is_lean = report("memory of it", &peak, &Sample::one(64.0), "MiB", "the bar", Bar::Ratio(1.0));
+    let kilobytes = |path| Sample::one(fs::metadata(path).expect("it is there").len() as f64 / 1e3);
     let shown = shown_bytes(&fs::read_to_string(&page).expect("it is there"));
     let most = Sample::one((1.5 * shown as f64 + 60e3) / 1e3);
     let is_small = report("size of the page", &kilobytes(&page), &most, "kB", "the bar", Bar::Ratio(1.0));
-    let mut is_short = true;
-    for (turns, bar) in TURNS.into_iter().zip([Bar::None, Bar::Ratio(1.0)]) {
-        let stage = stage_of(turns);
-        let focused = stage.home().join("focused.html");
-        stage.run(export(&stage, &focused, "--view=focused"));
-        let what = format!("size of prompts and last answers, {turns} turns");
-        is_short &= report(&what, &kilobytes(&focused), &Sample::one(150.0), "kB", "the bar", bar);
-    }
-    is_quick && is_lean && is_small && is_short
+    report(
+        "size of prompts and last answers",
+        &kilobytes(&focused),
+        &Sample::one(150.0),
+        "kB",
+        "the bar",
+        Bar::Ratio(1.0),
+    ) && is_quick
+        && is_lean
+        && is_small
 }
 
 /// Returns the length of the text that a page shows.
