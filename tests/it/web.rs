@@ -11,7 +11,7 @@ mod sub_agents;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::json;
 
@@ -47,8 +47,11 @@ impl Served {
 
     fn unopened(scratch: &Scratch, args: &[&str]) -> Self {
         let mut command = scratch.command(bin_dir().join("git-shiftlog"), &scratch.top);
-        command.arg("web").args(args).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        Self::run_by(command.arg("web").args(args))
+    }
+
+    fn run_by(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
         let mut served = Served { child, lines, port: 0, token: String::new(), cookie: String::new() };
         let link = served.line();

@@ -1,22 +1,18 @@
 //! A server that is ended by a signal.
 
-use std::fs;
-
 use super::*;
+
+/// Runs a program that does not ignore SIGINT, as a shell has its background jobs do, and so this test in one.
+const HEEDING: &str =
+    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])";
 
 #[test]
 fn a_signal_ends_the_server() {
     let scratch = recorded();
+    let program = bin_dir().join("git-shiftlog");
     for signal in ["-TERM", "-INT"] {
-        let mut served = Served::start(&scratch, &[]);
-        // A shell's background jobs ignore SIGINT, and so does the server of a test that runs in one.
-        let status = fs::read_to_string(format!("/proc/{}/status", served.child.id())).unwrap_or_default();
-        let ignored =
-            status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
-        if signal == "-INT" && ignored.is_some_and(|ignored| ignored & 2 != 0) {
-            served.child.kill().unwrap();
-            continue;
-        }
+        let mut command = scratch.command("python3", &scratch.top);
+        let mut served = Served::run_by(command.args(["-c", HEEDING, program.to_str().unwrap(), "web"]));
         scratch.run_in(&scratch.top, "kill", [signal, &served.child.id().to_string()]).ok();
         assert!(!served.child.wait().unwrap().success());
         assert!(TcpStream::connect(("127.0.0.1", served.port)).is_err());
