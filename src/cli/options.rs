@@ -240,6 +240,11 @@ fn as_typed(command: &Command, name: &str) -> String {
     let words = std::env::args_os().skip(1).take_while(|word| word != "--");
     let mut by_letter = None;
     for word in words.map(|word| word.to_string_lossy().into_owned()) {
+        if matches!(name, "--max-count" | "--context")
+            && word.get(1..).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        {
+            return word;
+        }
         if let Some(beginning) = word.strip_prefix("--") {
             let beginning = beginning.split('=').next().unwrap_or_default();
             if let Some(name) = long(arg).iter().find(|name| name.starts_with(beginning)) {

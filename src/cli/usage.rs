@@ -95,9 +95,20 @@ pub(super) fn way(command: &str, option: &str) -> Option<String> {
         "git-shiftlog-log" if is_of_log() => Some(format!(
             "'git log --format=%H --no-patch {quoted} ... | xargs -r git shiftlog show' shows the commits that Git finds"
         )),
+        "git-shiftlog-show" if count(option).is_some() => Some(match count(option)? {
+            "" | "1" => "'git shiftlog show HEAD' shows the last commit".to_owned(),
+            count => format!("'git shiftlog show HEAD~{count}..' shows the last {count} commits"),
+        }),
         "git-shiftlog-show" if is_of_diff() => Some(format!("'git show {quoted}' prints what Git has")),
         _ => None,
     }
+}
+
+/// Returns the number in an option that counts commits, `-3` or `-n3`; it is empty for `-n` alone.
+fn count(option: &str) -> Option<&str> {
+    let count = option.strip_prefix('-')?;
+    let count = count.strip_prefix('n').unwrap_or(count);
+    count.bytes().all(|byte| byte.is_ascii_digit()).then_some(count)
 }
 
 #[cfg(test)]

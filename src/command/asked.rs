@@ -76,9 +76,16 @@ pub fn asked(repo: &Repository, words: &[OsString], usage: &str) -> Result<Asked
                 },
             }
         }
-        ([revisions @ .., file], []) => address(repo, file, history(repo, revisions)?),
-        _ => Err(Error::new(Kind::Usage, "too many words: one file, and revisions before it")),
+        ([revisions @ .., file], []) => match history(repo, revisions) {
+            Err(_) if revisions.iter().all(|word| history(repo, &[*word]).is_err()) => Err(too_many()),
+            history => address(repo, file, history?),
+        },
+        _ => Err(too_many()),
     }
+}
+
+fn too_many() -> Error {
+    Error::new(Kind::Usage, "too many words: one file, and revisions before it")
 }
 
 /// Says whether a word names a file of the working tree, or lines of one.

@@ -79,9 +79,10 @@ fn execute(name: &str, args: Vec<OsString>) -> ExitCode {
             .unwrap_or_else(|error| cli::finish(Err(Error::other(format!("cannot run '{program}'")).because(error))));
     }
     let error = Error::other(format!("'{name}' is not a git shiftlog command; see 'git shiftlog -h'"));
-    let error = match nearest(name) {
-        Some(near) => error.hint(format!("the most similar command is: git shiftlog {near}")),
-        None => error,
+    let error = match nearest(name).as_slice() {
+        [] => error,
+        [near] => error.hint(format!("the most similar command is: git shiftlog {near}")),
+        near => error.hint(format!("the most similar commands are: git shiftlog {}", near.join(", "))),
     };
     cli::error(&error);
     ExitCode::from(1)
@@ -116,16 +117,24 @@ fn find(name: &str) -> Option<PathBuf> {
     beside().or_else(libexec).or_else(on_path)
 }
 
-/// Returns the command whose name is most like a word, if one is like it at all.
-fn nearest(word: &str) -> Option<&'static str> {
+/// Returns the commands whose names are most like a word, if some are like it at all.
+fn nearest(word: &str) -> Vec<&'static str> {
     let names = || ALL.iter().map(|command| command.name).chain(ALIASES.iter().map(|(alias, _)| *alias));
     let longer = names().find(|name| name.starts_with(word) && !word.is_empty());
     // A word of which much must be changed is no mistyped one.
     let limit = word.chars().count().div_ceil(3).min(2);
     // 'prune' means no harm in Git: what removes words for good is named only if hardly anything else can be meant.
     let limit_of = |name: &str| if name == "purge" { limit.min(1) } else { limit };
-    let near = || names().map(|name| (distance(word, name), name)).filter(|(far, name)| *far <= limit_of(name)).min();
-    longer.or_else(|| near().map(|(_, name)| name))
+    if let Some(longer) = longer {
+        return vec![longer];
+    }
+    let near: Vec<(usize, &str)> =
+        names().map(|name| (distance(word, name), name)).filter(|(far, name)| *far <= limit_of(name)).collect();
+    let least = near.iter().map(|(far, _)| *far).min();
+    let mut nearest: Vec<&str> =
+        near.into_iter().filter(|(far, _)| Some(*far) == least).map(|(_, name)| name).collect();
+    nearest.sort_unstable();
+    nearest
 }
 
 /// Returns how many letters must be changed, added, left out or swapped with the next one to turn one word into the other.
@@ -151,13 +160,14 @@ mod tests {
 
     #[test]
     fn a_mistyped_command_finds_its_neighbour() {
-        assert_eq!(nearest("shwo"), Some("show"));
-        assert_eq!(nearest("lgo"), Some("log"));
-        assert_eq!(nearest("brnches"), Some("branches"));
-        assert_eq!(nearest("doc"), Some("doctor"));
-        assert_eq!(nearest("pruge"), Some("purge"));
+        assert_eq!(nearest("shwo"), ["show"]);
+        assert_eq!(nearest("lgo"), ["log"]);
+        assert_eq!(nearest("brnches"), ["branches"]);
+        assert_eq!(nearest("doc"), ["doctor"]);
+        assert_eq!(nearest("pruge"), ["purge"]);
+        assert_eq!(nearest("statsu"), ["stats", "status"]);
         for word in ["frobnicate", "foo", "x", "diff", "annotate", "prune", ""] {
-            assert_eq!(nearest(word), None, "{word:?}");
+            assert!(nearest(word).is_empty(), "{word:?}");
         }
         assert_eq!(called_as(OsStr::new("/usr/bin/git-shiftlog-show")).as_deref(), Some("show"));
         assert_eq!(called_as(OsStr::new("/usr/bin/git-shiftlog")), None);

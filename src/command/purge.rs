@@ -86,18 +86,14 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     })
 }
 
-/// Says when a removal of everything is refused. One commit or one session that is named is what the user means, even if
-/// there is no other.
+/// Says when a removal of everything is refused. A pattern leaves the words around what it matches.
 fn refusal(options: &Options) -> Refusal {
-    if options.all {
-        return Refusal::Never;
+    match &options.pattern {
+        _ if options.all => Refusal::Never,
+        Some(pattern) if matches_all_words(pattern) => Refusal::Always,
+        Some(_) => Refusal::Never,
+        None => Refusal::OfEverything,
     }
-    if let Some(pattern) = &options.pattern {
-        return if matches_all_words(pattern) { Refusal::Always } else { Refusal::Never };
-    }
-    let is_one = |word: &String| !word.contains("..");
-    let is_named = options.session.is_some() || options.commits.len() == 1 && options.commits.iter().all(is_one);
-    if is_named { Refusal::Never } else { Refusal::OfEverything }
 }
 
 /// Says whether a pattern fits nearly any text: a lone letter, or a good part of ordinary words.

@@ -8,6 +8,7 @@ use clap::Parser;
 
 use super::chosen::{Chosen, Problems};
 use crate::cli::{self, Json, Outcome, Printing};
+use crate::error::{Error, Result};
 use crate::find::{self, Case, Increments, Limits, Parts, SearchOptions, Terms};
 use crate::git::{Range, Repository, date};
 use crate::pretty;
@@ -51,7 +52,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     cli::main(args, |options: Options| {
         let repo = crate::command::open::repository(options.printing.source())?;
         let reader = options.printing.reader(&repo);
-        let (words, rest) = options.told_apart(&repo);
+        let (words, rest) = options.told_apart(&repo)?;
         let terms = Terms::new(&words, &options.not, Case::Smart, 1.0)?.within(options.parts.unwrap_or(Parts::ALL));
         let plan = Increments::new(&reader, &options.chosen.query(&repo, &rest)?, false)?;
         plan.problems.iter().for_each(|problem| cli::warning(problem));
@@ -110,15 +111,29 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 impl Options {
     /// Tells the words to search for from revisions and paths. A word is a revision only with two dots, `^`, `~` or `@{`,
     /// since every branch has a word for a name.
-    fn told_apart(&self, repo: &Repository) -> (Vec<String>, Vec<OsString>) {
+    ///
+    /// # Errors
+    ///
+    /// If only one end of a range is a revision.
+    fn told_apart(&self, repo: &Repository) -> Result<(Vec<String>, Vec<OsString>)> {
         let (before, paths) = cli::split_at_dashes(&self.words);
-        let is_range = |word: &&OsString| {
+        let (mut words, mut rest) = (Vec::new(), Vec::new());
+        for word in before {
             let text = word.to_string_lossy();
-            ["..", "^", "~", "@{"].iter().any(|mark| text.contains(mark))
-                && repo.add_to_range(&mut Range::default(), &text).is_ok()
-        };
-        let (ranges, words): (Vec<&OsString>, Vec<&OsString>) = before.iter().partition(is_range);
-        let words = words.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        (words, ranges.into_iter().chain(paths).cloned().collect())
+            let is_marked = ["..", "^", "~", "@{"].iter().any(|mark| text.contains(mark));
+            match repo.add_to_range(&mut Range::default(), &text) {
+                Ok(()) if is_marked => rest.push(word.clone()),
+                Err(error) if is_half_a_range(repo, &text) => return Err(Error::other(error.to_string())),
+                _ => words.push(text.into_owned()),
+            }
+        }
+        rest.extend(paths.iter().cloned());
+        Ok((words, rest))
     }
+}
+
+/// Says whether a word has two dots with a revision on one side of them.
+fn is_half_a_range(repo: &Repository, word: &str) -> bool {
+    let is_revision = |end: &str| !end.is_empty() && repo.resolve(end).is_ok();
+    word.split_once("..").is_some_and(|(from, to)| is_revision(from) || is_revision(to.trim_start_matches('.')))
 }

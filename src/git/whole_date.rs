@@ -13,7 +13,7 @@ const HALF: &str = r"(?:0?[1-9]|1[0-2])(?::[0-5]\d(?::[0-5]\d)?)? ?[ap]m";
 const DAY: &str = "(?:mon(?:day)?|tue(?:sday)?|wed(?:nesday)?|thu(?:rsday)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)";
 const MONTHS: &str = "(?<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:tember)?|\
                       oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)";
-const COUNTED: &str = r"(?:\d{1,5}|last|one|two|three|four|five|six|seven|eight|nine|ten)[ .](?:second|minute|hour|day|week|month|year)s?";
+const COUNTED: &str = r"(?:\d{1,5}[ .]?|(?:last|one|two|three|four|five|six|seven|eight|nine|ten)[ .])(?:second|minute|hour|day|week|month|year)s?";
 
 impl Repository {
     /// Parses a date as [`Repository::parse_date`] does, if each of its words has a meaning and the day and the time exist.
@@ -89,6 +89,7 @@ mod tests {
             "2.weeks.ago",
             "2 weeks ago",
             "2.weeks",
+            "2weeks",
             "one week ago",
             "1 year and 2 months ago",
             "last monday",

@@ -11,7 +11,8 @@ pub struct Directories {
 
 impl Directories {
     /// Returns the directory that a session ran in, and the top of the reader's working tree. What is below the top and not
-    /// below the session's directory is shown from that, too: `../other.rs`.
+    /// below the session's directory is shown from that, too: `../other.rs`, or `../app/other.rs` if the session ran beside
+    /// the working tree.
     pub fn new(directory: Option<&str>, top: Option<&str>) -> Self {
         let plain = |directory: Option<&str>| {
             directory
@@ -22,6 +23,11 @@ impl Directories {
         let mut directories: Vec<(String, String)> = Vec::new();
         directories.extend(directory.clone().map(|directory| (directory, String::new())));
         match (&directory, &top) {
+            (Some(directory), Some(top)) if below(top, directory).or(below(directory, top)).is_none() => {
+                if let Some(way) = way_between(directory, top) {
+                    directories.push((top.clone(), way));
+                }
+            }
             (Some(directory), Some(top)) if below(directory, top).is_none() => {
                 let mut place = directory.as_str();
                 let mut upwards = String::new();
@@ -75,6 +81,22 @@ const MAX_LEVELS: usize = 32;
 /// Returns the directory that a directory is in.
 fn parent(directory: &str) -> &str {
     directory.rfind(SEPARATORS).map_or("", |at| &directory[..at])
+}
+
+/// Returns the way from a directory to another one that is beside it or beside one that it is in; `None` if only the root has
+/// both, or the way up is long.
+fn way_between(from: &str, to: &str) -> Option<String> {
+    let mut place = from;
+    for level in 1..=MAX_LEVELS {
+        place = parent(place);
+        if place.is_empty() || place.ends_with(':') {
+            return None;
+        }
+        if let Some(rest) = below(place, to) {
+            return Some(format!("{}{rest}/", "../".repeat(level)));
+        }
+    }
+    None
 }
 
 fn below<'p>(directory: &str, path: &'p str) -> Option<&'p str> {
@@ -131,7 +153,17 @@ mod tests {
         }
         let above_top = shown(Some("/home/dev"), Some("/home/dev/app"));
         assert_eq!((above_top("/home/dev/app/a.rs"), above_top("/home/dev/b")), ("app/a.rs".into(), "b".into()));
-        // Of a session that ran elsewhere, only what is below its own directory could be mistaken for another file.
+        let beside = shown(Some("/home/dev/tools/bin"), Some("/home/dev/app"));
+        for (path, expected) in [
+            ("/home/dev/app/src/a.rs", "../../app/src/a.rs"),
+            ("/home/dev/app", "../../app"),
+            ("/home/dev/tools/bin/a.sh", "a.sh"),
+            ("/home/dev/tools/a.sh", "/home/dev/tools/a.sh"),
+            ("/home/dev/apple/a.rs", "/home/dev/apple/a.rs"),
+        ] {
+            assert_eq!(beside(path), expected);
+        }
+        // Nobody reads a way through the root.
         let elsewhere = shown(Some("/srv"), Some("/home/dev/app"));
         assert_eq!(
             (elsewhere("/srv/a.rs"), elsewhere("/home/dev/app/a.rs")),

@@ -283,7 +283,7 @@ fn what_was_purged_is_not_kept() {
     // The note is removed by hand, and only the kept tree still names it.
     let note = scratch.git(["notes", "--ref=shiftlog", "list", &commits[0]]).ok();
     scratch.git(["notes", "--ref=shiftlog", "remove", &commits[0]]).ok();
-    scratch.shiftlog("purge", ["--session=s1", "--yes"]).ok();
+    scratch.shiftlog("purge", ["--all", "--session=s1", "--yes"]).ok();
     for id in [segment.as_str(), note.trim()] {
         assert_ne!(scratch.git(["cat-file", "-e", id]).code, 0, "{id} is gone");
     }
@@ -293,7 +293,7 @@ fn what_was_purged_is_not_kept() {
     let (scratch, commits, _) = recorded(&["one", "two"]);
     let segment = scratch.record(&commits[0])["through"].as_str().unwrap().to_owned();
     scratch.git(["update-ref", "-d", ARCHIVE]).ok();
-    scratch.shiftlog("purge", ["--session=s1", "--yes"]).ok();
+    scratch.shiftlog("purge", ["--all", "--session=s1", "--yes"]).ok();
     assert_ne!(scratch.git(["cat-file", "-e", &segment]).code, 0);
     scratch.assert_sound();
 }

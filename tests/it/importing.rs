@@ -240,7 +240,7 @@ fn what_was_purged_does_not_come_back() {
     past.at(201, |session| session.edits("a.txt", "a\n"));
     let commit = past.commits(202, "one");
     import(&scratch, &["-q"]);
-    scratch.shiftlog("purge", ["--match=Rumpelstiltskin", "--yes"]).ok();
+    scratch.shiftlog("purge", ["--all", "--match=Rumpelstiltskin", "--yes"]).ok();
     let purged = scratch.raw(&commit, &[]);
     assert!(!purged.contains("Rumpelstiltskin"));
     import(&scratch, &[]);
@@ -248,12 +248,12 @@ fn what_was_purged_does_not_come_back() {
     scratch.lose_state();
     assert!(import(&scratch, &[]).starts_with("left session claude/s1 alone: words of it were purged\n"));
     assert_eq!(scratch.raw(&commit, &[]), purged);
-    scratch.shiftlog("purge", ["--yes", &commit]).ok();
+    scratch.shiftlog("purge", ["--all", "--yes", &commit]).ok();
     assert!(import(&scratch, &[]).starts_with("left session claude/s1 alone"), "nothing of it is left to tell");
     assert!(sessions(&scratch, &commit).is_empty());
     Past::new(&scratch, "s2").at(300, |session| session.prompt("another word"));
     assert!(import(&scratch, &[]).contains("archived session claude/s2\n"));
-    scratch.shiftlog("purge", ["--session=s2", "--yes"]).ok();
+    scratch.shiftlog("purge", ["--all", "--session=s2", "--yes"]).ok();
     assert!(!import(&scratch, &[]).contains("s2"));
 }
 

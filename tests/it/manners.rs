@@ -194,7 +194,7 @@ fn wrong_input_is_answered_with_what_helps() {
         ),
         ("log", &["-n", "many"], 129, "error: option '-n' expects a numerical value"),
         ("sync", &["push", "pull"], 129, "error: 'pull' and 'push' cannot be used together"),
-        ("log", &["-5x"], 129, "error: option '--max-count' expects a numerical value"),
+        ("log", &["-5x"], 129, "error: option '-5x' expects a numerical value"),
         ("log", &["--porcelain=v9"], 129, "error: 'v9' is not a value for '--porcelain': v1"),
         ("show", &["--turn=x"], 129, "error: 'x' is not a value for '--turn': <n>, <n>..<m>, <n>.. or ..<m>"),
         ("branches", &["--sort=x"], 129, "error: 'x' is not a value for '--sort': refname, conversations or date"),

@@ -205,13 +205,13 @@ fn remap_carries_a_record_of_a_newer_version() {
 #[test]
 fn a_purged_session_goes_from_records_of_newer_versions_too() {
     let scratch = newer(|_, _| {});
-    scratch.shiftlog("purge", ["--yes", "--session=s1"]).ok();
+    scratch.shiftlog("purge", ["--all", "--yes", "--session=s1"]).ok();
     assert_eq!(scratch.shiftlog("show", [""; 0]).code, 1);
     let notes = scratch.git(["notes", "--ref=shiftlog", "list"]).ok();
     assert_eq!(notes, "", "nothing is left of it");
 
     let scratch = newer(|_, _| {});
-    scratch.shiftlog("purge", ["--yes", "--match=back off"]).ok();
+    scratch.shiftlog("purge", ["--all", "--yes", "--match=back off"]).ok();
     let note = scratch.git(["notes", "--ref=shiftlog", "show"]).ok();
     assert!(!note.contains("back off") && note.contains("\"mood\":{\"z\":1,\"a\":[2]}"), "{note}");
     let shown = scratch.shiftlog("show", ["--raw"]);

@@ -61,8 +61,9 @@ pub fn begins(session: &Session<'_>) {
     session.commits("one");
 }
 
+/// Purges without asking, also what is everything in these small repositories.
 pub fn purge(scratch: &Scratch, args: &[&str]) -> Ran {
-    scratch.shiftlog("purge", [&["--yes"], args].concat())
+    scratch.shiftlog("purge", [&["--all", "--yes"], args].concat())
 }
 
 pub fn text(lines: &[&str]) -> String {
@@ -254,10 +255,17 @@ fn everything_goes_only_where_that_is_typed() {
     let ran = scratch.shiftlog("purge", ["HEAD", "HEAD~1", "--yes"]);
     assert!(ran.stderr.starts_with("fatal: refusing to remove everything"), "{ran:?}");
     assert_eq!(scratch.shiftlog("purge", ["--all", "--yes"]).code, 129, "--all names nothing");
-    // A pattern of some letters is no selection of everything, and neither is a commit that is named.
-    purge(&scratch, &["--match=[e-i]+rst"]).ok();
-    purge(&scratch, &["HEAD~1"]).ok();
-    purge(&scratch, &["HEAD"]).ok();
+    // A pattern of some letters is no selection of everything, and neither is one commit of several.
+    let one = |target| scratch.shiftlog("purge", [target, "--yes"]);
+    one("--match=[e-i]+rst").ok();
+    one("HEAD~1").ok();
+    // The last one is, by whatever name.
+    for target in ["HEAD", "--session=t"] {
+        let ran = one(target);
+        assert!(ran.code == 128 && ran.stderr.starts_with("fatal: refusing to remove everything"), "{target}: {ran:?}");
+    }
+    assert_eq!(scratch.raw("HEAD", &[]), text(&["second"]));
+    scratch.shiftlog("purge", ["HEAD", "--all", "--yes"]).ok();
     assert_eq!(scratch.shiftlog("show", ["HEAD"]).code, 1);
     says(&scratch, &scratch.top, "u", &["third"]);
     purge(&scratch, &["--before=now", "--all"]).ok();
@@ -286,7 +294,7 @@ fn secrets_that_were_stored_while_redaction_was_off_go() {
 fn without_a_terminal_it_refuses_unless_it_is_told_so() {
     let scratch = Scratch::new();
     says(&scratch, &scratch.top, "s", &["words"]);
-    let ran = scratch.shiftlog("purge", ["HEAD"]);
+    let ran = scratch.shiftlog("purge", ["--all", "HEAD"]);
     assert_eq!(ran.code, 128);
     assert!(ran.stdout.starts_with("would remove 1 segment "), "nothing is removed yet: {ran:?}");
     assert_eq!(ran.stderr, "fatal: refusing to purge without a terminal; use --yes\n");
@@ -355,7 +363,7 @@ fn a_colleague_who_still_has_it_and_pushes_first_does_not_bring_it_back() {
     for clone in [&a, &b] {
         team.shiftlog(clone, "sync", &["-q"]).ok();
     }
-    team.shiftlog(&a, "purge", &["--yes", "--session=s"]).ok();
+    team.shiftlog(&a, "purge", &["--all", "--yes", "--session=s"]).ok();
     says(&team.scratch, &b, "u", &["of the colleague"]);
     team.shiftlog(&b, "sync", &["-q"]).ok();
     team.shiftlog(&a, "sync", &["-q"]).ok();

@@ -236,7 +236,7 @@ fn with_trusted_purges_what_an_allowed_signer_removed_goes() {
     team.shiftlog(&a, "sync", &["-q"]).ok();
     team.shiftlog(&b, "sync", &["-q"]).ok();
     let segment = segment_of(&team, &b);
-    team.shiftlog(&a, "purge", &["--yes", "HEAD"]).ok();
+    team.shiftlog(&a, "purge", &["--all", "--yes", "HEAD"]).ok();
     team.shiftlog(&a, "sync", &["push", "-q"]).ok();
     team.git(&b, &["config", "shiftlog.trustPurges", "signed"]).ok();
     team.shiftlog(&b, "sync", &["-q"]).ok();
@@ -250,7 +250,11 @@ fn with_trusted_purges_what_an_allowed_signer_removed_goes() {
     push_files(&team, &a, "Mallory", "refs/shiftlog/purged", &[(path, entry)]);
     team.shiftlog(&a, "sync", &["-q"]).ok();
     team.shiftlog(&b, "sync", &["-q"]).ok();
-    assert_eq!(team.shiftlog(&b, "purge", &["--received", "--yes"]).code, 1, "a signature vouches for its own marks");
+    assert_eq!(
+        team.shiftlog(&b, "purge", &["--all", "--received", "--yes"]).code,
+        1,
+        "a signature vouches for its own marks"
+    );
 }
 
 /// Returns what `verify --json` says of HEAD: session, signature, signer, writer and carrier.

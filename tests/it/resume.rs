@@ -253,7 +253,7 @@ fn another_agent_is_started_with_the_conversation_as_a_document() {
     assert!(ran.stderr.starts_with("error: unknown agent 'hal'\nhint: known agents: claude, codex,"), "{}", ran.stderr);
     let ran = resume(&scratch, &["--as=hal", "--worktree=."]);
     assert_eq!(ran.code, 129, "before anything else is looked at: {}", ran.stderr);
-    scratch.shiftlog("purge", ["--yes", "--session=s1"]).ok();
+    scratch.shiftlog("purge", ["--all", "--yes", "--session=s1"]).ok();
     assert!(!path.exists(), "it goes with what it repeats");
 }
 

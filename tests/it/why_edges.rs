@@ -198,7 +198,7 @@ fn what_a_session_claims_is_not_taken_for_what_it_did() {
 #[test]
 fn words_that_were_purged_explain_nothing_any_more() {
     let scratch = crate::why::reconnect();
-    scratch.shiftlog("purge", ["--yes", "HEAD"]).ok();
+    scratch.shiftlog("purge", ["--all", "--yes", "HEAD"]).ok();
     let ran = scratch.shiftlog("why", ["reconnect.py:5"]);
     assert_eq!((ran.code, ran.stdout.lines().last()), (1, Some("not recorded")), "{ran:?}");
 }

@@ -105,7 +105,7 @@ fn purged_evidence_does_not_come_back_and_is_hidden_where_others_have_it() {
     team.shiftlog(&a, "sync", &["-q"]).ok();
     team.git(&b, &["pull", "-q"]).ok();
     team.shiftlog(&b, "sync", &["-q"]).ok();
-    assert_eq!(team.shiftlog(&a, "purge", &["--yes", &commit]).code, 0);
+    assert_eq!(team.shiftlog(&a, "purge", &["--all", "--yes", &commit]).code, 0);
     // The remote and the colleague still have it; the colleague goes on.
     fs::write(b.join("z.log"), "error: more\n").unwrap();
     team.shiftlog(&b, "evidence", &["attach", "-q", &commit, "z.log"]).ok();

@@ -94,7 +94,7 @@ fn what_others_have_purged_is_not_imported_into_a_new_clone() {
         let past = Past::in_directory(&team.scratch, "s1", &a);
         let session = &past.0;
         begins(session);
-        team.shiftlog(&a, "purge", &["--yes", what]).ok();
+        team.shiftlog(&a, "purge", &["--all", "--yes", what]).ok();
         team.git(&a, &["push", "-q", "--no-verify"]).ok();
         team.shiftlog(&a, "sync", &["-q"]).ok();
         fs::remove_dir_all(&a).unwrap();
@@ -109,7 +109,7 @@ fn what_others_have_purged_is_not_imported_into_a_new_clone() {
         assert!(here.stderr.contains("were removed by others ('git shiftlog purge --received')"), "{what}: {here:?}");
         assert_eq!(places(&team.scratch, &a, SECRET), Vec::<String>::new(), "{what}");
         // The same after they were accepted.
-        team.shiftlog(&a, "purge", &["--yes", "--received"]);
+        team.shiftlog(&a, "purge", &["--all", "--yes", "--received"]);
         let imported = team.shiftlog(&a, "import", &[]).ok();
         assert!(!imported.contains("others") && imported.contains("archived 0"), "{what}: {imported}");
         assert_eq!(places(&team.scratch, &a, SECRET), Vec::<String>::new(), "{what}");
@@ -178,7 +178,7 @@ fn a_session_that_goes_on_in_a_new_clone_publishes_nothing_of_what_was_purged() 
         begins(session);
         team.git(&a, &["push", "-q", "--no-verify"]).ok();
         team.shiftlog(&a, "sync", &["-q"]).ok();
-        team.shiftlog(&a, "purge", &["--yes", what]).ok();
+        team.shiftlog(&a, "purge", &["--all", "--yes", what]).ok();
         team.shiftlog(&a, "sync", &["push", "-q"]).ok();
         team.git(&team.server, &["gc", "-q", "--prune=now"]).ok();
         assert_eq!(places(&team.scratch, &team.server, SECRET), Vec::<String>::new(), "{case}: before");
@@ -365,7 +365,7 @@ fn the_parent_of_a_sub_agent_that_is_purged_is_named() {
     let warning = "warning: session claude/s1 keeps the task of its sub-agent claude/s1.a1, and the answer; \
                    'git shiftlog purge --session=s1' removes it\n";
     assert_eq!((ran.code, ran.stderr.as_str()), (0, warning));
-    assert_eq!(scratch.shiftlog("purge", ["-n", "--session=s1"]).stderr, "");
+    assert_eq!(scratch.shiftlog("purge", ["-n", "--all", "--session=s1"]).stderr, "");
 }
 
 #[test]

@@ -33,8 +33,8 @@ fn what_two_people_purge_at_the_same_time_is_gone_for_both() {
         for clone in [&a, &b, &c] {
             team.shiftlog(clone, "sync", &["-q"]).ok();
         }
-        team.shiftlog(&a, "purge", &["--yes", first]).ok();
-        team.shiftlog(&b, "purge", &["--yes", second]).ok();
+        team.shiftlog(&a, "purge", &["--all", "--yes", first]).ok();
+        team.shiftlog(&b, "purge", &["--all", "--yes", second]).ok();
         team.shiftlog(&a, "sync", &["push", "-q"]).ok();
         team.shiftlog(&b, "sync", &["-q"]);
         assert_eq!(places(&team.scratch, &a, SECRET), [""; 0], "{case}: before the marks are taken");

@@ -67,7 +67,7 @@ fn a_push_by_itself_sends_nothing_while_a_purge_is_unfinished() {
     let a = team.clone_of("a", &[]);
     says(&team.scratch, &a, "s", &[SECRET]);
     team.scratch.env.insert("SHIFTLOG_FAULT".into(), "purge-journalled".into());
-    assert_ne!(team.shiftlog(&a, "purge", &["--yes", "HEAD"]).code, 0);
+    assert_ne!(team.shiftlog(&a, "purge", &["--all", "--yes", "HEAD"]).code, 0);
     team.scratch.env.remove("SHIFTLOG_FAULT");
     team.scratch.run_in(&a, "git-shiftlog--hook", ["git", "push-now", "origin"]).ok();
     let log = fs::read_to_string(a.join(".git/shiftlog/log")).unwrap();
@@ -118,7 +118,7 @@ fn a_push_of_our_refs_is_stopped_while_a_purge_is_unfinished() {
     let a = team.clone_of("a", &[]);
     says(&team.scratch, &a, "s", &[SECRET]);
     let mut killed = team.scratch.command("git-shiftlog-purge", &a);
-    assert_ne!(feed(killed.args(["--yes", "HEAD"]).env("SHIFTLOG_FAULT", "purge-journalled"), b"").code, 0);
+    assert_ne!(feed(killed.args(["--all", "--yes", "HEAD"]).env("SHIFTLOG_FAULT", "purge-journalled"), b"").code, 0);
     let mirror = team.scratch.root().join("mirror.git");
     team.scratch.git(["init", "-q", "--bare", mirror.to_str().unwrap()]).ok();
     let pushed = team.git(&a, &["push", "-q", "--mirror", mirror.to_str().unwrap()]);

@@ -97,7 +97,7 @@ fn an_option_of_gits_keeps_its_value_in_the_hint() {
         assert!(ran.stderr.contains(&format!(" --stdin {option}' prints what Git has\n")), "{ran:?}");
     }
     let ran = scratch.shiftlog("log", ["--graph", "-2x"]);
-    assert!(ran.stderr.starts_with("error: option '--max-count' expects a numerical value\n"), "{ran:?}");
+    assert!(ran.stderr.starts_with("error: option '-2x' expects a numerical value\n"), "{ran:?}");
 }
 
 #[test]
@@ -237,4 +237,25 @@ fn each_block_of_a_message_is_shown_or_named() {
     ] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
+}
+
+#[test]
+fn what_is_nearly_right_is_answered_with_the_right_words() {
+    let scratch = recorded();
+    for (command, args, code, told) in [
+        ("statsu", &[][..], 1, "hint: the most similar commands are: git shiftlog stats, status\n"),
+        ("show", &["-3"], 129, "hint: 'git shiftlog show HEAD~3..' shows the last 3 commits\n"),
+        ("show", &["-n1"], 129, "hint: 'git shiftlog show HEAD' shows the last commit\n"),
+        ("why", &["a", "b", "c"], 129, "error: too many words: one file, and revisions before it\n"),
+        ("search", &["apple", "nosuch..HEAD"], 128, "fatal: bad revision 'nosuch..HEAD'\n"),
+        ("search", &["apple", "HEAD...nosuch"], 128, "fatal: bad revision 'HEAD...nosuch'\n"),
+        ("sync", &["pul"], 128, "hint: git shiftlog sync pull\n"),
+        ("sync", &["pushh"], 128, "hint: git shiftlog sync push\n"),
+        ("sync", &["nowhere"], 128, "fatal: no such remote 'nowhere'\nhint: git remote add <name> <url>\n"),
+    ] {
+        let ran = scratch.git([&["shiftlog", command], args].concat());
+        assert!(ran.code == code && ran.stderr.ends_with(told), "{command} {args:?}: {ran:?}");
+    }
+    // Two dots between words of a text are no range.
+    assert_eq!(scratch.shiftlog("search", ["this..that"]).stderr, "");
 }

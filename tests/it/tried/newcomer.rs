@@ -134,7 +134,7 @@ fn a_session_that_was_purged_and_goes_on_is_told_not_to_be_recorded() {
     session.prompt("one");
     session.edits("x", "1\n");
     session.commits("one");
-    scratch.shiftlog("purge", ["--session=s1", "--yes"]).ok();
+    scratch.shiftlog("purge", ["--all", "--session=s1", "--yes"]).ok();
     session.prompt("two");
     session.edits("x", "2\n");
     session.hook("Stop");

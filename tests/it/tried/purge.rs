@@ -86,7 +86,7 @@ fn purge_takes_ranges_and_helps_with_the_beginning_of_an_id() {
     told(&missing, 128, "fatal: bad revision 'HEAD~2..nosuch'\n");
     told(&purge(&scratch, &["HEAD~2..HEAD~2"]), 1, "error: no conversation recorded for HEAD~2..HEAD~2\n");
     told(
-        &purge(&scratch, &["HEAD~2.."]),
+        &scratch.shiftlog("purge", ["--yes", "HEAD~2.."]),
         128,
         "fatal: refusing to remove everything that is recorded here\n\
          hint: 'git shiftlog purge --all' with the same options does it\n",
@@ -292,7 +292,7 @@ fn a_purge_that_is_finished_later_tells_what_has_the_words_and_doctor_tells_that
     team.git(&a, &["push", "-q", "--no-verify"]).ok();
     team.shiftlog(&a, "sync", &["-q"]).ok();
     team.scratch.env.insert("SHIFTLOG_FAULT".into(), "purge-journalled".into());
-    assert_ne!(team.shiftlog(&a, "purge", &["--yes", "HEAD"]).code, 0);
+    assert_ne!(team.shiftlog(&a, "purge", &["--all", "--yes", "HEAD"]).code, 0);
     team.scratch.env.remove("SHIFTLOG_FAULT");
     let checked = team.shiftlog(&a, "doctor", &["--no-rehearsal"]);
     let problem = "problem  a purge: it was interrupted, and nothing is pushed until it is finished\n         fix: git shiftlog fsck\n";
