@@ -10,8 +10,12 @@ use super::value::{self, Sure, ValueForm};
 
 /// How far after the name of a command its option is searched, in bytes.
 const COMMAND_BYTES: usize = 160;
+/// How far before a command what is printed into it is searched, in bytes.
+const PRINTED_BYTES: usize = 400;
 /// The longest password on a command line.
 const MAX_BYTES: usize = 256;
+/// The shortest user of `curl -u <user>:` that is taken for a token.
+const TOKEN_BYTES: usize = 16;
 
 const COMMAND_LINE_FORM: ValueForm = ValueForm {
     is_quoted: true,
@@ -58,6 +62,13 @@ pub fn login(text: &mut Text<'_>, word: Range<usize>) -> Option<Range<usize>> {
             || !user.iter().all(|byte| is_in(*byte, DOTTED) || *byte == b'@')
         {
             return None;
+        }
+        // A token can be the user, without a password.
+        if matches!(text.bytes[span.clone()], [] | [b'"' | b'\''])
+            && user.len() >= TOKEN_BYTES
+            && value::is_secret(user, Sure::Password, COMMAND_LINE_FORM)
+        {
+            return Some(start..start + colon);
         }
         let password = &text.bytes[span.clone()];
         return (!value::is_known_password(user, password)
@@ -108,6 +119,79 @@ pub fn option(text: &mut Text<'_>, command: Range<usize>, flag: &str) -> Option<
     let span = word(text, at)?;
     let value = &text.bytes[span.clone()];
     (is_password(value) && !value.contains(&b':')).then_some(span)
+}
+
+/// Returns the password of `user<separator>password`, which is the value of an option, or the first word of the command that is
+/// no option: `smbclient -U user%password`, `sqlplus user/password@db`.
+pub fn pair(text: &mut Text<'_>, command: Range<usize>, flag: &str, separator: u8) -> Option<Range<usize>> {
+    if command.start > 0 && is_in(text.bytes[command.start - 1], WORD) {
+        return None;
+    }
+    let rest = &text.bytes[command.end..text.bytes.len().min(command.end + COMMAND_BYTES)];
+    let rest = &rest[..rest.iter().position(|byte| matches!(byte, b'\n' | b'|' | b';')).unwrap_or(rest.len())];
+    let mut at = command.end;
+    let mut is_next = flag.is_empty();
+    for part in rest.split(|byte| matches!(byte, b' ' | b'=')) {
+        if is_next && !part.is_empty() && !part.starts_with(b"-") {
+            let value = word(text, at)?;
+            let user_bytes = text.bytes[value.clone()].find_byte(separator).filter(|length| *length > 0)?;
+            let middle = value.start + user_bytes;
+            let password = &text.bytes[middle + 1..value.end];
+            let length =
+                if flag.is_empty() { password.find_byte(b'@').unwrap_or(password.len()) } else { password.len() };
+            return is_password(&password[..length]).then_some(middle + 1..middle + 1 + length);
+        }
+        is_next |= part == flag.as_bytes();
+        at += part.len() + 1;
+    }
+    None
+}
+
+/// Returns the value of `name=value` after a word, if that word belongs to a command about a Secret:
+/// `kubectl create secret generic app --from-literal=name=value`.
+pub fn literal(text: &mut Text<'_>, option: Range<usize>) -> Option<Range<usize>> {
+    let line = before_in_line(text, option.start);
+    line.contains_str(b" secret ").then_some(())?;
+    let start = text.skip(option.end, 1, |byte| matches!(byte, b'"' | b'\''));
+    let end = text.end(VALUE, start);
+    let at = start + text.bytes[start..end.min(start + MAX_BYTES)].find_byte(b'=')? + 1;
+    let span = word(text, at)?;
+    is_password(&text.bytes[span.clone()]).then_some(span)
+}
+
+/// Returns what is printed into the command that the word is part of, or given to it as its standard input:
+/// `echo … | docker login --password-stdin`, `… <<< …`. Of `user:password`, if that is what the command reads, this is the password.
+pub fn piped(text: &mut Text<'_>, part: Range<usize>, is_pair: bool) -> Option<Range<usize>> {
+    let rest = &text.bytes[part.end..text.bytes.len().min(part.end + COMMAND_BYTES)];
+    let rest = &rest[..rest.find_byte(b'\n').unwrap_or(rest.len())];
+    let at = match rest.find(b"<<<") {
+        Some(here) => text.skip(part.end + here + 3, 1, |byte| byte == b' '),
+        None => {
+            let line = before_in_line(text, part.end);
+            let line_start = part.end - line.len();
+            let command =
+                ["echo ", "printf ", "print "].iter().filter_map(|name| Some((line.rfind(name)?, name.len())));
+            let (at, length) = command.max()?;
+            let mut at = at + length;
+            for option in
+                [&b"-n "[..], b"-e ", b"-ne ", b"-r ", b"'%s' ", b"\"%s\" ", b"%s ", b"'%s\\n' ", b"\"%s\\n\" "]
+            {
+                at += if line[at..].starts_with(option) { option.len() } else { 0 };
+            }
+            line[at..].contains(&b'|').then_some(line_start + at)?
+        }
+    };
+    let mut span = word(text, at)?;
+    if is_pair {
+        span.start += text.bytes[span.clone()].find_byte(b':')? + 1;
+    }
+    is_password(&text.bytes[span.clone()]).then_some(span)
+}
+
+/// Returns the line in front of a position, or as much of it as is looked at.
+fn before_in_line<'t>(text: &Text<'t>, at: usize) -> &'t [u8] {
+    let before = &text.bytes[at.saturating_sub(PRINTED_BYTES)..at];
+    &before[before.rfind_byte(b'\n').map_or(0, |end| end + 1)..]
 }
 
 /// Returns the word after `word`.

@@ -36,6 +36,12 @@ pub enum Shape {
     Quoted,
     /// The value of an option of the command that begins with the word: `-p` with its value attached or separate.
     Option(&'static str),
+    /// The password of `user<separator>password`: the value of an option of the command, or its first word that is no option.
+    Pair(&'static str, u8),
+    /// The value of `name=value` after the word, in a command about a Secret.
+    Literal,
+    /// What is printed into the command, the password of `user:password` alone if that is what it reads.
+    Piped(bool),
     /// The word after the rule's word.
     Argument,
     /// The last field of a line of `.pgpass`.
@@ -145,6 +151,18 @@ impl Shape {
             }
             Shape::Option(flag) => {
                 spans.push(command::option(text, word.clone(), flag)?);
+                (word.end, false)
+            }
+            Shape::Pair(flag, separator) => {
+                spans.push(command::pair(text, word.clone(), flag, *separator)?);
+                (word.end, false)
+            }
+            Shape::Literal => {
+                spans.push(command::literal(text, word.clone())?);
+                (word.end, false)
+            }
+            Shape::Piped(is_pair) => {
+                spans.push(command::piped(text, word.clone(), *is_pair)?);
                 (word.end, false)
             }
             Shape::Argument => {

@@ -2,13 +2,27 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::*;
 use shiftlog::outside;
 
 #[test]
 fn a_page_of_each_agent_is_whole_and_has_what_people_typed() {
     let scratch = Scratch::new();
+    let task = scratch.root().join("x.messages.json");
+    let says = |role: &str, content: Value| json!({ "id": role, "role": role, "content": content, "ts": 1_786_000_000_000_u64 });
+    let messages = [
+        says(
+            "user",
+            json!([{ "type": "text", "text": "<user_input mode=\"act\">Mend the <net> & the sail</user_input>" }]),
+        ),
+        says("assistant", json!([{ "type": "text", "text": "Both are mended." }])),
+    ];
+    fs::write(&task, json!({ "version": 1, "messages": messages }).to_string()).unwrap();
     for (agent, path) in [
+        ("cline", task.to_str().unwrap()),
+        ("kilo", "opencode/export-v1.json"),
         ("aider", "aider/.aider.chat.history.md"),
         ("amp", "amp/threads/T-019ca1ce-3ae2-7686-a41e-ccc078837f8a.json"),
         ("antigravity", "antigravity/transcript_full.jsonl"),
@@ -26,6 +40,7 @@ fn a_page_of_each_agent_is_whole_and_has_what_people_typed() {
         ("vscode", "vscode/whole.json"),
         ("windsurf", "windsurf/transcripts/traj-2f6d1c.jsonl"),
     ] {
+        // A whole path stays what it is.
         let path = crate::fixtures::fixture(path);
         let options = [format!("--agent={agent}"), format!("--transcript={}", path.display())];
         scratch.git(["commit", "-q", "--allow-empty", "-m", agent]).ok();
