@@ -47,13 +47,6 @@ impl<'t> LineDiff<'t> {
         self.steps.iter().flat_map(|step| self.signed(step)).map(|(sign, line)| (sign, without_end(line)))
     }
 
-    /// Returns the hunks, with lines as [`LineDiff::all`] returns them; each has `context` lines around its change.
-    pub fn hunks(&self, context: usize) -> impl Iterator<Item = Vec<(char, &'t str)>> {
-        let plain = |(sign, line)| (sign, without_end(line));
-        let hunk = move |steps: Vec<DiffOp>| steps.iter().flat_map(|step| self.signed(step)).map(plain).collect();
-        similar::group_diff_ops(self.steps.clone(), context).into_iter().map(hunk)
-    }
-
     /// Returns the differences as `diff -u` prints them, with three lines of context; empty if there are none.
     pub fn unified(&self, old_name: &str, new_name: &str) -> String {
         let mut text = String::new();
@@ -121,8 +114,6 @@ mod tests {
     fn lines_have_signs_and_no_ends() {
         let lines = LineDiff::of("a\r\nb\nc\n", "a\r\nc\nd", None);
         assert_eq!(lines.all().collect::<Vec<_>>(), [(' ', "a"), ('-', "b"), (' ', "c"), ('+', "d")]);
-        let hunks: Vec<_> = LineDiff::of("a\nb\nc\n", "a\nb\nC\n", None).hunks(1).collect();
-        assert_eq!(hunks, [vec![(' ', "b"), ('-', "c"), ('+', "C")]]);
     }
 
     #[test]

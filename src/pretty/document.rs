@@ -8,6 +8,7 @@ use bstr::ByteSlice as _;
 use super::call::{self, Act, TodoItem};
 use super::count;
 use super::depth::{Amount, Depth};
+use super::input;
 use super::markdown::{inert, quotation};
 use super::place::Directories;
 use super::printer::{attachment, with_sizes};
@@ -205,7 +206,7 @@ impl<'a> Document<'a> {
             writeln!(out, "\n- **{}**{space}{what}", prose(&call.name))
         };
         let act = Act::of(call);
-        let further = if self.depth.has_inputs { Vec::new() } else { call::further_words(call, &act) };
+        let further = if self.depth.has_inputs { Vec::new() } else { input::further_words(call, &act) };
         match act {
             Act::Command(command) if command.trim().contains('\n') => {
                 titled(out, "")?;
@@ -215,7 +216,7 @@ impl<'a> Document<'a> {
             Act::Edits(edits) => {
                 for file in edits.chunk_by(|one, next| one.path == next.path) {
                     titled(out, &code(&self.place.path(&file[0].path)))?;
-                    let lines: Vec<String> = file.iter().flat_map(super::diff::lines).collect();
+                    let lines = super::diff::lines(file, &self.depth);
                     write_fenced(out, "diff", &lines.join("\n"))?;
                 }
             }
@@ -260,7 +261,7 @@ impl<'a> Document<'a> {
             }
         }
         if self.depth.has_inputs {
-            write_fenced(out, "", &call::input_lines(&call.input).join("\n"))?;
+            write_fenced(out, "", &input::input_lines(&call.input).join("\n"))?;
         }
         match self.depth.tool_output {
             Amount::Full if !further.is_empty() => write_fenced(out, "", &further.join("\n"))?,

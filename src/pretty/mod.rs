@@ -11,6 +11,7 @@ mod depth;
 mod diff;
 mod evidence;
 mod human;
+mod input;
 mod place;
 mod printer;
 mod sub_agent;

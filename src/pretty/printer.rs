@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use super::call::{self, Act, TodoItem};
 use super::depth::{Amount, Depth};
+use super::input;
 use super::place::Directories;
 use super::sub_agent::SubAgent;
 use super::tasks::Tasks;
@@ -223,9 +224,9 @@ impl<'a> Printer<'a> {
         self.tasks.remember(call, result);
         let mut lines = self.call_lines(call, &act, result);
         if self.depth.has_inputs {
-            lines.extend(call::input_lines(&call.input).iter().map(|line| format!("    {line}")));
+            lines.extend(input::input_lines(&call.input).iter().map(|line| format!("    {line}")));
         } else {
-            let words = call::further_words(call, &act);
+            let words = input::further_words(call, &act);
             match self.depth.tool_output {
                 Amount::Full => lines.extend(words.iter().map(|line| format!("    {line}"))),
                 Amount::Short if !words.is_empty() => {
@@ -263,7 +264,7 @@ impl<'a> Printer<'a> {
                 let mut lines = Vec::new();
                 for file in edits.chunk_by(|one, next| one.path == next.path) {
                     lines.extend(self.titled(&name, &self.place.path(&file[0].path)));
-                    let changed = file.iter().flat_map(diff::lines).collect();
+                    let changed = diff::lines(file, &self.depth);
                     let painted = |line: &str| format!("    {}", diff::painted(line, self.style));
                     lines.extend(self.short(changed, EDIT_LINES, 0).map(painted, |mark| self.cut(mark)));
                 }

@@ -5,7 +5,7 @@
 //! is changed because of them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::contested::{Contested, Parents, contested};
 use super::tombstone::{MAX_MARK_BYTES, Mark, Replacement, Tombstones, mark_of_path};
@@ -30,7 +30,7 @@ const MAX_ASKED: usize = 2000;
 #[derive(Clone, Debug, Default)]
 pub struct ForeignMarks {
     /// Each mark with the refs that have it, and its blob there.
-    marks: HashMap<Mark, Vec<(String, ObjectId)>>,
+    marks: HashMap<Mark, Vec<(Arc<str>, ObjectId)>>,
     /// The segments that we have purged, too.
     contested: Vec<Contested>,
     /// The mark that is meant, where it is for a contested segment and not for the segment that it counts for here.
@@ -61,8 +61,11 @@ impl ForeignMarks {
                 let mark = mark_of_path(repo, path).filter(|mark| !ours.has(mark));
                 found.extend(mark.map(|mark| (mark, blob_id)));
             });
+            let shared: Arc<str> = name.as_str().into();
             for (mark, blob_id) in found.into_iter().filter(|_| listed.is_ok()) {
-                bars.marks.entry(mark).or_default().push((name.clone(), blob_id));
+                // There may be very many, nearly all of them in one ref.
+                let refs = bars.marks.entry(mark).or_insert_with(|| Vec::with_capacity(1));
+                refs.push((Arc::clone(&shared), blob_id));
             }
             if !ours.segments.is_empty() && listed.is_ok() {
                 bars.contest(&name, contested(repo, ours, tip, &parents), &parents);
@@ -78,7 +81,7 @@ impl ForeignMarks {
             let ours = one.ours.filter(|_| one.concerns_ours(parents));
             let theirs = one.theirs.filter(|_| one.concerns_theirs(parents));
             for id in ours.into_iter().chain(theirs) {
-                self.marks.entry(Mark::Segment(id)).or_default().push((name.to_owned(), one.mark));
+                self.marks.entry(Mark::Segment(id)).or_default().push((name.into(), one.mark));
                 self.meant.insert(Mark::Segment(id), meant.clone());
             }
             self.contested.push(Contested { theirs, ..one });
@@ -256,7 +259,7 @@ impl ForeignMarks {
         let mut brought: HashMap<Mark, Vec<ObjectId>> = HashMap::new();
         let meant = |mark: &Mark| self.meant.get(mark).unwrap_or(mark).clone();
         let found = wanted.iter().filter_map(|mark| self.marks.get(mark)).flatten();
-        let refs: HashSet<&String> = found.map(|(name, _)| name).collect();
+        let refs: HashSet<&Arc<str>> = found.map(|(name, _)| name).collect();
         for name in refs {
             for (mark, commit_id) in introduced(repo, name, &wanted.iter().map(meant).collect())? {
                 brought.entry(mark).or_default().push(commit_id);

@@ -11,8 +11,10 @@ use super::sharing::remote_of;
 use super::{advice, git_hooks, hook_check, program};
 use crate::agent::{self, Agent};
 use crate::archive;
-use crate::capture::{self, State, pending};
+use crate::capture::pending::{self, Pending};
+use crate::capture::{self, State};
 use crate::error::{Error, Kind, Result};
+use crate::git::date::Time;
 use crate::git::{REMOTES_PREFIX, Repository};
 use crate::managed::place::Places;
 use crate::managed::{HOOK_PROGRAM, Plan};
@@ -22,6 +24,8 @@ use crate::record;
 
 /// Locks older than this were left behind by a process that was killed.
 const STALE_LOCK: Duration = Duration::from_secs(60);
+/// How long the hook that follows an agent's commit may take to come, since its tool call goes on, in seconds.
+const MAX_CALL_SECS: i64 = 600;
 
 /// Looks at everything that `init` sets up, at what came of each agent's hooks, and for what a killed process leaves behind.
 ///
@@ -358,6 +362,15 @@ fn merge_strategy(repo: &Repository, is_set_up: bool) -> Option<Finding> {
     }
 }
 
+/// The locks that keep our refs from being written.
+const LOCKS: [&str; 5] = [
+    "refs/notes/shiftlog.lock",
+    "refs/shiftlog/sessions.lock",
+    "refs/shiftlog/kept/notes/shiftlog.lock",
+    "refs/shiftlog/kept/sessions.lock",
+    "packed-refs.lock",
+];
+
 /// Looks for what a killed process leaves: locks on our refs, unfinished objects, captures that wait.
 fn leftovers(repo: &Repository) -> Vec<Finding> {
     let common = repo.common_dir();
@@ -368,10 +381,8 @@ fn leftovers(repo: &Repository) -> Vec<Finding> {
             .ok()
             .map(|time| SystemTime::now().duration_since(time).unwrap_or_default())
     };
-    let kept = ["refs/shiftlog/kept/notes/shiftlog.lock", "refs/shiftlog/kept/sessions.lock"];
-    let own = ["refs/notes/shiftlog.lock", "refs/shiftlog/sessions.lock", "packed-refs.lock", "config.lock"];
-    let of_worktree = (repo.git_dir(), "config.worktree.lock");
-    for (directory, name) in own.into_iter().chain(kept).map(|name| (&*common, name)).chain([of_worktree]) {
+    let of_config = [(&*common, "config.lock"), (repo.git_dir(), "config.worktree.lock")];
+    for (directory, name) in LOCKS.iter().map(|name| (&*common, *name)).chain(of_config) {
         let path = directory.join(name);
         if age(&path).is_some_and(|age| age > STALE_LOCK) {
             let fix = format!("rm {}", outside::shell(&path.to_string_lossy()));
@@ -402,8 +413,17 @@ fn leftovers(repo: &Repository) -> Vec<Finding> {
 fn pending_captures(repo: &Repository, state: &State) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut count = std::fs::read_dir(state.pending_dir()).into_iter().flatten().flatten().count();
+    let mut expected = 0;
     for path in pending::list(state) {
-        let Err(error) = pending::read_head(&path) else { continue };
+        let error = match pending::read_head(&path) {
+            Ok(Pending::Commit(commit)) => {
+                let age = Time::now().seconds - commit.time;
+                expected += usize::from(!commit.runners.is_empty() && (0..MAX_CALL_SECS).contains(&age));
+                continue;
+            }
+            Ok(Pending::Capture(_)) => continue,
+            Err(error) => error,
+        };
         let is_file = path.symlink_metadata().is_ok_and(|file| file.is_file());
         if error.kind() == Kind::Corrupt || !is_file {
             // It may have words that somebody can still make out.
@@ -419,7 +439,20 @@ fn pending_captures(repo: &Repository, state: &State) -> Vec<Finding> {
     };
     let why = capture::why_waiting(repo, &capture::waiting(repo));
     let what = why.as_ref().map_or("could not be stored yet".into(), |why| format!("could not be stored yet: {why}"));
+    let common = repo.common_dir();
+    let lock = LOCKS.iter().find(|name| why.is_none() && common.join(name).symlink_metadata().is_ok());
+    let what = lock.map_or(what, |name| format!("could not be stored yet: the lock '{name}' is there"));
+    let unlock = lock.map(|name| {
+        format!("rm {}    # if no Git process is running", outside::shell(&common.join(name).to_string_lossy()))
+    });
+    if count > 0 && expected == count && lock.is_none() {
+        findings.push(Finding::note(format!(
+            "{subject}: the agent's hook after its tool call stores it, or the next command"
+        )));
+        return findings;
+    }
     let fix = match why.is_some() {
+        _ if let Some(unlock) = &unlock => unlock,
         // Until then nothing is stored.
         _ if state.purge_journal().symlink_metadata().is_ok() => "git shiftlog fsck    # finishes the purge first",
         true => capture::HOW_TO_READ,

@@ -52,7 +52,7 @@ impl SessionKey {
 
     /// Returns the session that this one is a sub-agent of, if it is one.
     pub fn parent_id(&self) -> Option<&str> {
-        self.id.split_once('.').map(|(parent, _)| parent)
+        self.id.split_once('.').map(|(parent, _)| parent).filter(|parent| !parent.is_empty())
     }
 
     /// Returns the key of the session that this one is a sub-agent of, if it is one.
@@ -183,6 +183,13 @@ mod tests {
         }
         assert_eq!(SessionKey::of_file_name(&SessionKey::new("claude", "x".repeat(5000)).file_name()), None);
         assert_eq!(SessionKey::of_file_name("claude~%2"), None);
+    }
+
+    #[test]
+    fn a_sub_agent_has_the_id_of_its_session_before_the_dot() {
+        let parent = |id: &str| SessionKey::new("claude", id).parent_id().map(str::to_owned);
+        assert_eq!((parent("s1.a1"), parent("s1")), (Some("s1".into()), None));
+        assert_eq!(parent(".x"), None, "no session has an empty id");
     }
 
     #[test]

@@ -160,6 +160,17 @@ pub const CASES: &[Case] = &[
         let id = |number: usize| maker.blob(&encode(&number.to_string(), None, 0, line.repeat(300).as_bytes()));
         maker.note(&lines(4_000, |number| record(&number.to_string(), None, &id(number))));
     }),
+    ("200,000 purge marks of others", |maker| {
+        maker.session("{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"a message\"}}\n".as_bytes());
+        let mark = "{\"shiftlog\":1,\"became\":null,\"bytes\":0,\"sha256\":\"\"}\n";
+        let head = "commit refs/shiftlog/remotes/origin/purged\ncommitter A <a@x> 1 +0000\ndata 0\n";
+        let blob = format!("blob\nmark :1\ndata {}\n{mark}", mark.len());
+        let marks = lines(200_000, |number| {
+            let id = hex(&<sha2::Sha256 as sha2::Digest>::digest(number.to_string())[..20]);
+            format!("M 100644 :1 segments/{}/{id}", &id[..2])
+        });
+        maker.feed(&["fast-import", "--quiet"], &[blob.as_bytes(), head.as_bytes(), &marks].concat());
+    }),
     ("a notes tree of 300,000 entries", |maker| {
         maker.note(b"x");
         let blob = maker.blob(b"y");

@@ -387,13 +387,17 @@ fn a_mirror_that_would_publish_conversations_is_stopped() {
     team.git(&clone, &["config", "--unset", "remote.origin.mirror"]).ok();
     // Notes alone are shared: then the words are too much.
     let ran = team.git(&clone, &["-c", "shiftlog.push=notes", "push", "--mirror", "origin"]);
-    assert!(ran.stderr.starts_with("error: this push takes transcripts along, and only notes are shared\n"), "{ran:?}");
+    assert!(
+        ran.stderr
+            .starts_with("error: this push takes refs along that are not shared: of conversations only notes are\n"),
+        "{ran:?}"
+    );
     // Transcripts have a remote of their own: they are too much for any other.
     team.git(&clone, &["remote", "add", "words", "/nowhere"]).ok();
     let apart = ["-c", "shiftlog.push=all", "-c", "shiftlog.sessionsRemote=words", "push"];
     for push in [&["--mirror", "origin"][..], &["origin", "refs/shiftlog/sessions"]] {
         let ran = team.git(&clone, &[&apart, push].concat());
-        let told = "error: this push takes transcripts along, and only notes are shared\n";
+        let told = "error: this push takes refs along that are not shared: of conversations only notes are\n";
         assert!(ran.code != 0 && ran.stderr.starts_with(told), "{push:?}: {ran:?}");
         assert!(!refs_of(&team).contains("shiftlog"), "{push:?}");
     }

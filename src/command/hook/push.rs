@@ -124,7 +124,7 @@ fn remember_sent(repo: &Repository, push: &UserPush<'_>, notes_ref: &str) {
 fn tell_of_refs(repo: &Repository, refs: &[&str], level: Level, is_allowed: bool) -> Push {
     let what = match level {
         Level::None => "this push takes conversations along, and sharing is off",
-        Level::Notes | Level::All => "this push takes transcripts along, and only notes are shared",
+        Level::Notes | Level::All => "this push takes refs along that are not shared: of conversations only notes are",
     };
     if is_allowed {
         cli::warning(what);

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use maud::{Markup, html};
 
 use super::super::call::{self, Act, TodoItem};
+use super::super::input;
 use super::super::place::Directories;
 use super::super::tasks::Tasks;
 use super::change;
@@ -128,11 +129,11 @@ impl Calls {
             },
             Act::Delegation(_, prompt) => html! { div.typed.task { (outside::text(prompt)) } },
             Act::Other(..) if has_more(&act, call) => {
-                html! { pre.input tabindex="0" { (call::input_lines(&call.input).join("\n")) } }
+                html! { pre.input tabindex="0" { (input::input_lines(&call.input).join("\n")) } }
             }
             _ => html! {},
         };
-        let rest = call::unshown(call, &act);
+        let rest = input::unshown(call, &act);
         if !rest.is_empty() {
             body = html! { (body) pre.input tabindex="0" { (rest.join("\n")) } };
         }

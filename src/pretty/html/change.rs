@@ -2,12 +2,12 @@
 
 use maud::{Markup, html};
 
-use super::super::diff;
+use super::super::diff::{self, DiffPart};
 use crate::outside;
 use crate::transcript::Edit;
 
-/// Lines of context around a change.
-const CONTEXT: usize = 2;
+/// Unchanged lines in front of a change and behind it.
+const CONTEXT: usize = 20;
 /// Longer lines are not searched for what changed within them.
 const MAX_LINE_BYTES: usize = 2000;
 
@@ -31,13 +31,11 @@ impl Line {
 
 /// Returns the lines of an edit.
 pub fn lines_of(edit: &Edit) -> Vec<Line> {
-    let mut lines = Vec::new();
-    for (number, hunk) in diff::hunks(edit, CONTEXT).into_iter().enumerate() {
-        if number > 0 {
-            lines.push(Line::new('@', "⋯"));
-        }
-        lines.extend(hunk.into_iter().map(|(sign, text)| Line::new(sign, &text)));
-    }
+    let line = |part| match part {
+        DiffPart::Line(sign, text) => Line::new(sign, &text),
+        DiffPart::Gap(count) => Line::new('@', &format!("⋯ {count} unchanged lines (git shiftlog show -v)")),
+    };
+    let mut lines: Vec<Line> = diff::parts(edit, CONTEXT).into_iter().map(line).collect();
     mark_changes(&mut lines);
     lines
 }

@@ -318,3 +318,31 @@ fn a_lock_that_keeps_everybody_from_the_config_is_a_problem_with_a_fix() {
         assert!(!lock.exists() && told().is_empty(), "{name}");
     }
 }
+
+#[test]
+fn a_capture_that_waits_for_the_agents_hook_is_no_problem_and_one_behind_a_lock_names_it() {
+    let scratch = Scratch::set_up();
+    let session = scratch.session("s1");
+    session.prompt("an apple, please");
+    session.edits("apple.txt", "apple");
+    session.commits("apple");
+    session.edits("pear.txt", "pear");
+    session.calls("commit", "Bash", &serde_json::json!({ "command": "git commit -qam pear" }));
+    session.runs_commit(&["-m", "pear"]);
+    let told = || scratch.shiftlog("doctor", ["--no-rehearsal"]).stdout;
+    let waits = told();
+    assert!(
+        !waits.contains("problem") && waits.contains("1 pending capture: the agent's hook after its tool call"),
+        "{waits}"
+    );
+    let lock = scratch.top.join(".git/refs/shiftlog/sessions.lock");
+    fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    fs::write(&lock, "").unwrap();
+    let held = told();
+    assert!(held.contains("could not be stored yet: the lock 'refs/shiftlog/sessions.lock' is there"), "{held}");
+    follow(&scratch, &held);
+    assert!(!lock.exists());
+    scratch.shiftlog("log", [""; 0]).ok();
+    assert!(told().contains("0 pending captures"));
+    assert_eq!(scratch.records("HEAD").len(), 1);
+}
