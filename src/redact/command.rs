@@ -129,6 +129,8 @@ pub fn pair(text: &mut Text<'_>, command: Range<usize>, flag: &str, separator: u
     }
     let rest = &text.bytes[command.end..text.bytes.len().min(command.end + COMMAND_BYTES)];
     let rest = &rest[..rest.iter().position(|byte| matches!(byte, b'\n' | b'|' | b';')).unwrap_or(rest.len())];
+    // Most commands have no such option.
+    rest.find(flag)?;
     let mut at = command.end;
     let mut is_next = flag.is_empty();
     for part in rest.split(|byte| matches!(byte, b' ' | b'=')) {
@@ -168,6 +170,7 @@ pub fn piped(text: &mut Text<'_>, part: Range<usize>, is_pair: bool) -> Option<R
         Some(here) => text.skip(part.end + here + 3, 1, |byte| byte == b' '),
         None => {
             let line = before_in_line(text, part.end);
+            let pipe = line.rfind_byte(b'|')?;
             let line_start = part.end - line.len();
             let command =
                 ["echo ", "printf ", "print "].iter().filter_map(|name| Some((line.rfind(name)?, name.len())));
@@ -178,7 +181,7 @@ pub fn piped(text: &mut Text<'_>, part: Range<usize>, is_pair: bool) -> Option<R
             {
                 at += if line[at..].starts_with(option) { option.len() } else { 0 };
             }
-            line[at..].contains(&b'|').then_some(line_start + at)?
+            (at < pipe).then_some(line_start + at)?
         }
     };
     let mut span = word(text, at)?;
