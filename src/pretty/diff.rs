@@ -50,7 +50,7 @@ pub fn parts(edit: &Edit, context: usize) -> Vec<DiffPart> {
         at += run.len();
         let front = if at == all.len() { 0 } else { context.min(run.len() - behind) };
         let hidden = run.len() - behind - front;
-        let line = |(sign, text): &(char, &str)| DiffPart::Line(*sign, outside::text(text).into());
+        let line = |(sign, text): &(char, &str)| DiffPart::Line(*sign, outside::text(text));
         if run[0].0 != ' ' || hidden <= 1 {
             parts.extend(run.iter().map(line));
             continue;

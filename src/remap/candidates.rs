@@ -79,7 +79,7 @@ impl Mapper<'_, '_> {
             if step.time.is_some_and(|time| time < oldest) {
                 break;
             }
-            if step.parent_ids.len() < 2 && !self.has_conversation(step.commit_id)? {
+            if !self.has_conversation(step.commit_id)? {
                 candidates.push(step.commit_id);
             }
         }

@@ -144,8 +144,11 @@ impl<'a, 'r> Mapper<'a, 'r> {
     }
 
     fn add_source(&mut self, commit_id: ObjectId) {
-        if let Some(facts) = self.changes.facts(commit_id) {
+        let Some(facts) = self.changes.facts(commit_id) else { return };
+        if !facts.paths.is_empty() {
             self.sources.add(commit_id, facts);
+        } else if self.repo.commit(commit_id).is_ok_and(|commit| commit.parent_ids.len() > 1) {
+            self.sources.add_merge(commit_id, facts);
         }
     }
 
@@ -228,7 +231,8 @@ impl<'a, 'r> Mapper<'a, 'r> {
         }
         let Some(facts) = self.changes.facts_of(&commit).cloned() else { return Ok(SourceCommits::Nothing) };
         if facts.paths.is_empty() {
-            return Ok(SourceCommits::Nothing);
+            let merges = self.merged_again(&commit, &facts);
+            return self.choose(&facts, merges);
         }
         let Copied { sources, is_made_again } = self.copied(&commit, &facts)?;
         if !sources.is_empty() {
@@ -257,6 +261,19 @@ impl<'a, 'r> Mapper<'a, 'r> {
                     .is_ok_and(|source| source.message == commit.message && source.committer.time.seconds == facts.time)
         };
         written_alike.into_iter().filter(is_source).map(|source| vec![source]).collect()
+    }
+
+    /// Returns merges with records that were made again as this one, by a rewriting of what they merge: author, author time and
+    /// message are the same.
+    fn merged_again(&self, commit: &Commit, facts: &Facts) -> Vec<Vec<ObjectId>> {
+        let is_source = |source: &&ObjectId| {
+            let source = self.repo.commit(**source).ok().filter(|source| source.commit_id != commit.commit_id);
+            source.is_some_and(|source| {
+                source.message == commit.message && source.parent_ids.len() == commit.parent_ids.len()
+            })
+        };
+        let alike = self.sources.merges_by_author(facts.author);
+        alike.iter().filter(is_source).map(|source| vec![*source]).collect()
     }
 
     /// Returns the commits with records that `git filter-repo` or `git cherry-pick -x` names as the source.

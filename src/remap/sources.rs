@@ -27,6 +27,7 @@ pub struct Sources {
     /// Each group under all its paths; made when it is first asked for, with the number of groups that it has.
     with_path: (usize, HashMap<u32, Vec<usize>>),
     by_author: HashMap<u64, Vec<ObjectId>>,
+    merges_by_author: HashMap<u64, Vec<ObjectId>>,
 }
 
 impl Sources {
@@ -48,6 +49,16 @@ impl Sources {
         let at = group.commits.partition_point(|known| *known < (facts.time, commit_id));
         group.commits.insert(at, (facts.time, commit_id));
         group.not_printed.push(commit_id);
+    }
+
+    /// Adds a merge, which makes no change of its own.
+    pub fn add_merge(&mut self, commit_id: ObjectId, facts: &Facts) {
+        self.merges_by_author.entry(facts.author).or_default().push(commit_id);
+    }
+
+    /// Returns the merges with this hash of author and author time.
+    pub fn merges_by_author(&self, author: u64) -> &[ObjectId] {
+        self.merges_by_author.get(&author).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the commits with this hash of author and author time.

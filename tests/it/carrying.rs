@@ -1,5 +1,6 @@
 //! Conversations follow their change at once where Git says which commits a new one was made of, and nowhere else.
 
+mod merges;
 mod parts;
 
 use std::fs;

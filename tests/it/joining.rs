@@ -165,7 +165,7 @@ fn syncs_at_the_same_moment_in_one_clone_all_succeed() {
     let team = Team::new();
     let (a, m) = (team.clone_of("a", &[]), team.clone_of("m", &[]));
     team.says(&m, "HEAD", "of a colleague");
-    team.shiftlog(&m, "purge", &["--yes", "HEAD"]).ok();
+    team.shiftlog(&m, "purge", &["--all", "--yes", "HEAD"]).ok();
     team.says(&m, "HEAD", "what is left");
     team.shiftlog(&m, "sync", &["-q"]).ok();
     for round in 0..3 {
