@@ -493,7 +493,7 @@ fn what_was_removed_for_good_does_not_come_back() {
     let scratch = Scratch::new();
     let made = one_session(&scratch, "refs/notes/shiftlog", 2);
     migrate(&scratch, &[]).ok();
-    scratch.shiftlog("purge", ["--session=old", "--yes"]);
+    scratch.shiftlog("purge", ["--all", "--session=old", "--yes"]);
     attach(&scratch, FIRST_REF, &made[1].0, &document("old", &made[1].1).to_string());
     assert_eq!(migrate(&scratch, &[]).ok(), "nothing to do\n");
     assert_eq!(scratch.shiftlog("show", ["--raw", "--full"]).stdout, "");

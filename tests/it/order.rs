@@ -365,7 +365,7 @@ fn what_was_removed_stays_away_however_long_its_session_rests() {
     session.prompt("REMOVED");
     session.edits("a", "a");
     session.commits("one");
-    scratch.shiftlog("purge", ["--yes", "HEAD"]).ok();
+    scratch.shiftlog("purge", ["--all", "--yes", "HEAD"]).ok();
     session.hook("SessionEnd");
     for path in scratch.state_files().iter().filter(|path| path.is_file()) {
         let file = fs::File::options().write(true).open(path).unwrap();
@@ -448,7 +448,7 @@ fn nothing_is_stored_while_it_cannot_be_read_what_was_removed() {
     session.prompt("REMOVED");
     session.edits("a", "a");
     session.commits("one");
-    scratch.shiftlog("purge", ["--yes", "--session=s1"]).ok();
+    scratch.shiftlog("purge", ["--all", "--yes", "--session=s1"]).ok();
     let tree = scratch.id("refs/shiftlog/purged^{tree}");
     let object = scratch.top.join(".git/objects").join(&tree[..2]).join(&tree[2..]);
     let bytes = fs::read(&object).unwrap();
