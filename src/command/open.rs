@@ -66,6 +66,13 @@ pub(super) fn store_missed(repo: &Repository) {
     capture::store_missed(repo).iter().for_each(|report| cli::tell(repo, report));
 }
 
+/// Warns of what waits to be stored, for a dry run, which stores nothing.
+pub(super) fn warn_of_waiting(repo: &Repository) {
+    if !capture::waiting(repo).is_empty() {
+        cli::warning("something waits to be stored, and a dry run does not look at it");
+    }
+}
+
 /// Carries records to all commits that are new since the last time.
 fn carry_to_new(repo: &Repository) {
     if !may_carry(repo) {

@@ -6,9 +6,9 @@ use std::process::{Command, ExitCode};
 
 use clap::Parser;
 
+use super::open;
 use super::target::commit_or_session;
 use crate::agent::{self, Agent};
-use crate::capture;
 use crate::cli::{self, NotesRef, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::git::child::find_program;
@@ -62,10 +62,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     let mut commands = None;
     let code = cli::main(args, |options: Options| {
         let repo = cli::repository()?;
-        if !options.print {
-            crate::command::open::store_missed_or_leave(&repo);
-        } else if !capture::waiting(&repo).is_empty() {
-            cli::warning("something waits to be stored, and a dry run does not look at it");
+        match options.print {
+            false => open::store_missed_or_leave(&repo),
+            true => open::warn_of_waiting(&repo),
         }
         let other = options.other.as_deref().map(agent::named).transpose()?;
         let top = repo.worktree().ok_or_else(|| Error::other("this operation must be run in a work tree"))?.to_owned();

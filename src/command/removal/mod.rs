@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use self::told::{count, list, plan_value, print_json, result_value, tell, tell_what_has_it, tell_what_is_left};
+use super::open;
 use crate::archive::{self, Archive};
 use crate::capture::{self, Lock, State};
 use crate::cli::{self, Outcome, Progress};
@@ -59,8 +60,8 @@ pub(super) fn remove(repo: &Repository, wanted: &RemovalRequest) -> Result<Outco
         // What waits, and what was fetched, may hold it too.
         cli::tell(repo, &capture::recorder(repo, notes_ref).finish());
         sync::join_fetched(repo, notes_ref)?;
-    } else if !capture::waiting(repo).is_empty() {
-        cli::warning("something waits to be stored, and a dry run does not look at it");
+    } else {
+        open::warn_of_waiting(repo);
     }
     let mut progress = Progress::new(!wanted.is_json);
     let planned =
