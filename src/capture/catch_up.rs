@@ -17,6 +17,7 @@ use super::recorder::{HOOK_TIMEOUT_SECS, LOCK_TIMEOUT, Recorder};
 use super::rewritten;
 use super::segment_end::SegmentEnd;
 use super::sessions::{KEEP_SECS, save_changed};
+use super::taken_back::carry_taken_back_late;
 use super::tracked::TrackedSession;
 use crate::agent::{self, Agent};
 use crate::error::{Error, Kind, Result};
@@ -241,6 +242,12 @@ fn store_commit(recorder: &mut Recorder<'_>, pending: &PendingCommit) -> Result<
             .map(|live| recorder.state.session(&live.key()).unwrap_or(live.clone())),
     );
     let outcome = record_commit(recorder, &new_commit, &mut sessions);
+    // The hook that would have done so may never come.
+    if outcome.is_ok()
+        && let Err(error) = carry_taken_back_late(recorder, &new_commit.commit_ids)
+    {
+        recorder.warn(error);
+    }
     save_changed(recorder, &before, &sessions).and(outcome)
 }
 

@@ -35,6 +35,22 @@ struct TakenBack {
 ///
 /// If the repository cannot be read.
 pub(super) fn carry_taken_back(recorder: &mut Recorder<'_>, commit_ids: &[ObjectId]) -> Result<()> {
+    carry_to(recorder, commit_ids, &[])
+}
+
+/// As [`carry_taken_back`], for a commit that was stored later: what it became by amending meanwhile gets the records, too.
+///
+/// # Errors
+///
+/// If the repository cannot be read.
+pub(super) fn carry_taken_back_late(recorder: &mut Recorder<'_>, commit_ids: &[ObjectId]) -> Result<()> {
+    match commit_ids.split_first() {
+        Some((first, became)) => carry_to(recorder, &[*first], became),
+        None => Ok(()),
+    }
+}
+
+fn carry_to(recorder: &mut Recorder<'_>, commit_ids: &[ObjectId], became: &[ObjectId]) -> Result<()> {
     let moves = recorder.repo.head_reflog(MAX_MOVES);
     if recorder.repo.is_rebasing() || !moves.iter().any(ReflogEntry::is_reset) {
         return Ok(());
@@ -45,8 +61,10 @@ pub(super) fn carry_taken_back(recorder: &mut Recorder<'_>, commit_ids: &[Object
         };
         let Some(taken_back) = taken_back_before(recorder.repo, &moves[index..]) else { continue };
         for (key, sources) in sources(recorder, &taken_back, moves[index].old_id, *commit_id)? {
-            let rewrite = Rewrite::copied("reset", &sources, *commit_id).only_of(key);
-            rewritten::carry_or_keep(recorder, &rewrite)?;
+            for new_id in std::iter::once(commit_id).chain(became) {
+                let rewrite = Rewrite::copied("reset", &sources, *new_id).only_of(key.clone());
+                rewritten::carry_or_keep(recorder, &rewrite)?;
+            }
         }
     }
     Ok(())

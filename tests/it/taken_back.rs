@@ -171,3 +171,29 @@ fn a_squash_of_commits_with_left_edits_has_each_turn_once() {
     let own = records.iter().find(|record| record["session"] == "s1").unwrap();
     assert_eq!(own["turns"], 3, "{records:?}");
 }
+
+/// What a person types behind "!" is below the agent's process, and no hook of a tool call follows.
+#[test]
+fn a_commit_made_anew_behind_the_agent_keeps_its_conversation_though_no_hook_follows() {
+    let ways: [&[&[&str]]; 4] = [
+        &[&["reset", "-q", "--soft", "HEAD~2"], &["commit", "-m", "in one"]],
+        &[&["reset", "-q", "HEAD~2"], &["add", "."], &["commit", "-m", "in one"]],
+        &[&["reset", "-q", "--soft", "HEAD~2"], &["commit", "-m", "in one"], &["commit", "--amend", "-m", "reworded"]],
+        &[&["reset", "-q", "--soft", "HEAD~1"], &["commit", "-m", "better"]],
+    ];
+    for (number, steps) in ways.into_iter().enumerate() {
+        let scratch = two_commits();
+        let session = scratch.session("s1");
+        session.says("Both are done.");
+        session.hook("Stop");
+        let process = session.stays();
+        for step in steps {
+            let mut git = scratch.command("git", &scratch.top);
+            Ran::of(git.env("CLAUDE_CODE_SESSION_ID", "s1").args(*step).output().unwrap()).ok();
+        }
+        drop(process);
+        scratch.shiftlog("log", [""; 0]).ok();
+        let expected = if number == 3 { &WORDS[1..2] } else { &WORDS[..2] };
+        assert_eq!(said(&scratch, "HEAD", &WORDS), expected, "way {number}: {}", scratch.log());
+    }
+}
