@@ -244,7 +244,7 @@ fn store_commit(recorder: &mut Recorder<'_>, pending: &PendingCommit) -> Result<
     let outcome = record_commit(recorder, &new_commit, &mut sessions);
     // The hook that would have done so may never come.
     if outcome.is_ok()
-        && let Err(error) = carry_taken_back_late(recorder, &new_commit.commit_ids)
+        && let Err(error) = carry_taken_back_late(recorder, &new_commit)
     {
         recorder.warn(error);
     }

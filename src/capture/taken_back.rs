@@ -4,7 +4,9 @@
 //! Read [`carry_taken_back`].
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use super::new_commit::NewCommit;
 use super::recorder::Recorder;
 use super::rewritten::{self, Rewrite};
 use crate::error::Result;
@@ -35,24 +37,34 @@ struct TakenBack {
 ///
 /// If the repository cannot be read.
 pub(super) fn carry_taken_back(recorder: &mut Recorder<'_>, commit_ids: &[ObjectId]) -> Result<()> {
-    carry_to(recorder, commit_ids, &[])
+    carry_to(recorder, commit_ids, &[], None)
 }
 
-/// As [`carry_taken_back`], for a commit that was stored later: what it became by amending meanwhile gets the records, too.
+/// As [`carry_taken_back`], for a commit that is stored later, perhaps from another worktree. What it became by amending meanwhile
+/// gets the records, too.
 ///
 /// # Errors
 ///
 /// If the repository cannot be read.
-pub(super) fn carry_taken_back_late(recorder: &mut Recorder<'_>, commit_ids: &[ObjectId]) -> Result<()> {
-    match commit_ids.split_first() {
-        Some((first, became)) => carry_to(recorder, &[*first], became),
+pub(super) fn carry_taken_back_late(recorder: &mut Recorder<'_>, new_commit: &NewCommit) -> Result<()> {
+    match new_commit.commit_ids.split_first() {
+        Some((first, became)) => carry_to(recorder, &[*first], became, new_commit.worktree.as_deref()),
         None => Ok(()),
     }
 }
 
-fn carry_to(recorder: &mut Recorder<'_>, commit_ids: &[ObjectId], became: &[ObjectId]) -> Result<()> {
-    let moves = recorder.repo.head_reflog(MAX_MOVES);
-    if recorder.repo.is_rebasing() || !moves.iter().any(ReflogEntry::is_reset) {
+fn carry_to(
+    recorder: &mut Recorder<'_>,
+    commit_ids: &[ObjectId],
+    became: &[ObjectId],
+    worktree: Option<&Path>,
+) -> Result<()> {
+    // Each worktree has a HEAD of its own.
+    let other =
+        worktree.filter(|top| Some(*top) != recorder.repo.worktree()).and_then(|top| Repository::open(top).ok());
+    let there = other.as_ref().unwrap_or(recorder.repo);
+    let moves = there.head_reflog(MAX_MOVES);
+    if there.is_rebasing() || !moves.iter().any(ReflogEntry::is_reset) {
         return Ok(());
     }
     for commit_id in commit_ids {

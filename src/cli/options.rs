@@ -241,7 +241,9 @@ fn as_typed(command: &Command, name: &str) -> String {
     let mut by_letter = None;
     for word in words.map(|word| word.to_string_lossy().into_owned()) {
         if matches!(name, "--max-count" | "--context")
-            && word.get(1..).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            && word.strip_prefix('-').is_some_and(|rest| {
+                rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains(|c: char| !c.is_ascii_digit())
+            })
         {
             return word;
         }

@@ -77,7 +77,9 @@ pub fn asked(repo: &Repository, words: &[OsString], usage: &str) -> Result<Asked
             }
         }
         ([revisions @ .., file], []) => match history(repo, revisions) {
-            Err(_) if revisions.iter().all(|word| history(repo, &[*word]).is_err()) => Err(too_many()),
+            Err(_) if !is_present(repo, file) && revisions.iter().all(|word| history(repo, &[*word]).is_err()) => {
+                Err(too_many())
+            }
             history => address(repo, file, history?),
         },
         _ => Err(too_many()),

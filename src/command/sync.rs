@@ -138,11 +138,14 @@ fn require_remote(repo: &Repository, remote: &str) -> Result<()> {
         );
     }
     let error = Error::other(format!("no such remote '{remote}'"));
-    let action = ["pull", "push"].into_iter().find(|action| action.starts_with(remote) || remote.starts_with(action));
-    Err(match remotes.is_empty() {
-        _ if action.is_some() => error.hint(format!("git shiftlog sync {}", action.unwrap_or_default())),
+    let error = match remotes.is_empty() {
         true => error.hint("git remote add <name> <url>"),
         false => error.hint(format!("the remotes are: {}", remotes.join(", "))),
+    };
+    let action = ["pull", "push"].into_iter().find(|action| action.starts_with(remote) || remote.starts_with(action));
+    Err(match action {
+        Some(action) => error.hint(format!("git shiftlog sync {action}")),
+        None => error,
     })
 }
 

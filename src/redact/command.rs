@@ -137,6 +137,11 @@ pub fn pair(text: &mut Text<'_>, command: Range<usize>, flag: &str, separator: u
         if is_next && !part.is_empty() && !part.starts_with(b"-") {
             let value = word(text, at)?;
             let user_bytes = text.bytes[value.clone()].find_byte(separator).filter(|length| *length > 0)?;
+            // `@script.sql` runs a script.
+            let account = text.bytes[value.clone()].split(|byte| *byte == b'@').next().unwrap_or_default();
+            if flag.is_empty() && (account.is_empty() || account.contains(&b'.')) {
+                return None;
+            }
             let middle = value.start + user_bytes;
             let password = &text.bytes[middle + 1..value.end];
             let length =

@@ -40,7 +40,7 @@ pub enum Shape {
     Pair(&'static str, u8),
     /// The value of `name=value` after the word, in a command about a Secret.
     Literal,
-    /// What is printed into the command, the password of `user:password` alone if that is what it reads.
+    /// The text that is printed into the command. If `true`, the command reads `user:password`, and only the password goes.
     Piped(bool),
     /// The word after the rule's word.
     Argument,

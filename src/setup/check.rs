@@ -445,7 +445,8 @@ fn pending_captures(repo: &Repository, state: &State) -> Vec<Finding> {
     let unlock = lock.map(|name| {
         format!("rm {}    # if no Git process is running", outside::shell(&common.join(name).to_string_lossy()))
     });
-    if count > 0 && expected == count && lock.is_none() {
+    let is_purging = state.purge_journal().symlink_metadata().is_ok();
+    if count > 0 && expected == count && lock.is_none() && why.is_none() && !is_purging {
         findings.push(Finding::note(format!(
             "{subject}: the agent's hook after its tool call stores it, or the next command"
         )));
@@ -454,7 +455,7 @@ fn pending_captures(repo: &Repository, state: &State) -> Vec<Finding> {
     let fix = match why.is_some() {
         _ if let Some(unlock) = &unlock => unlock,
         // Until then nothing is stored.
-        _ if state.purge_journal().symlink_metadata().is_ok() => "git shiftlog fsck    # finishes the purge first",
+        _ if is_purging => "git shiftlog fsck    # finishes the purge first",
         true => capture::HOW_TO_READ,
         false => fix,
     };

@@ -197,3 +197,22 @@ fn a_commit_made_anew_behind_the_agent_keeps_its_conversation_though_no_hook_fol
         assert_eq!(said(&scratch, "HEAD", &WORDS), expected, "way {number}: {}", scratch.log());
     }
 }
+
+#[test]
+fn a_commit_made_anew_in_a_linked_worktree_keeps_its_conversation_when_another_one_stores_it() {
+    let scratch = Scratch::set_up();
+    let linked = scratch.root().join("linked");
+    scratch.git(["worktree", "add", "-q", "-b", "topic", linked.to_str().unwrap()]).ok();
+    let session = scratch.session_in("s1", &linked);
+    speaks_and_commits(&session, "FIRST");
+    session.says("It is done.");
+    session.hook("Stop");
+    let process = session.stays();
+    for step in [&["reset", "-q", "--soft", "HEAD~1"][..], &["commit", "-m", "better"]] {
+        let mut git = scratch.command("git", &linked);
+        Ran::of(git.env("CLAUDE_CODE_SESSION_ID", "s1").args(step).output().unwrap()).ok();
+    }
+    drop(process);
+    scratch.shiftlog("log", ["topic"]).ok();
+    assert_eq!(said(&scratch, "topic", &WORDS), WORDS[..1], "{}", scratch.log());
+}

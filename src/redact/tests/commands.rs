@@ -39,6 +39,8 @@ fn what_only_looks_like_it_stays() {
         "smbclient //h/s -U user",
         "http GET example.net/a:b",
         "sqlplus /nolog",
+        "sqlplus -S @scripts/setup.sql",
+        "sqlplus scripts/setup.sql",
         "curl -u someone: https://example.net",
         "man chpasswd | head",
     ] {
