@@ -30,8 +30,8 @@ struct TakenBack {
 }
 
 /// Carries records to commits that were just made here, if HEAD was reset before them and they make changes of the commits
-/// that the reset took back. Only equal content of a path shows that: after `git reset --hard` the same path may be written
-/// anew.
+/// that the reset took back, or were made with the author, time and message of one (`git commit -C`). Otherwise only equal
+/// content of a path shows that: after `git reset --hard` the same path may be written anew.
 ///
 /// # Errors
 ///
@@ -115,7 +115,8 @@ fn taken_back_before(repo: &Repository, moves: &[ReflogEntry]) -> Option<TakenBa
 
 /// Returns the commits that were taken back whose changes a new commit has, by the sessions whose records of them it gets: all,
 /// if it has every change; otherwise the records that tell of an edit of one of its paths, or of no edits, on the commits that
-/// change one. `before` is where HEAD was before the new commit.
+/// change one. The one whose author, time and message the new commit has gives all records that it has. `before` is where HEAD
+/// was before the new commit.
 fn sources(
     recorder: &Recorder<'_>,
     taken_back: &TakenBack,
@@ -126,7 +127,8 @@ fn sources(
     let tree = |commit_id: ObjectId| repo.commit(commit_id).map(|commit| commit.tree_id);
     let theirs = repo.tree_changes(Some(tree(taken_back.base)?), tree(taken_back.tip)?)?;
     let before = if before.is_null() { None } else { Some(tree(before)?) };
-    let made = repo.tree_changes(before, tree(commit_id)?)?;
+    let commit = repo.commit(commit_id)?;
+    let made = repo.tree_changes(before, commit.tree_id)?;
     let is_made =
         |change: &&PathChange| made.iter().any(|other| other.path == change.path && other.after == change.after);
     let again: Vec<&PathChange> = theirs.iter().filter(is_made).collect();
@@ -145,13 +147,16 @@ fn sources(
         is_whole || record.edits.is_empty() || record.edits.iter().any(|edit| has_again(edit.path.as_bytes()))
     };
     let mut sources: BTreeMap<SessionKey, Vec<ObjectId>> = BTreeMap::new();
-    for source in taken_back.commit_ids.iter().copied().filter(|source| *source != commit_id && !again.is_empty()) {
-        let changes = if is_whole { Vec::new() } else { repo.changes_of(&repo.commit(source)?)? };
-        if !is_whole && !changes.iter().any(|change| has_again(&change.path)) {
+    for source in taken_back.commit_ids.iter().copied().filter(|source| *source != commit_id) {
+        let taken = repo.commit(source)?;
+        let is_reused = (&taken.author.email, taken.author.time.seconds, &taken.message)
+            == (&commit.author.email, commit.author.time.seconds, &commit.message);
+        let is_all = is_reused || is_whole && !again.is_empty();
+        if !is_all && !repo.changes_of(&taken)?.iter().any(|change| has_again(&change.path)) {
             continue;
         }
         for record in reader.note(source)?.iter().flat_map(Note::records) {
-            if !is_present(record) && is_told(record) {
+            if !is_present(record) && (is_reused || is_told(record)) {
                 let of_session = sources.entry(record.key()).or_default();
                 if of_session.last() != Some(&source) {
                     of_session.push(source);

@@ -169,14 +169,14 @@ impl<'a, 'r> Mapper<'a, 'r> {
         Ok(None)
     }
 
-    /// Says whether a commit has a conversation.
-    pub(super) fn has_conversation(&self, commit_id: ObjectId) -> Result<bool> {
+    /// Says whether a commit has a conversation that tells of work.
+    pub(super) fn tells_of_work(&self, commit_id: ObjectId) -> Result<bool> {
         // The refs and their trees are not read once more for each commit that is known to have a note.
         let blob_ids = self.noted.as_ref().and_then(|noted| noted.get(&commit_id));
-        if blob_ids.is_some_and(|ids| self.reader.note_of_blobs(ids).is_ok_and(|note| note.has_conversation())) {
+        if blob_ids.is_some_and(|ids| self.reader.note_of_blobs(ids).is_ok_and(|note| note.tells_of_work())) {
             return Ok(true);
         }
-        Ok(self.note(commit_id)?.is_some_and(|note| note.has_conversation()))
+        Ok(self.note(commit_id)?.is_some_and(|note| note.tells_of_work()))
     }
 
     /// Returns the records of some commits, as lines; for comparing. Of commits without records, their evidence: where
@@ -222,7 +222,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
         Ok(())
     }
 
-    /// Finds the commits whose records belong to a commit that has none.
+    /// Finds the commits whose records belong to a commit without any that tells of work.
     pub fn find(&mut self, commit_id: ObjectId) -> Result<SourceCommits> {
         let Ok(commit) = self.repo.commit(commit_id) else { return Ok(SourceCommits::Nothing) };
         let named = self.named(&commit)?;

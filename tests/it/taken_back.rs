@@ -216,3 +216,20 @@ fn a_commit_made_anew_in_a_linked_worktree_keeps_its_conversation_when_another_o
     scratch.shiftlog("log", ["topic"]).ok();
     assert_eq!(said(&scratch, "topic", &WORDS), WORDS[..1], "{}", scratch.log());
 }
+
+/// With another change in it: only `-C` tells that it is the same commit.
+#[test]
+fn a_commit_made_with_the_message_of_one_that_was_taken_back_keeps_its_conversation() {
+    for reuses in [true, false] {
+        let scratch = two_commits();
+        let session = scratch.session("s2");
+        session.hook("SessionEnd");
+        scratch.git(["reset", "-q", "HEAD~1"]).ok();
+        fs::write(scratch.top.join("SECOND.txt"), "written otherwise\n").unwrap();
+        scratch.git(["add", "."]).ok();
+        let message = if reuses { ["-C", "ORIG_HEAD"] } else { ["-m", "another"] };
+        scratch.git(["commit", "-q"].into_iter().chain(message)).ok();
+        let expected = if reuses { &WORDS[1..2] } else { &[] };
+        assert_eq!(said(&scratch, "HEAD", &WORDS), expected, "{reuses}: {}", scratch.log());
+    }
+}

@@ -1,6 +1,7 @@
 //! A commit that makes a part of the changes of another one, and what only looks like one.
 
 use super::*;
+use crate::support::Ran;
 
 /// Makes a commit of two files in a session, on the branch `topic`, and goes back to `main`.
 fn two_files_on_a_branch(scratch: &Scratch) {
@@ -105,4 +106,65 @@ fn each_part_of_a_commit_that_was_divided_by_hand_has_the_conversation() {
     scratch.git(["commit", "-q", "-m", "again", "--date=2026-02-03T04:05:06Z"]).ok();
     scratch.shiftlog("show", ["HEAD"]);
     assert_eq!(sessions(&scratch, "HEAD"), NOBODY);
+}
+
+/// What a person types behind "!" is below the agent's process, and its commit gets the words of the answer before it.
+#[test]
+fn a_change_that_is_picked_behind_the_agent_has_its_conversation_beside_the_last_answer() {
+    let ways: [&[&[&str]]; 4] = [
+        &[&["cherry-pick", "-n", "topic"]],
+        &[&["checkout", "topic", "--", "a", "b"]],
+        &[&["checkout", "topic", "--", "a"]],
+        &[&["restore", "--source=topic", "--staged", "--worktree", "b"]],
+    ];
+    for (way, steps) in ways.into_iter().enumerate() {
+        for reads in ["show", "log"] {
+            let scratch = Scratch::set_up();
+            two_files_on_a_branch(&scratch);
+            let session = scratch.session("s2");
+            session.prompt("what is on topic?");
+            session.says("Two files are.");
+            session.edits("c", "c\n");
+            session.commits("c");
+            session.says("They are a and b.");
+            session.hook("Stop");
+            let process = session.stays();
+            let commit = [&["commit", "-q", "-m", "picked"][..]];
+            for step in steps.iter().copied().chain(commit) {
+                let mut git = scratch.command("git", &scratch.top);
+                Ran::of(git.env("CLAUDE_CODE_SESSION_ID", "s2").args(step).output().unwrap()).ok();
+            }
+            drop(process);
+            scratch.shiftlog(reads, [""; 0]).ok();
+            assert_eq!(sessions(&scratch, "HEAD"), ["s1", "s2"], "way {way}, {reads}: {}", scratch.log());
+            assert_eq!(sessions(&scratch, "HEAD~1"), ["s2"], "way {way}, {reads}");
+            assert_eq!(sessions(&scratch, "topic"), ["s1"], "way {way}, {reads}");
+        }
+    }
+}
+
+/// The same change elsewhere is no source of what an agent was asked for.
+#[test]
+fn a_change_that_an_agent_was_asked_for_gets_no_other_conversation_though_another_commit_makes_it() {
+    let scratch = Scratch::set_up();
+    two_files_on_a_branch(&scratch);
+    let session = scratch.session("s2");
+    session.prompt("write both");
+    session.calls(
+        "c1",
+        "Bash",
+        &json!({ "command": "printf 'a\\n' >a; printf 'b\\n' >b; git add a b; git commit -m again" }),
+    );
+    for (path, text) in [("a", "a\n"), ("b", "b\n")] {
+        fs::write(scratch.top.join(path), text).unwrap();
+    }
+    scratch.git(["add", "a", "b"]).ok();
+    let made = session.runs_commit(&["-m", "again"]);
+    session.answers("c1", &format!("[main {}] again", &made[..7]));
+    session.hook_for("PostToolUse", "c1");
+    session.hook("Stop");
+    for reads in ["show", "log"] {
+        scratch.shiftlog(reads, [""; 0]).ok();
+        assert_eq!(sessions(&scratch, "HEAD"), ["s2"], "{reads}");
+    }
 }
