@@ -113,7 +113,7 @@ pub fn option(text: &mut Text<'_>, command: Range<usize>, flag: &str) -> Option<
     let at = text.skip(end, 1, |byte| byte == b' ' || byte == b'=');
     // MySQL's `-p` with a space asks for the password.
     let is_apart = at > end;
-    if is_apart && text.bytes[command.clone()].starts_with(b"mysql") {
+    if is_apart && flag == "-p" && text.bytes[command.clone()].starts_with(b"mysql") {
         return None;
     }
     let span = word(text, at)?;
@@ -134,8 +134,10 @@ pub fn pair(text: &mut Text<'_>, command: Range<usize>, flag: &str, separator: u
     let mut at = command.end;
     let mut is_next = flag.is_empty();
     for part in rest.split(|byte| matches!(byte, b' ' | b'=')) {
-        if is_next && !part.is_empty() && !part.starts_with(b"-") {
-            let value = word(text, at)?;
+        // A short option may have its value attached.
+        let is_attached = flag.len() == 2 && part.len() > 2 && part.starts_with(flag.as_bytes());
+        if is_attached || is_next && !part.is_empty() && !part.starts_with(b"-") {
+            let value = word(text, if is_attached { at + flag.len() } else { at })?;
             let user_bytes = text.bytes[value.clone()].find_byte(separator).filter(|length| *length > 0)?;
             // `@script.sql` runs a script.
             let account = text.bytes[value.clone()].split(|byte| *byte == b'@').next().unwrap_or_default();
@@ -152,6 +154,29 @@ pub fn pair(text: &mut Text<'_>, command: Range<usize>, flag: &str, separator: u
         at += part.len() + 1;
     }
     None
+}
+
+/// Returns the last word of a command that one of its short options lets it take a password from: `htpasswd -bc file user password`.
+pub fn last(text: &mut Text<'_>, command: Range<usize>, letter: u8) -> Option<Range<usize>> {
+    let rest = &text.bytes[command.end..text.bytes.len().min(command.end + COMMAND_BYTES)];
+    let rest = &rest[..rest.iter().position(|byte| b"\n|;&<>".contains(byte)).unwrap_or(rest.len())].trim_ascii_end();
+    let options = rest.split(|byte| *byte == b' ').filter(|part| part.len() > 1 && part[0] == b'-' && part[1] != b'-');
+    let names = rest.split(|byte| *byte == b' ').filter(|part| !part.is_empty() && part[0] != b'-').count();
+    if names < 2 || !options.clone().any(|part| part.contains(&letter)) {
+        return None;
+    }
+    let at = command.end + rest.rfind_byte(b' ')? + 1;
+    let span = word(text, at)?;
+    is_password(&text.bytes[span.clone()]).then_some(span)
+}
+
+/// Returns what somebody calls a password in a sentence: `the password is …`.
+pub fn said(text: &mut Text<'_>, words: Range<usize>, sure: Sure) -> Option<Range<usize>> {
+    let start = text.skip(words.end, 2, |byte| matches!(byte, b' ' | b':' | b'`' | b'"' | b'\''));
+    let end = text.end(VALUE, start);
+    let value = &text.bytes[start..end.min(start + MAX_BYTES)];
+    let length = value.trim_end_with(|sign| matches!(sign, '.' | ',' | ';' | ':' | ')' | '`')).len();
+    value::is_secret(&value[..length], sure, ValueForm::default()).then_some(start..start + length)
 }
 
 /// Returns the value of `name=value` after a word, if that word belongs to a command about a Secret:
