@@ -98,5 +98,5 @@ pub const NOTED_IN: &str = "what waits is noted in '";
 
 /// Adds to an error the hint that names the pending file.
 pub(super) fn with_pending_hint(error: Error, path: &Path) -> Error {
-    error.hint(format!("{NOTED_IN}{}'; the next git shiftlog command stores it", path.display()))
+    error.hint(format!("{NOTED_IN}{}'; the next 'git shiftlog log' stores it", path.display()))
 }

@@ -311,7 +311,7 @@ fn follow_in_state(recorder: &Recorder<'_>, pairs: &[Pair]) -> Result<()> {
 fn keep_rewrite(recorder: &mut Recorder<'_>, rewrite: &Rewrite, why: Error) -> Result<()> {
     let path = rewrite.keep(&recorder.state)?;
     recorder.warn(why.hint(format!(
-        "the rewritten commits are kept in '{}'; the next git shiftlog command carries their notes",
+        "the rewritten commits are kept in '{}'; the next 'git shiftlog log' carries their notes",
         path.display()
     )));
     Ok(())

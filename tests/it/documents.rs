@@ -162,6 +162,24 @@ fn every_agent_is_in_the_manual_and_in_the_readme() {
     }
 }
 
+/// The second table of the README is written by the run that has tried them.
+#[test]
+fn the_table_of_agents_names_the_release_that_was_tried() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (agents, tried) = readme.split_once("<!-- written by tests/live/run --table -->").unwrap();
+    let rows = agents.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" |"));
+    let tried_rows: Vec<&str> = tried.lines().filter_map(|line| line.strip_prefix("| ")).collect();
+    let mut count = 0;
+    for (agent, row) in rows.filter(|(_, row)| row.contains("| tried")) {
+        let release = row.split_once("| tried with ").unwrap_or_else(|| panic!("{agent} {row}")).1;
+        let release = release.split([' ', ',', ';', '|']).next().unwrap();
+        let is_it = |row: &&str| row.strip_prefix(agent).is_some_and(|rest| rest.starts_with(&format!(" {release}")));
+        assert!(tried_rows.iter().any(|row| is_it(row)), "{agent} {release}");
+        count += 1;
+    }
+    assert_eq!(count, 12);
+}
+
 /// Returns how a page calls an agent.
 fn title(title: &str) -> &str {
     title.strip_prefix("GitHub ").unwrap_or(title)

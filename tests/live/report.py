@@ -1,6 +1,7 @@
 """Counts what was found, compares it with what is expected, and prints both."""
 
 import os
+import re
 import time
 
 from verdict import COLUMNS, TITLES
@@ -122,9 +123,12 @@ class Report:
         return f"{title} {version}" + (f", {model}" if model else "")
 
     def write_table(self, path):
-        """Replaces the table between the markers in a file."""
+        """Replaces the table between the markers in a file, and the releases in the table of agents before them."""
         text = path.read_text()
         before, rest = text.split(BEGIN, 1)
+        for name, version in self.releases.items():
+            row = re.compile(rf"^(\| {re.escape(self.titles[name].partition(', ')[0])} \|.* tried with )[\w.]*\w", re.MULTILINE)
+            before = row.sub(rf"\g<1>{version}", before)
         _, after = rest.split(END, 1)
         path.write_text(f"{before}{BEGIN}\n{self.markdown()}{END}{after}")
 

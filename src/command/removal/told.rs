@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::cli;
 use crate::error::{Error, Result};
-use crate::git::Repository;
+use crate::git::{Holder, Repository};
 use crate::share::purge::{self, Purged};
 use crate::share::sync::{self, Level};
 use crate::transcript::SessionKey;
@@ -14,6 +14,8 @@ use crate::{outside, pretty};
 
 /// How many remotes of unknown state are named.
 const MAX_REMOTES: usize = 3;
+/// How many entries of a reflog one hint deletes.
+const MAX_ENTRIES: usize = 20;
 
 /// Returns the object of a plan for JSON.
 pub(super) fn plan_value(plan: &purge::Removal<'_>, is_dry_run: bool) -> Value {
@@ -31,7 +33,7 @@ pub(super) fn result_value(plan: &purge::Removal<'_>, purged: &Purged) -> Value 
     value["left"] = purged.left.iter().map(ToString::to_string).collect();
     value["temporary"] = purged.temporary.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     value["movedAside"] = purged.moved_aside.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    value["otherRefs"] = purged.other_refs.clone().into();
+    value["otherRefs"] = purged.holders.iter().map(|holder| holder.name.clone()).collect();
     value["agentFiles"] = json!(purged.agent_files);
     value["remotes"] = purged.held.keys().cloned().collect();
     value
@@ -184,12 +186,49 @@ pub(super) fn tell_what_is_left(repo: &Repository, purged: &Purged) {
         cli::warning(&format!("{number} {what} '{}'", first.display()));
         cli::hint(repo, "remove them if nothing in them is needed");
     }
-    for name in &purged.other_refs {
-        let hint = match name.as_str() {
-            "HEAD" => "check out a branch".to_owned(),
-            entry if entry.contains("@{") => format!("git reflog delete --rewrite {}", outside::shell(entry)),
-            name => format!("git update-ref -d {name}"),
+    tell_of_holders(repo, &purged.holders);
+    if purged.own_files > 0 {
+        let number = count(purged.own_files, "object");
+        cli::warning(&format!(
+            "{number} with removed words stay: a commit, the index or a stash has them as files of yours"
+        ));
+    }
+}
+
+/// Tells of each ref that still has removed words, and of each reflog, with what takes them away and no commit of the user's.
+fn tell_of_holders(repo: &Repository, holders: &[Holder]) {
+    let mut names = repo.names();
+    let entry_of = |holder: &Holder| holder.name.split_once("@{").map(|(log, _)| log.to_owned());
+    for of_log in holders.chunk_by(|a, b| entry_of(a).is_some() && entry_of(a) == entry_of(b)) {
+        let holder = &of_log[0];
+        let name = &holder.name;
+        let more = of_log.len() - 1;
+        let also = if more == 0 { String::new() } else { format!(" and {more} more of this reflog") };
+        let join = holder.join.map(|join| (names.shorten(join.commit_id), join.parent));
+        let hint = match (name.as_str(), &join) {
+            (entry, _) if entry.contains("@{") => {
+                let entries: Vec<String> =
+                    of_log.iter().take(MAX_ENTRIES).map(|one| outside::shell(&one.name)).collect();
+                let first =
+                    if of_log.iter().any(|one| one.join.is_some()) { "keep what you need of it, then: " } else { "" };
+                format!("{first}git reflog delete --rewrite {}", entries.join(" "))
+            }
+            (head, None) if head.ends_with("HEAD") => "check out a branch".to_owned(),
+            (name, None) => match name.strip_prefix("refs/heads/").map(|name| ("branch -D", name)) {
+                Some((delete, branch)) => format!("git {delete} {}", outside::shell(branch)),
+                None => format!("git update-ref -d {}", outside::shell(name)),
+            },
+            (name, Some((merge, Some(parent)))) => match name.strip_prefix("refs/heads/") {
+                Some(branch) => {
+                    let onto = format!("--onto {merge}^{parent} {merge} {}", outside::shell(branch));
+                    format!("git rebase --rebase-merges {onto}    # takes '{merge}' out of it, and leaves the rest")
+                }
+                None => format!("'{merge}' has brought them into it; make it name a commit without that"),
+            },
+            (_, Some((commit, None))) => {
+                format!("'{commit}' has been made on top of them; make it name another commit")
+            }
         };
-        cli::error(&Error::other(format!("'{name}' still has the removed words")).hint(hint));
+        cli::error(&Error::other(format!("'{name}'{also} still has the removed words")).hint(hint));
     }
 }

@@ -17,7 +17,7 @@ use crate::capture::pending::{self, Pending};
 use crate::capture::state::FirstMessage;
 use crate::error::{Error, Kind, Result};
 use crate::git::private;
-use crate::git::{ObjectId, REMOTES_PREFIX, Replaced, Repository, Unneeded, fault_point};
+use crate::git::{Holders, ObjectId, REMOTES_PREFIX, Replaced, Repository, Unneeded, fault_point};
 use crate::notes::{self, Changed};
 use crate::record::tombstone::{self, Replacement, Tombstones};
 use crate::record::{EARLIER_REF, Note, kept};
@@ -321,7 +321,7 @@ fn finish(repo: &Repository, mut journal: Journal, signed: &HashSet<(ObjectId, S
     let all = Tombstones::read(repo)?;
     let is_unneeded = |id, bytes: &[u8]| all.segments.contains_key(&id) || names_marked(repo, &all, bytes);
     let Unneeded { gone, held } = repo.unneeded(&tips, is_unneeded)?;
-    let other_refs = other_refs(repo, &with_words, &tips, &held)?;
+    let Holders { found: holders, rest: own_files } = holders(repo, &with_words, &tips, &held)?;
     let left = repo.drop_objects(&gone)?;
     let temporary = if repo.has_precious_objects() { Vec::new() } else { repo.remove_left_objects()? };
     fault_point("purge-dropped");
@@ -329,7 +329,8 @@ fn finish(repo: &Repository, mut journal: Journal, signed: &HashSet<(ObjectId, S
         objects: gone.len() - left.len(),
         left,
         temporary,
-        other_refs,
+        holders,
+        own_files,
         agent_files,
         moved_aside: State::new(&repo.common_dir()).moved_aside(),
         held: std::mem::take(&mut journal.held),
@@ -372,26 +373,17 @@ fn carried(before: &[u8], after: &[u8], is_signed: impl Fn(SessionKey) -> bool) 
     carried.to_bytes()
 }
 
-/// Returns what reaches removed words: other refs, such as a copy of our notes under another name, a detached `HEAD`, or entries
-/// of reflogs. A user's own file that has the same content is the user's.
-fn other_refs(
-    repo: &Repository,
-    with_words: &[String],
-    tips: &[ObjectId],
-    held: &HashSet<ObjectId>,
-) -> Result<Vec<String>> {
+/// Returns what reaches removed words. What no ref or reflog of these histories reaches is a file of the user's.
+fn holders(repo: &Repository, with_words: &[String], tips: &[ObjectId], held: &HashSet<ObjectId>) -> Result<Holders> {
     if held.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Holders::default());
     }
-    let is_ours = |name: &String| {
-        with_words.contains(name)
-            || [archive::REF, tombstone::REF].contains(&name.as_str())
+    let is_ours = |name: &str| {
+        with_words.iter().any(|own| own == name)
+            || [archive::REF, tombstone::REF].contains(&name)
             || name.ends_with("/purged")
     };
-    let mut found = repo.refs_reaching(held, tips)?;
-    found.extend(repo.reflog_entries(tips)?);
-    found.retain(|name| !is_ours(&name.split('@').next().unwrap_or_default().to_owned()));
-    Ok(found)
+    repo.holders(held, tips, is_ours)
 }
 
 fn rewrite_archive(repo: &Repository, marks: &Tombstones) -> Result<()> {

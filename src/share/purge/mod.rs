@@ -23,7 +23,7 @@ pub use self::received::{Received, named_by_others};
 use crate::archive::{self, Archive, Header, text};
 use crate::error::{Error, Kind, Result};
 use crate::git::date::Time;
-use crate::git::{ObjectId, Repository};
+use crate::git::{Holder, ObjectId, Repository};
 use crate::notes;
 use crate::progress::Tell;
 use crate::record::contested::Contested;
@@ -111,8 +111,11 @@ pub struct Purged {
     /// Temporary files of Git in the object database that may hold purged objects. A program that was killed has left them, or a
     /// running one needs them.
     pub temporary: Vec<PathBuf>,
-    /// Other refs that still reach the purged objects.
-    pub other_refs: Vec<String>,
+    /// What still reaches purged objects: other refs, such as a copy of our notes under another name, a detached `HEAD`, or entries
+    /// of reflogs.
+    pub holders: Vec<Holder>,
+    /// How many purged objects are kept because the user's own files are the same: in a commit, the index or a stash.
+    pub own_files: usize,
     /// Files of agents that still have the purged words.
     pub agent_files: Vec<PathBuf>,
     /// Damaged files that a repair has moved out of the way, and that may hold purged words.
@@ -124,7 +127,7 @@ pub struct Purged {
 impl Purged {
     /// Says whether everything is gone that was to go.
     pub fn is_complete(&self) -> bool {
-        self.left.is_empty() && self.other_refs.is_empty()
+        self.left.is_empty() && self.holders.is_empty()
     }
 }
 
