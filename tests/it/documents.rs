@@ -174,7 +174,7 @@ fn the_table_of_agents_names_the_release_that_was_tried() {
         let release = row.split_once("| tried with ").unwrap_or_else(|| panic!("{agent} {row}")).1;
         let release = release.split([' ', ',', ';', '|']).next().unwrap();
         let is_it = |row: &&str| row.strip_prefix(agent).is_some_and(|rest| rest.starts_with(&format!(" {release}")));
-        assert!(tried_rows.iter().any(|row| is_it(row)), "{agent} {release}");
+        assert!(tried_rows.iter().any(is_it), "{agent} {release}");
         count += 1;
     }
     assert_eq!(count, 12);
