@@ -19,9 +19,8 @@ pub(super) const UNFINISHED_PURGE: &str = "a purge was interrupted, or is runnin
 /// How many commits are named.
 const MAX_NAMED: usize = 10;
 
-/// Carries records to the commit that a revision names, if it has none that tells of work and makes the same change as a commit that
-/// has some.
-/// Warns of each commit that got records.
+/// Carries records to the commit that a revision names, if it has none that tells of work and makes the same change as a commit
+/// that has some. Warns of each commit that got records.
 ///
 /// Failures are not reported: the command meets the same ones when it reads.
 pub(super) fn carry_to(reader: &Reader<'_>, revision: &str) {

@@ -131,8 +131,8 @@ pub fn remap(
     Ok(remapped)
 }
 
-/// Copies records to one commit that has none that tells of work, as [`remap`] would. For readers of a commit that Git, a forge or an
-/// editor has rewritten without running a hook.
+/// Copies records to one commit that has none that tells of work, as [`remap`] would. For readers of a commit that Git, a forge
+/// or an editor has rewritten without running a hook.
 ///
 /// The changed paths of other commits are kept, so that a run that hits `deadline` succeeds when it is repeated.
 ///
