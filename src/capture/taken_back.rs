@@ -115,8 +115,8 @@ fn taken_back_before(repo: &Repository, moves: &[ReflogEntry]) -> Option<TakenBa
 
 /// Returns the commits that were taken back whose changes a new commit has, by the sessions whose records of them it gets: all,
 /// if it has every change; otherwise the records that tell of an edit of one of its paths, or of no edits, on the commits that
-/// change one. The one whose author, time and message the new commit has gives all records that it has. `before` is where HEAD
-/// was before the new commit.
+/// change one. The one whose author, time and message the new commit has, and that changes one of its paths, gives all records
+/// that it has. `before` is where HEAD was before the new commit.
 fn sources(
     recorder: &Recorder<'_>,
     taken_back: &TakenBack,
@@ -149,10 +149,14 @@ fn sources(
     let mut sources: BTreeMap<SessionKey, Vec<ObjectId>> = BTreeMap::new();
     for source in taken_back.commit_ids.iter().copied().filter(|source| *source != commit_id) {
         let taken = repo.commit(source)?;
-        let is_reused = (&taken.author.email, taken.author.time.seconds, &taken.message)
-            == (&commit.author.email, commit.author.time.seconds, &commit.message);
+        let changes = repo.changes_of(&taken)?;
+        // Within one second, what is committed anew has the same time by itself.
+        let is_reused = commit.author.time.seconds < commit.committer.time.seconds
+            && (&taken.author.email, taken.author.time.seconds, &taken.message)
+                == (&commit.author.email, commit.author.time.seconds, &commit.message)
+            && changes.iter().any(|change| made.iter().any(|other| other.path == change.path));
         let is_all = is_reused || is_whole && !again.is_empty();
-        if !is_all && !repo.changes_of(&taken)?.iter().any(|change| has_again(&change.path)) {
+        if !is_all && !changes.iter().any(|change| has_again(&change.path)) {
             continue;
         }
         for record in reader.note(source)?.iter().flat_map(Note::records) {

@@ -7,8 +7,12 @@ use std::rc::Rc;
 
 use bstr::ByteSlice as _;
 
+use super::refs::ARCHIVIST;
 use super::{ObjectId, Repository, git};
 use crate::error::Result;
+
+/// For how many commits is looked what they reach.
+const MAX_LISTED: usize = 64;
 
 /// What reaches some objects.
 #[derive(Clone, Debug)]
@@ -17,6 +21,8 @@ pub struct Holder {
     pub name: String,
     /// How the objects came into a history of others; `None` if it names a commit of the histories that the objects are of.
     pub join: Option<Join>,
+    /// The commits of these histories by which it reaches the objects; none if it names a tree or a blob.
+    pub own_ids: Vec<ObjectId>,
 }
 
 /// A commit of another history that has a commit of some histories among its parents.
@@ -24,8 +30,8 @@ pub struct Holder {
 pub struct Join {
     /// The commit.
     pub commit_id: ObjectId,
-    /// The number of the parent that is of the other history, from 1; `None` if there is none.
-    pub parent: Option<usize>,
+    /// Whether it has a parent of the other history, too.
+    pub is_merge: bool,
 }
 
 /// What reaches some objects, as far as it was found.
@@ -33,8 +39,9 @@ pub struct Join {
 pub struct Holders {
     /// Refs and `HEAD`, then the entries of reflogs, the oldest of each ref first: so they can be deleted one after the other.
     pub found: Vec<Holder>,
-    /// How many of the objects something else reaches: an index, or a tree of another history.
-    pub rest: usize,
+    /// Those of the objects that something else reaches: an index, a tree of another history, or what an entry of a reflog had
+    /// before.
+    pub rest: Vec<ObjectId>,
 }
 
 /// The commits of other histories that have some histories among their ancestors.
@@ -77,21 +84,21 @@ impl Repository {
             if !reached.is_empty() {
                 standing.extend(join);
                 found_ids.extend(reached);
-                holders.found.push(Holder { name, join });
+                holders.found.push(Holder { name, join, own_ids: search.own_ids(id) });
             }
         }
         for (name, commit_id) in self.reflog_entries()? {
-            if is_own(name.split('@').next().unwrap_or_default()) {
+            if is_own(log_of(&name)) {
                 continue;
             }
             let (join, reached) = search.reached_by(commit_id)?;
             let is_standing = join.is_some_and(|join| standing.contains(&join));
             found_ids.extend(reached.iter().copied());
             if !reached.is_empty() && !is_standing {
-                holders.found.push(Holder { name, join });
+                holders.found.push(Holder { name, join, own_ids: search.own_ids(commit_id) });
             }
         }
-        holders.rest = ids.difference(&found_ids).count();
+        holders.rest = ids.difference(&found_ids).copied().collect();
         Ok(holders)
     }
 
@@ -126,12 +133,22 @@ impl Repository {
     /// Returns the entries of all reflogs, each with its commit, the oldest of each ref first.
     fn reflog_entries(&self) -> Result<Vec<(String, ObjectId)>> {
         // With a date format of the user's, the entries would have dates for numbers.
-        let list = ["-c", "log.date=default", "log", "--walk-reflogs", "--format=%H %gD"];
+        let list = [
+            "-c",
+            "log.date=default",
+            "-c",
+            "i18n.logOutputEncoding=UTF-8",
+            "log",
+            "--walk-reflogs",
+            "--format=%H %gD",
+        ];
         let walked = |of: &str| git(list.into_iter().chain([of])).repository(self).capture();
-        let mut listed = walked("--all")?;
+        let mut listed = Vec::from(walked("--all")?);
         for head in self.heads().iter().skip(1) {
-            // A new worktree may have none.
-            listed.extend(walked(head).map(Vec::from).unwrap_or_default());
+            // Git lists them with the others, but for old releases; a new worktree has none.
+            if !listed.contains_str(format!(" {head}@{{")) {
+                listed.extend(walked(head).map(Vec::from).unwrap_or_default());
+            }
         }
         let entry = |line: &[u8]| {
             let (hex, name) = line.split_once_str(" ")?;
@@ -139,8 +156,15 @@ impl Repository {
         };
         let mut entries: Vec<(String, ObjectId)> = listed.lines().filter_map(entry).collect();
         entries.reverse();
+        // Git lists the entries of all logs by time.
+        entries.sort_by(|(a, _), (b, _)| log_of(a).cmp(log_of(b)));
         Ok(entries)
     }
+}
+
+/// Returns the ref, or the `HEAD`, whose reflog has an entry.
+fn log_of(entry: &str) -> &str {
+    entry.rsplit_once("@{").map_or(entry, |(log, _)| log)
 }
 
 impl<'r> Search<'r> {
@@ -148,14 +172,22 @@ impl<'r> Search<'r> {
         let id = |hex: &[u8]| repo.parse_id(&hex.to_str_lossy());
         let input: String = tips.iter().map(|id| format!("{id}\n")).collect();
         let listed = git(["rev-list", "--missing=allow-any", "--stdin"]).repository(repo).input(input.into_bytes());
-        let own: HashSet<ObjectId> = listed.capture()?.lines().filter_map(id).collect();
-        let everything =
-            ["rev-list", "--parents", "--topo-order", "--reverse", "--missing=allow-any", "--all", "--reflog"];
+        let mut own: HashSet<ObjectId> = listed.capture()?.lines().filter_map(id).collect();
+        let everything = ["rev-list", "--topo-order", "--reverse", "--missing=allow-any", "--all", "--reflog"];
+        // Before each line Git writes 'commit' and the id, which is no line of ours.
+        let format = ["--format=%H %ce %P"];
         let mut joined = Joined { commits: HashMap::new() };
-        for line in git(everything).repository(repo).capture()?.lines() {
-            let mut ids = line.fields().filter_map(id);
-            let Some(commit_id) = ids.next().filter(|commit_id| !own.contains(commit_id)) else { continue };
-            joined.add(commit_id, &ids.collect::<Vec<_>>(), &own);
+        for line in git(everything.into_iter().chain(format)).repository(repo).capture()?.lines() {
+            let mut fields = line.splitn(3, |byte| *byte == b' ');
+            let (Some(commit_id), Some(committer)) = (fields.next().and_then(id), fields.next()) else { continue };
+            // An earlier purge has rewritten the histories that a copy may have.
+            if committer == ARCHIVIST.1.as_bytes() {
+                own.insert(commit_id);
+            }
+            if !own.contains(&commit_id) {
+                let parent_ids = fields.next().unwrap_or_default().fields().filter_map(id).collect::<Vec<_>>();
+                joined.add(commit_id, &parent_ids, &own);
+            }
         }
         Ok(Search { repo, ids, own, joined, reached: HashMap::new() })
     }
@@ -174,8 +206,20 @@ impl<'r> Search<'r> {
         Ok((None, if is_other { HashSet::new() } else { self.reached(id)?.clone() }))
     }
 
+    /// Returns the commits of these histories by which a commit reaches the objects.
+    fn own_ids(&self, id: ObjectId) -> Vec<ObjectId> {
+        match self.joined.commits.get(&id) {
+            Some((_, joined)) => joined.iter().copied().collect(),
+            None => self.own.get(&id).copied().into_iter().collect(),
+        }
+    }
+
+    /// Returns those of the objects that one reaches. Of very many, all are taken to reach all.
     fn reached(&mut self, id: ObjectId) -> Result<&HashSet<ObjectId>> {
         if !self.reached.contains_key(&id) {
+            if self.reached.len() >= MAX_LISTED {
+                return Ok(self.ids);
+            }
             let list = ["rev-list", "--objects", "--missing=allow-any", &id.to_string()];
             let listed = git(list).repository(self.repo).capture()?;
             let one = |line: &[u8]| self.repo.parse_id(&line.fields().next()?.to_str_lossy());
@@ -197,8 +241,8 @@ impl Joined {
             ([], true) => return,
             ([(join, joined)], true) => (*join, Rc::clone(joined)),
             _ => {
-                let parent = parent_ids.iter().position(|id| !own.contains(id)).map(|at| at + 1);
-                let join = if at_it.is_empty() { before[0].0 } else { Join { commit_id, parent } };
+                let is_merge = parent_ids.iter().any(|id| !own.contains(id));
+                let join = if at_it.is_empty() { before[0].0 } else { Join { commit_id, is_merge } };
                 let all = before.iter().flat_map(|(_, joined)| joined.iter().copied()).chain(at_it);
                 (join, Rc::new(all.collect()))
             }

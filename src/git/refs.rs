@@ -21,7 +21,7 @@ const MAX_MISSING: u32 = 5;
 
 /// The author of the archive's commits, so that `git shortlog --all` does not count them as somebody's work. The
 /// author of a record is the author of its notes commit.
-const ARCHIVIST: (&str, &str) = ("git-shiftlog", "shiftlog@localhost");
+pub(super) const ARCHIVIST: (&str, &str) = ("git-shiftlog", "shiftlog@localhost");
 
 /// The result of merging two commits of a ref of ours.
 #[derive(Clone, Copy, Debug)]

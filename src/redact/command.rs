@@ -113,7 +113,7 @@ pub fn option(text: &mut Text<'_>, command: Range<usize>, flag: &str) -> Option<
     let at = text.skip(end, 1, |byte| byte == b' ' || byte == b'=');
     // MySQL's `-p` with a space asks for the password.
     let is_apart = at > end;
-    if is_apart && flag == "-p" && text.bytes[command.clone()].starts_with(b"mysql") {
+    if is_apart && text.bytes[command.clone()].starts_with(b"mysql") {
         return None;
     }
     let span = word(text, at)?;
@@ -129,6 +129,7 @@ pub fn pair(text: &mut Text<'_>, command: Range<usize>, flag: &str, separator: u
     }
     let rest = &text.bytes[command.end..text.bytes.len().min(command.end + COMMAND_BYTES)];
     let rest = &rest[..rest.iter().position(|byte| matches!(byte, b'\n' | b'|' | b';')).unwrap_or(rest.len())];
+    let rest = &rest[..rest.find(b" && ").unwrap_or(rest.len())];
     // Most commands have no such option.
     rest.find(flag)?;
     let mut at = command.end;
@@ -148,35 +149,14 @@ pub fn pair(text: &mut Text<'_>, command: Range<usize>, flag: &str, separator: u
             let password = &text.bytes[middle + 1..value.end];
             let length =
                 if flag.is_empty() { password.find_byte(b'@').unwrap_or(password.len()) } else { password.len() };
-            return is_password(&password[..length]).then_some(middle + 1..middle + 1 + length);
+            // Words can begin like an option.
+            let is_likely = !is_attached || value::is_mixed(&password[..length]);
+            return (is_likely && is_password(&password[..length])).then_some(middle + 1..middle + 1 + length);
         }
         is_next |= part == flag.as_bytes();
         at += part.len() + 1;
     }
     None
-}
-
-/// Returns the last word of a command that one of its short options lets it take a password from: `htpasswd -bc file user password`.
-pub fn last(text: &mut Text<'_>, command: Range<usize>, letter: u8) -> Option<Range<usize>> {
-    let rest = &text.bytes[command.end..text.bytes.len().min(command.end + COMMAND_BYTES)];
-    let rest = &rest[..rest.iter().position(|byte| b"\n|;&<>".contains(byte)).unwrap_or(rest.len())].trim_ascii_end();
-    let options = rest.split(|byte| *byte == b' ').filter(|part| part.len() > 1 && part[0] == b'-' && part[1] != b'-');
-    let names = rest.split(|byte| *byte == b' ').filter(|part| !part.is_empty() && part[0] != b'-').count();
-    if names < 2 || !options.clone().any(|part| part.contains(&letter)) {
-        return None;
-    }
-    let at = command.end + rest.rfind_byte(b' ')? + 1;
-    let span = word(text, at)?;
-    is_password(&text.bytes[span.clone()]).then_some(span)
-}
-
-/// Returns what somebody calls a password in a sentence: `the password is …`.
-pub fn said(text: &mut Text<'_>, words: Range<usize>, sure: Sure) -> Option<Range<usize>> {
-    let start = text.skip(words.end, 2, |byte| matches!(byte, b' ' | b':' | b'`' | b'"' | b'\''));
-    let end = text.end(VALUE, start);
-    let value = &text.bytes[start..end.min(start + MAX_BYTES)];
-    let length = value.trim_end_with(|sign| matches!(sign, '.' | ',' | ';' | ':' | ')' | '`')).len();
-    value::is_secret(&value[..length], sure, ValueForm::default()).then_some(start..start + length)
 }
 
 /// Returns the value of `name=value` after a word, if that word belongs to a command about a Secret:

@@ -38,10 +38,6 @@ pub enum Shape {
     Option(&'static str),
     /// The password of `user<separator>password`: the value of an option of the command, or its first word that is no option.
     Pair(&'static str, u8),
-    /// The last word of the command, if one of its short options has this letter.
-    Last(u8),
-    /// What follows the words of a sentence, such that it can only be a secret.
-    Said(Sure),
     /// The value of `name=value` after the word, in a command about a Secret.
     Literal,
     /// The text that is printed into the command. If `true`, the command reads `user:password`, and only the password goes.
@@ -159,14 +155,6 @@ impl Shape {
             }
             Shape::Pair(flag, separator) => {
                 spans.push(command::pair(text, word.clone(), flag, *separator)?);
-                (word.end, false)
-            }
-            Shape::Last(letter) => {
-                spans.push(command::last(text, word.clone(), *letter)?);
-                (word.end, false)
-            }
-            Shape::Said(sure) => {
-                spans.push(command::said(text, word.clone(), *sure)?);
                 (word.end, false)
             }
             Shape::Literal => {

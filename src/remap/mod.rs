@@ -163,21 +163,19 @@ pub fn remap_one(repo: &Repository, notes_ref: &str, commit_id: ObjectId, deadli
 }
 
 /// Returns the commits whose records belong to a commit. If it has words of its own, such as the answer that an agent had given
-/// before somebody picked the change, these commits are older, and none of them has got these words.
+/// before somebody picked the change, no call of an agent is among them, these commits are older, and none of them has got them.
 fn sources_of(mapper: &mut Mapper<'_, '_>, commit_id: ObjectId) -> Result<SourceCommits> {
     let found = mapper.find(commit_id)?;
-    if !mapper.note(commit_id)?.is_some_and(|note| note.has_conversation()) {
-        return Ok(found);
-    }
+    let Some(note) = mapper.note(commit_id)?.filter(Note::has_conversation) else { return Ok(found) };
     let SourceCommits::Records(from) = found else { return Ok(SourceCommits::Nothing) };
     let (own, made) = (mapper.records(&[commit_id])?, mapper.repo.commit(commit_id)?.committer.time.seconds);
     for source in &from {
-        let is_older = mapper.repo.commit(*source)?.committer.time.seconds <= made;
+        let is_older = mapper.repo.commit(*source)?.committer.time.seconds < made;
         if !is_older || mapper.records(&[*source])?.is_superset(&own) {
             return Ok(SourceCommits::Nothing);
         }
     }
-    Ok(SourceCommits::Records(from))
+    Ok(if mapper.may_have_calls(&note)? { SourceCommits::Nothing } else { SourceCommits::Records(from) })
 }
 
 fn carry(repo: &Repository, notes_ref: &str, taken: &BTreeMap<ObjectId, Note>, deadline: Instant) -> Result<()> {

@@ -3,6 +3,7 @@
 //! Read [`Mapper::find`]. `remap` decides which commits are examined and copies the records.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use super::facts::{Facts, KnownFacts};
@@ -11,7 +12,8 @@ use super::sources::Sources;
 use crate::error::Result;
 use crate::git::{Commit, ObjectId, Order, PathChange, Range, Repository, private};
 use crate::notes;
-use crate::record::{Note, Reader, Unit, merge_proven};
+use crate::record::{Note, Reader, Unit, Words, merge_proven};
+use crate::transcript::Part;
 
 /// How much older than its source a copy may be: clocks differ.
 pub(super) const CLOCK_SKEW_SECS: i64 = 300;
@@ -177,6 +179,17 @@ impl<'a, 'r> Mapper<'a, 'r> {
             return Ok(true);
         }
         Ok(self.note(commit_id)?.is_some_and(|note| note.tells_of_work()))
+    }
+
+    /// Says whether an agent may have called a tool in the words of a note: one of its calls can have made the commit.
+    pub(super) fn may_have_calls(&self, note: &Note) -> Result<bool> {
+        let mut may_have = false;
+        self.reader.each_conversation(note, None, false, Words::Shown, |conversation| {
+            let mut parts = conversation.messages.iter().flat_map(|message| &message.parts);
+            may_have |= !conversation.is_whole || parts.any(|part| matches!(part, Part::ToolCall(_)));
+            Ok(if may_have { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        Ok(may_have)
     }
 
     /// Returns the records of some commits, as lines; for comparing. Of commits without records, their evidence: where

@@ -228,8 +228,26 @@ fn a_commit_made_with_the_message_of_one_that_was_taken_back_keeps_its_conversat
         fs::write(scratch.top.join("SECOND.txt"), "written otherwise\n").unwrap();
         scratch.git(["add", "."]).ok();
         let message = if reuses { ["-C", "ORIG_HEAD"] } else { ["-m", "another"] };
-        scratch.git(["commit", "-q"].into_iter().chain(message)).ok();
+        let mut git = scratch.command("git", &scratch.top);
+        git.env("GIT_COMMITTER_DATE", "2090-01-01T00:00:00Z").args(["commit", "-q"]).args(message);
+        Ran::of(git.output().unwrap()).ok();
         let expected = if reuses { &WORDS[1..2] } else { &[] };
         assert_eq!(said(&scratch, "HEAD", &WORDS), expected, "{reuses}: {}", scratch.log());
+    }
+}
+
+/// A script that always uses the same message, within one second.
+#[test]
+fn the_same_author_time_and_message_by_chance_bring_no_conversation() {
+    let scratch = two_commits();
+    let date = scratch.git(["log", "-1", "--format=%aI"]).ok();
+    scratch.git(["reset", "-q", "--hard", "HEAD~1"]).ok();
+    for (path, committed) in [("SECOND.txt", date.trim()), ("other.txt", "2090-01-01T00:00:00Z")] {
+        fs::write(scratch.top.join(path), "written otherwise\n").unwrap();
+        scratch.git(["add", "."]).ok();
+        let mut git = scratch.command("git", &scratch.top);
+        git.envs([("GIT_AUTHOR_DATE", date.trim()), ("GIT_COMMITTER_DATE", committed)]);
+        Ran::of(git.args(["commit", "-q", "-m", "SECOND"]).output().unwrap()).ok();
+        assert_eq!(said(&scratch, "HEAD", &WORDS), [""; 0], "{path}: {}", scratch.log());
     }
 }

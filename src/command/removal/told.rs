@@ -187,46 +187,49 @@ pub(super) fn tell_what_is_left(repo: &Repository, purged: &Purged) {
         cli::hint(repo, "remove them if nothing in them is needed");
     }
     tell_of_holders(repo, &purged.holders);
-    if purged.own_files > 0 {
-        let number = count(purged.own_files, "object");
+    if let Some(first) = purged.kept.first() {
+        let number = count(purged.kept.len(), "object");
         cli::warning(&format!(
-            "{number} with removed words stay: a commit, the index or a stash has them as files of yours"
+            "{number} with removed words stay, as files in a commit, the index, a stash or a reflog"
         ));
+        cli::hint(
+            repo,
+            &format!("git log --all --reflog -t --find-object={first}    # finds the commit, if one has it"),
+        );
     }
 }
 
 /// Tells of each ref that still has removed words, and of each reflog, with what takes them away and no commit of the user's.
 fn tell_of_holders(repo: &Repository, holders: &[Holder]) {
     let mut names = repo.names();
-    let entry_of = |holder: &Holder| holder.name.split_once("@{").map(|(log, _)| log.to_owned());
+    let entry_of = |holder: &Holder| holder.name.rsplit_once("@{").map(|(log, _)| log.to_owned());
     for of_log in holders.chunk_by(|a, b| entry_of(a).is_some() && entry_of(a) == entry_of(b)) {
         let holder = &of_log[0];
         let name = &holder.name;
         let more = of_log.len() - 1;
         let also = if more == 0 { String::new() } else { format!(" and {more} more of this reflog") };
-        let join = holder.join.map(|join| (names.shorten(join.commit_id), join.parent));
-        let hint = match (name.as_str(), &join) {
-            (entry, _) if entry.contains("@{") => {
+        let join = holder.join.map(|join| (names.shorten(join.commit_id), join.is_merge));
+        let is_head = name == "HEAD" || name == "main-worktree/HEAD" || name.starts_with("worktrees/");
+        let hint = match (entry_of(holder), &join) {
+            (Some(_), _) => {
                 let entries: Vec<String> =
                     of_log.iter().take(MAX_ENTRIES).map(|one| outside::shell(&one.name)).collect();
                 let first =
                     if of_log.iter().any(|one| one.join.is_some()) { "keep what you need of it, then: " } else { "" };
                 format!("{first}git reflog delete --rewrite {}", entries.join(" "))
             }
-            (head, None) if head.ends_with("HEAD") => "check out a branch".to_owned(),
-            (name, None) => match name.strip_prefix("refs/heads/").map(|name| ("branch -D", name)) {
-                Some((delete, branch)) => format!("git {delete} {}", outside::shell(branch)),
+            (None, None) if is_head => "check out a branch there, or prune the worktree".to_owned(),
+            (None, None) => match name.strip_prefix("refs/heads/").filter(|branch| !branch.starts_with('-')) {
+                Some(branch) => format!("git branch -D {}", outside::shell(branch)),
                 None => format!("git update-ref -d {}", outside::shell(name)),
             },
-            (name, Some((merge, Some(parent)))) => match name.strip_prefix("refs/heads/") {
-                Some(branch) => {
-                    let onto = format!("--onto {merge}^{parent} {merge} {}", outside::shell(branch));
-                    format!("git rebase --rebase-merges {onto}    # takes '{merge}' out of it, and leaves the rest")
-                }
-                None => format!("'{merge}' has brought them into it; make it name a commit without that"),
-            },
-            (_, Some((commit, None))) => {
-                format!("'{commit}' has been made on top of them; make it name another commit")
+            (None, Some((commit, true))) => {
+                format!(
+                    "'{commit}' has merged them; make it name commits without that merge, and keep what else that changed"
+                )
+            }
+            (None, Some((commit, false))) => {
+                format!("'{commit}' was made on top of them; make it name another commit, and keep what you need")
             }
         };
         cli::error(&Error::other(format!("'{name}'{also} still has the removed words")).hint(hint));

@@ -321,7 +321,9 @@ fn finish(repo: &Repository, mut journal: Journal, signed: &HashSet<(ObjectId, S
     let all = Tombstones::read(repo)?;
     let is_unneeded = |id, bytes: &[u8]| all.segments.contains_key(&id) || names_marked(repo, &all, bytes);
     let Unneeded { gone, held } = repo.unneeded(&tips, is_unneeded)?;
-    let Holders { found: holders, rest: own_files } = holders(repo, &with_words, &tips, &held)?;
+    let Holders { found: holders, rest: kept } = holders(repo, &with_words, &tips, &held)?;
+    // What they have of histories before an earlier purge goes with them.
+    journal.tips.extend(holders.iter().flat_map(|holder| &holder.own_ids).map(ToString::to_string));
     let left = repo.drop_objects(&gone)?;
     let temporary = if repo.has_precious_objects() { Vec::new() } else { repo.remove_left_objects()? };
     fault_point("purge-dropped");
@@ -330,7 +332,7 @@ fn finish(repo: &Repository, mut journal: Journal, signed: &HashSet<(ObjectId, S
         left,
         temporary,
         holders,
-        own_files,
+        kept,
         agent_files,
         moved_aside: State::new(&repo.common_dir()).moved_aside(),
         held: std::mem::take(&mut journal.held),

@@ -114,8 +114,8 @@ pub struct Purged {
     /// What still reaches purged objects: other refs, such as a copy of our notes under another name, a detached `HEAD`, or entries
     /// of reflogs.
     pub holders: Vec<Holder>,
-    /// How many purged objects are kept because the user's own files are the same: in a commit, the index or a stash.
-    pub own_files: usize,
+    /// Purged objects that are kept because something else has them: a file in a commit, the index or a stash.
+    pub kept: Vec<ObjectId>,
     /// Files of agents that still have the purged words.
     pub agent_files: Vec<PathBuf>,
     /// Damaged files that a repair has moved out of the way, and that may hold purged words.

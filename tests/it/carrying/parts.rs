@@ -132,7 +132,9 @@ fn a_change_that_is_picked_behind_the_agent_has_its_conversation_beside_the_last
             let commit = [&["commit", "-q", "-m", "picked"][..]];
             for step in steps.iter().copied().chain(commit) {
                 let mut git = scratch.command("git", &scratch.top);
-                Ran::of(git.env("CLAUDE_CODE_SESSION_ID", "s2").args(step).output().unwrap()).ok();
+                // A copy of the same second may be the source.
+                git.envs([("CLAUDE_CODE_SESSION_ID", "s2"), ("GIT_COMMITTER_DATE", "2090-01-01T00:00:00Z")]);
+                Ran::of(git.args(step).output().unwrap()).ok();
             }
             drop(process);
             scratch.shiftlog(reads, [""; 0]).ok();
@@ -143,26 +145,29 @@ fn a_change_that_is_picked_behind_the_agent_has_its_conversation_beside_the_last
     }
 }
 
-/// The same change elsewhere is no source of what an agent was asked for.
+/// The same change elsewhere is no source of what an agent has done, though a second commit has no prompt of its own.
 #[test]
-fn a_change_that_an_agent_was_asked_for_gets_no_other_conversation_though_another_commit_makes_it() {
+fn a_change_that_an_agent_made_gets_no_other_conversation_though_another_commit_makes_it() {
     let scratch = Scratch::set_up();
     two_files_on_a_branch(&scratch);
     let session = scratch.session("s2");
-    session.prompt("write both");
-    session.calls(
-        "c1",
-        "Bash",
-        &json!({ "command": "printf 'a\\n' >a; printf 'b\\n' >b; git add a b; git commit -m again" }),
-    );
-    for (path, text) in [("a", "a\n"), ("b", "b\n")] {
-        fs::write(scratch.top.join(path), text).unwrap();
+    session.prompt("write c, then a and b, each in a commit");
+    for (call, paths) in [("c1", &["c"][..]), ("c2", &["a", "b"])] {
+        session.calls(call, "Bash", &json!({ "command": format!("make {paths:?}; git add . && git commit -m again") }));
+        for path in paths {
+            fs::write(scratch.top.join(path), format!("{path}\n")).unwrap();
+        }
+        scratch.git(["add", "."]).ok();
+        let process = session.stays();
+        let mut git = scratch.command("git", &scratch.top);
+        git.envs([("CLAUDE_CODE_SESSION_ID", "s2"), ("GIT_COMMITTER_DATE", "2090-01-01T00:00:00Z")]);
+        Ran::of(git.args(["commit", "-q", "-m", "again"]).output().unwrap()).ok();
+        session.answers(call, "done");
+        session.hook_for("PostToolUse", call);
+        drop(process);
     }
-    scratch.git(["add", "a", "b"]).ok();
-    let made = session.runs_commit(&["-m", "again"]);
-    session.answers("c1", &format!("[main {}] again", &made[..7]));
-    session.hook_for("PostToolUse", "c1");
     session.hook("Stop");
+    assert_eq!(scratch.record("HEAD")["turns"], 0, "{:?}", scratch.records("HEAD"));
     for reads in ["show", "log"] {
         scratch.shiftlog(reads, [""; 0]).ok();
         assert_eq!(sessions(&scratch, "HEAD"), ["s2"], "{reads}");
