@@ -19,23 +19,17 @@ pub(super) const UNFINISHED_PURGE: &str = "a purge was interrupted, or is runnin
 /// How many commits are named.
 const MAX_NAMED: usize = 10;
 
-/// Carries records to the commit that a revision names, if it has none that tells of work and makes the same change as a commit
-/// that has some. Warns of each commit that got records.
+/// Carries records to the commit that a revision names, if it has none and makes the same change as a commit that has some.
+/// Warns of each commit that got records.
 ///
 /// Failures are not reported: the command meets the same ones when it reads.
 pub(super) fn carry_to(reader: &Reader<'_>, revision: &str) {
     let repo = reader.repo();
     let Some(commit_id) = repo.resolve(revision).ok().filter(|_| may_carry(repo)) else { return };
     // What cannot be read may be a conversation.
-    let is_told = |note: &Note| note.tells_of_work() || !note.problems().is_empty();
-    let is_noted = match reader.note(commit_id) {
-        Ok(Some(note)) if is_told(&note) => return,
-        Ok(note) => note.is_some_and(|note| note.has_conversation()),
-        Err(_) => return,
-    };
-    // A commit with words of its own is compared when it is new, not each time that it is read.
-    if is_noted {
-        return carry_to_new(repo);
+    let is_noted = |note: Option<Note>| note.is_some_and(|note| note.has_conversation() || !note.problems().is_empty());
+    if reader.note(commit_id).map_or(true, is_noted) {
+        return;
     }
     let notes_ref = cli::full_notes_ref(repo, None);
     let remapped = offline(repo, |repo| remap_one(repo, &notes_ref, commit_id, Instant::now() + CARRY_TIMEOUT));

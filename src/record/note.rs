@@ -400,13 +400,6 @@ impl Note {
     pub fn has_conversation(&self) -> bool {
         self.units.iter().any(|unit| !matches!(unit, Unit::Foreign(_)))
     }
-
-    /// Says whether the note has a conversation that tells of work: a document, or a record with a prompt or an edit. The answer
-    /// that an agent has given before somebody else commits tells of none.
-    pub fn tells_of_work(&self) -> bool {
-        let tells = |record: &Record| record.turns > 0 || !record.edits.is_empty();
-        self.units.iter().any(|unit| !matches!(unit, Unit::Foreign(_)) && unit.record().is_none_or(tells))
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The commits that may get records: those of a scope that have none that tells of work.
+//! The commits that may get records: those of a scope that have none.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ const MANY: usize = 500;
 const MAX_UNASKED: usize = 2000;
 
 impl Mapper<'_, '_> {
-    /// Returns the commits of a scope that have no record that tells of work, the newest first.
+    /// Returns the commits of a scope that have no record, the newest first.
     ///
     /// Commits that none of `old_heads` reaches are new and can have any source. Older ones were examined before, so only
     /// commits with new notes can be their sources.
@@ -27,14 +27,14 @@ impl Mapper<'_, '_> {
                 let new = Range { tips: self.heads.clone(), hidden: old_heads };
                 let mut candidates = match scope {
                     Scope::Notes => Vec::new(),
-                    _ => self.without_work(&new, MAX_UNASKED, i64::MIN)?,
+                    _ => self.without_records(&new, MAX_UNASKED, i64::MIN)?,
                 };
                 let fresh: Vec<ObjectId> = self.new_notes.iter().flatten().copied().collect();
                 if !candidates.is_empty() {
                     self.list_noted()?;
                 }
                 if let Some(oldest) = self.oldest(&fresh)? {
-                    candidates.extend(self.without_work(&everything, MAX_UNASKED, oldest)?);
+                    candidates.extend(self.without_records(&everything, MAX_UNASKED, oldest)?);
                 }
                 let mut seen = HashSet::new();
                 candidates.retain(|id| seen.insert(*id));
@@ -45,7 +45,7 @@ impl Mapper<'_, '_> {
         };
         let noted: Vec<ObjectId> = self.list_noted()?.keys().copied().collect();
         let oldest = if self.map.is_empty() { self.oldest(&noted)?.unwrap_or(i64::MAX) } else { i64::MIN };
-        self.without_work(&range, limit, oldest)
+        self.without_records(&range, limit, oldest)
     }
 
     /// Finds the changed paths of commits, if they are unknown for many of them.
@@ -70,8 +70,8 @@ impl Mapper<'_, '_> {
         Ok(oldest.map(|time| time.saturating_sub(CLOCK_SKEW_SECS)))
     }
 
-    /// Returns the commits of a range that have no record that tells of work and were made since `oldest`, the newest first.
-    fn without_work(&self, range: &Range, limit: usize, oldest: i64) -> Result<Vec<ObjectId>> {
+    /// Returns the commits of a range that have no record and were made since `oldest`, the newest first.
+    fn without_records(&self, range: &Range, limit: usize, oldest: i64) -> Result<Vec<ObjectId>> {
         let mut candidates = Vec::new();
         for step in self.repo.walk(range, Order::NewestFirst)?.take(limit) {
             self.check_time()?;
@@ -79,7 +79,7 @@ impl Mapper<'_, '_> {
             if step.time.is_some_and(|time| time < oldest) {
                 break;
             }
-            if !self.tells_of_work(step.commit_id)? {
+            if !self.has_conversation(step.commit_id)? {
                 candidates.push(step.commit_id);
             }
         }

@@ -1,8 +1,8 @@
 //! Copying records to rewritten commits, where history was rewritten without running our hook.
 //!
-//! Read [`remap`], then `Mapper::find` in `origins`. A commit without a record that tells of work gets the records, and the
-//! evidence, of the commits that make the same change. If several such commits have different records, that is reported and
-//! nothing is copied.
+//! Read [`remap`], then `Mapper::find` in `origins`. A commit without a record gets the records, and the evidence, of
+//! the commits that make the same change. If several such commits have different records, that is reported and nothing
+//! is copied.
 
 mod candidates;
 mod facts;
@@ -98,7 +98,7 @@ pub fn remap(
     for (number, commit_id) in candidates.into_iter().enumerate() {
         tell("Comparing commits", number, count);
         mapper.check_time()?;
-        match sources_of(&mut mapper, commit_id)? {
+        match mapper.find(commit_id)? {
             SourceCommits::Nothing => {}
             // A commit with evidence alone can have been a copy before.
             SourceCommits::Records(from) if mapper.has_all(commit_id, &from)? => {}
@@ -131,8 +131,8 @@ pub fn remap(
     Ok(remapped)
 }
 
-/// Copies records to one commit that has none that tells of work, as [`remap`] would. For readers of a commit that Git, a forge
-/// or an editor has rewritten without running a hook.
+/// Copies records to one commit that has none, as [`remap`] would. For readers of a commit that Git, a forge or an
+/// editor has rewritten without running a hook.
 ///
 /// The changed paths of other commits are kept, so that a run that hits `deadline` succeeds when it is repeated.
 ///
@@ -148,7 +148,7 @@ pub fn remap_one(repo: &Repository, notes_ref: &str, commit_id: ObjectId, deadli
     let reader = Reader::beside(repo, notes_ref);
     let mut mapper = Mapper::new(&reader, now.head_ids(repo), None, deadline);
     mapper.add_sources()?;
-    match sources_of(&mut mapper, commit_id)? {
+    match mapper.find(commit_id)? {
         SourceCommits::Nothing => {}
         SourceCommits::Several(from) => remapped.ambiguous.push(Carried { to: commit_id, from }),
         SourceCommits::Records(from) if mapper.has_all(commit_id, &from)? => {}
@@ -160,22 +160,6 @@ pub fn remap_one(repo: &Repository, notes_ref: &str, commit_id: ObjectId, deadli
     }
     mapper.changes.save();
     Ok(remapped)
-}
-
-/// Returns the commits whose records belong to a commit. If it has words of its own, such as the answer that an agent had given
-/// before somebody picked the change, no call of an agent is among them, these commits are older, and none of them has got them.
-fn sources_of(mapper: &mut Mapper<'_, '_>, commit_id: ObjectId) -> Result<SourceCommits> {
-    let found = mapper.find(commit_id)?;
-    let Some(note) = mapper.note(commit_id)?.filter(Note::has_conversation) else { return Ok(found) };
-    let SourceCommits::Records(from) = found else { return Ok(SourceCommits::Nothing) };
-    let (own, made) = (mapper.records(&[commit_id])?, mapper.repo.commit(commit_id)?.committer.time.seconds);
-    for source in &from {
-        let is_older = mapper.repo.commit(*source)?.committer.time.seconds < made;
-        if !is_older || mapper.records(&[*source])?.is_superset(&own) {
-            return Ok(SourceCommits::Nothing);
-        }
-    }
-    Ok(if mapper.may_have_calls(&note)? { SourceCommits::Nothing } else { SourceCommits::Records(from) })
 }
 
 fn carry(repo: &Repository, notes_ref: &str, taken: &BTreeMap<ObjectId, Note>, deadline: Instant) -> Result<()> {

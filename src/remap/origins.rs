@@ -3,7 +3,6 @@
 //! Read [`Mapper::find`]. `remap` decides which commits are examined and copies the records.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::ops::ControlFlow;
 use std::time::Instant;
 
 use super::facts::{Facts, KnownFacts};
@@ -12,8 +11,7 @@ use super::sources::Sources;
 use crate::error::Result;
 use crate::git::{Commit, ObjectId, Order, PathChange, Range, Repository, private};
 use crate::notes;
-use crate::record::{Note, Reader, Unit, Words, merge_proven};
-use crate::transcript::Part;
+use crate::record::{Note, Reader, Unit, merge_proven};
 
 /// How much older than its source a copy may be: clocks differ.
 pub(super) const CLOCK_SKEW_SECS: i64 = 300;
@@ -171,25 +169,14 @@ impl<'a, 'r> Mapper<'a, 'r> {
         Ok(None)
     }
 
-    /// Says whether a commit has a conversation that tells of work.
-    pub(super) fn tells_of_work(&self, commit_id: ObjectId) -> Result<bool> {
+    /// Says whether a commit has a conversation.
+    pub(super) fn has_conversation(&self, commit_id: ObjectId) -> Result<bool> {
         // The refs and their trees are not read once more for each commit that is known to have a note.
         let blob_ids = self.noted.as_ref().and_then(|noted| noted.get(&commit_id));
-        if blob_ids.is_some_and(|ids| self.reader.note_of_blobs(ids).is_ok_and(|note| note.tells_of_work())) {
+        if blob_ids.is_some_and(|ids| self.reader.note_of_blobs(ids).is_ok_and(|note| note.has_conversation())) {
             return Ok(true);
         }
-        Ok(self.note(commit_id)?.is_some_and(|note| note.tells_of_work()))
-    }
-
-    /// Says whether an agent may have called a tool in the words of a note: one of its calls can have made the commit.
-    pub(super) fn may_have_calls(&self, note: &Note) -> Result<bool> {
-        let mut may_have = false;
-        self.reader.each_conversation(note, None, false, Words::Shown, |conversation| {
-            let mut parts = conversation.messages.iter().flat_map(|message| &message.parts);
-            may_have |= !conversation.is_whole || parts.any(|part| matches!(part, Part::ToolCall(_)));
-            Ok(if may_have { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-        })?;
-        Ok(may_have)
+        Ok(self.note(commit_id)?.is_some_and(|note| note.has_conversation()))
     }
 
     /// Returns the records of some commits, as lines; for comparing. Of commits without records, their evidence: where
@@ -235,7 +222,7 @@ impl<'a, 'r> Mapper<'a, 'r> {
         Ok(())
     }
 
-    /// Finds the commits whose records belong to a commit without any that tells of work.
+    /// Finds the commits whose records belong to a commit that has none.
     pub fn find(&mut self, commit_id: ObjectId) -> Result<SourceCommits> {
         let Ok(commit) = self.repo.commit(commit_id) else { return Ok(SourceCommits::Nothing) };
         let named = self.named(&commit)?;
