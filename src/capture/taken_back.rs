@@ -149,14 +149,16 @@ fn sources(
     let mut sources: BTreeMap<SessionKey, Vec<ObjectId>> = BTreeMap::new();
     for source in taken_back.commit_ids.iter().copied().filter(|source| *source != commit_id) {
         let taken = repo.commit(source)?;
-        let changes = repo.changes_of(&taken)?;
         // Within one second, what is committed anew has the same time by itself.
-        let is_reused = commit.author.time.seconds < commit.committer.time.seconds
+        let may_be_reused = commit.author.time.seconds < commit.committer.time.seconds
             && (&taken.author.email, taken.author.time.seconds, &taken.message)
-                == (&commit.author.email, commit.author.time.seconds, &commit.message)
-            && changes.iter().any(|change| made.iter().any(|other| other.path == change.path));
-        let is_all = is_reused || is_whole && !again.is_empty();
-        if !is_all && !changes.iter().any(|change| has_again(&change.path)) {
+                == (&commit.author.email, commit.author.time.seconds, &commit.message);
+        let needs_changes = may_be_reused || !again.is_empty() && !is_whole;
+        let changes = if needs_changes { repo.changes_of(&taken)? } else { Vec::new() };
+        let is_reused =
+            may_be_reused && changes.iter().any(|change| made.iter().any(|other| other.path == change.path));
+        let is_again = !again.is_empty() && (is_whole || changes.iter().any(|change| has_again(&change.path)));
+        if !is_reused && !is_again {
             continue;
         }
         for record in reader.note(source)?.iter().flat_map(Note::records) {

@@ -1,4 +1,4 @@
-//! What still reaches objects that are to go: refs, `HEAD` of each worktree, and entries of reflogs.
+//! Finding the refs, the `HEAD`s of worktrees and the entries of reflogs that still reach objects that are to be removed.
 //!
 //! Read [`Repository::holders`].
 
@@ -11,13 +11,13 @@ use super::refs::ARCHIVIST;
 use super::{ObjectId, Repository, git};
 use crate::error::Result;
 
-/// For how many commits is looked what they reach.
+/// The largest number of commits whose objects are listed.
 const MAX_LISTED: usize = 64;
 
-/// What reaches some objects.
+/// A ref, a `HEAD` or an entry of a reflog that reaches some objects.
 #[derive(Clone, Debug)]
 pub struct Holder {
-    /// A ref, `HEAD`, or an entry of a reflog, as Git takes it.
+    /// Its name, as Git takes it.
     pub name: String,
     /// How the objects came into a history of others; `None` if it names a commit of the histories that the objects are of.
     pub join: Option<Join>,
@@ -34,13 +34,13 @@ pub struct Join {
     pub is_merge: bool,
 }
 
-/// What reaches some objects, as far as it was found.
+/// The result of [`Repository::holders`].
 #[derive(Debug, Default)]
 pub struct Holders {
     /// Refs and `HEAD`, then the entries of reflogs, the oldest of each ref first: so they can be deleted one after the other.
     pub found: Vec<Holder>,
-    /// Those of the objects that something else reaches: an index, a tree of another history, or what an entry of a reflog had
-    /// before.
+    /// The objects that none of them reaches through these histories: an index has them, a tree of another history, or the old
+    /// commit of an entry of a reflog.
     pub rest: Vec<ObjectId>,
 }
 
@@ -50,7 +50,7 @@ struct Joined {
     commits: HashMap<ObjectId, (Join, Rc<BTreeSet<ObjectId>>)>,
 }
 
-/// What reaches the objects, and what was learned of that.
+/// A search for holders, with the lists of objects that it has read.
 struct Search<'r> {
     repo: &'r Repository,
     ids: &'r HashSet<ObjectId>,
@@ -62,8 +62,8 @@ struct Search<'r> {
 }
 
 impl Repository {
-    /// Returns what reaches one of some objects, which are of the histories of the commits `tips`, but for refs for which `is_own`
-    /// holds and their reflogs. Of an entry of a reflog that has them by the same join as a ref, only the ref is returned.
+    /// Finds the holders of some objects, which are of the histories of the commits `tips`. Leaves out refs for which `is_own`
+    /// holds, with their reflogs, and an entry of a reflog that has the objects by the same join as a ref that is found.
     ///
     /// Walks all history.
     ///

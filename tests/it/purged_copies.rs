@@ -87,7 +87,8 @@ fn purged_by_hints(scratch: &Scratch) -> Vec<String> {
         if ran.code == 0 {
             return named;
         }
-        let name = ran.stderr.lines().find_map(|line| line.strip_suffix(" still has the removed words"));
+        let told = |line: &'_ str| line.split_once(" still ha").map(|(name, _)| name.to_owned());
+        let name = ran.stderr.lines().find_map(told);
         named.push(name.unwrap_or_else(|| panic!("{ran:?}")).trim_start_matches("error: ").to_owned());
         assert!(named.len() < 9, "{named:?}");
         type_in(scratch, hint_of(&ran).split("then: ").last().unwrap());
@@ -104,7 +105,7 @@ fn a_merge_of_our_refs_that_was_taken_back_is_told_of_until_its_reflog_is_gone()
         scratch.git(["reset", "-q", "--hard", "HEAD~2"]).ok();
         let ran = scratch.shiftlog("purge", ["--yes", "--match=hunter2"]);
         assert_eq!(ran.code, 1, "{ran:?}");
-        let told = "error: 'HEAD@{2}' and 1 more of this reflog still has the removed words\n\
+        let told = "error: 'HEAD@{2}' and 1 more of this reflog still have the removed words\n\
                     hint: keep what you need of it, then: git reflog delete --rewrite 'HEAD@{2}' 'HEAD@{1}'\n";
         assert!(ran.stderr.contains(told), "{ran:?}");
         purged_by_hints(&scratch);

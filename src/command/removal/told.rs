@@ -207,9 +207,11 @@ fn tell_of_holders(repo: &Repository, holders: &[Holder]) {
         let holder = &of_log[0];
         let name = &holder.name;
         let more = of_log.len() - 1;
-        let also = if more == 0 { String::new() } else { format!(" and {more} more of this reflog") };
+        let has = match more {
+            0 => "still has".to_owned(),
+            more => format!("and {more} more of this reflog still have"),
+        };
         let join = holder.join.map(|join| (names.shorten(join.commit_id), join.is_merge));
-        let is_head = name == "HEAD" || name == "main-worktree/HEAD" || name.starts_with("worktrees/");
         let hint = match (entry_of(holder), &join) {
             (Some(_), _) => {
                 let entries: Vec<String> =
@@ -218,7 +220,10 @@ fn tell_of_holders(repo: &Repository, holders: &[Holder]) {
                     if of_log.iter().any(|one| one.join.is_some()) { "keep what you need of it, then: " } else { "" };
                 format!("{first}git reflog delete --rewrite {}", entries.join(" "))
             }
-            (None, None) if is_head => "check out a branch there, or prune the worktree".to_owned(),
+            (None, None) if name == "HEAD" => "check out a branch".to_owned(),
+            (None, None) if !name.starts_with("refs/") => {
+                "check out a branch there, or run 'git worktree prune' if the worktree is gone".to_owned()
+            }
             (None, None) => match name.strip_prefix("refs/heads/").filter(|branch| !branch.starts_with('-')) {
                 Some(branch) => format!("git branch -D {}", outside::shell(branch)),
                 None => format!("git update-ref -d {}", outside::shell(name)),
@@ -232,6 +237,6 @@ fn tell_of_holders(repo: &Repository, holders: &[Holder]) {
                 format!("'{commit}' was made on top of them; make it name another commit, and keep what you need")
             }
         };
-        cli::error(&Error::other(format!("'{name}'{also} still has the removed words")).hint(hint));
+        cli::error(&Error::other(format!("'{name}' {has} the removed words")).hint(hint));
     }
 }

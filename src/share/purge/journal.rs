@@ -375,7 +375,7 @@ fn carried(before: &[u8], after: &[u8], is_signed: impl Fn(SessionKey) -> bool) 
     carried.to_bytes()
 }
 
-/// Returns what reaches removed words. What no ref or reflog of these histories reaches is a file of the user's.
+/// Finds the refs and the entries of reflogs that still reach removed words.
 fn holders(repo: &Repository, with_words: &[String], tips: &[ObjectId], held: &HashSet<ObjectId>) -> Result<Holders> {
     if held.is_empty() {
         return Ok(Holders::default());

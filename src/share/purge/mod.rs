@@ -111,8 +111,8 @@ pub struct Purged {
     /// Temporary files of Git in the object database that may hold purged objects. A program that was killed has left them, or a
     /// running one needs them.
     pub temporary: Vec<PathBuf>,
-    /// What still reaches purged objects: other refs, such as a copy of our notes under another name, a detached `HEAD`, or entries
-    /// of reflogs.
+    /// Other refs, such as a copy of our notes under another name, detached `HEAD`s and entries of reflogs that still reach purged
+    /// objects.
     pub holders: Vec<Holder>,
     /// Purged objects that are kept because something else has them: a file in a commit, the index or a stash.
     pub kept: Vec<ObjectId>,
