@@ -353,7 +353,7 @@ fn what_a_branch_the_index_or_a_stash_needs_is_never_dropped() {
     scratch.git(["update-index", "--add", "--cacheinfo", &format!("100644,{},staged", segment.trim())]).ok();
     let ran = purge(&scratch, &[&format!("--match={SECRET}")]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    let told = "warning: 2 objects with removed words stay, as files in a commit, the index, a stash or a reflog\n";
+    let told = "warning: removed words stay in 2 objects that a commit, the index, a stash or a reflog has\n";
     assert!(ran.stderr.contains(told), "{ran:?}");
     scratch.git(["cat-file", "-e", blob.trim()]).ok();
     scratch.git(["commit", "-q", "-m", "staged"]).ok();

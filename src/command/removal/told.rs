@@ -189,9 +189,7 @@ pub(super) fn tell_what_is_left(repo: &Repository, purged: &Purged) {
     tell_of_holders(repo, &purged.holders);
     if let Some(first) = purged.kept.first() {
         let number = count(purged.kept.len(), "object");
-        cli::warning(&format!(
-            "{number} with removed words stay, as files in a commit, the index, a stash or a reflog"
-        ));
+        cli::warning(&format!("removed words stay in {number} that a commit, the index, a stash or a reflog has"));
         cli::hint(
             repo,
             &format!("git log --all --reflog -t --find-object={first}    # finds the commit, if one has it"),
